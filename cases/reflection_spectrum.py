@@ -1,9 +1,9 @@
-"""Plane waves through a junction: reflected and absorbed energy and phase against wavelength and angle, from both sides.
+"""Plane waves through a junction: reflected and absorbed energy and phase by wavelength and angle, from both sides.
 
 Each wavelength is one solution in the frequency domain (`aq.PlaneWaves`): the fine and the coarse lattice are continued
-without end. Beside the junction of the parameters stand the plain Arlequin junction (consistent mass, multipliers on the
-coarse mesh, nothing absorbed) and, in one dimension, a point junction (`Tie`) and one mesh whose cell size jumps at a
-node. Waves below two cells of the lattice in which they start are left out (nan).
+without end. Beside the junction of the parameters stand the plain Arlequin junction (consistent mass, multipliers on
+the coarse mesh, nothing absorbed) and, in one dimension, a point junction (`Tie`) and one mesh whose cell size jumps
+at a node. Waves below two cells of the lattice in which they start are left out (nan).
 
 In a zone of six coarse cells the defaults reflect, of waves from the fine side,
 
@@ -54,7 +54,7 @@ MEASURES = tuple(
 
 @dataclass(frozen=True)
 class Parameters:
-    """Default: wavelengths of 0.5 to 40 coarse cells along the axis, absorbing junction, coarse part of reduced dispersion."""
+    """Default: waves of 0.5 to 40 coarse cells along the axis, absorbing junction, coarse part of reduced dispersion."""
 
     ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 7.3
     coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
