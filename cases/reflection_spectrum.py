@@ -54,7 +54,7 @@ MEASURES = tuple(
 
 @dataclass(frozen=True)
 class Parameters:
-    """Default: waves of 0.5 to 40 coarse cells along the axis, absorbing junction, coarse part of reduced dispersion."""
+    """Default: waves of 0.5 to 40 H along the axis, absorbing junction, coarse mass of reduced dispersion."""
 
     ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 7.3
     coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
