@@ -30,8 +30,8 @@ class DraggedStepper:
         p = p₀ + Δt R g,   R = κ − ¼ Δt M⁻¹(Δt K + D_v) κ,   κ = ½ Δt M⁻¹,
 
     with D_v the damping of the parts, so that (1 + D R) g = −D p₀/Δt on the dofs z of D. Contact and motions imposed
-    there change p₀; then the step is taken again until g = −D p/Δt. Where M is not diagonal (mass="dispersion") R (z, z)
-    is full.
+    there change p₀; then the step is taken again until g = −D p/Δt. Where M is not diagonal (mass="dispersion")
+    R (z, z) is full.
     """
 
     def __init__(self, stepper: CentralStepper, assembly: Assembly, damping: sp.csr_array) -> None:

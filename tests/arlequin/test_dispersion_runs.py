@@ -110,9 +110,7 @@ def pulse(x):
 @pytest.mark.parametrize("absorbing", [None, aq.Absorber()], ids=["plain", "absorbing"])
 def test_energy_of_glued_parts(scheme, axes, absorbing):
     """Kinetic and strain energy, and what an absorber has taken, are together that of the start."""
-    run = aq.simulate(
-        glued(CORRECTED, axes=axes, absorbing=absorbing, velocity=pulse), scheme, duration=3.0, step=0.03
-    )
+    run = aq.simulate(glued(CORRECTED, axes=axes, absorbing=absorbing, velocity=pulse), scheme, duration=3.0, step=0.03)
     assert balance(run) < 1e-12
     kinds = ["kinetic", "strain", *(["absorbed"] if absorbing else [])]
     energy = run["energy"].sel(kind=kinds).sum("kind").values
