@@ -96,8 +96,15 @@ class AbsorbingZone:
         return cls(coarse, fine, fine_nodes, coarse_nodes, pieces, 1.0 - s, cloud, float(np.mean(extents)))
 
     def fine_gram(self, density: Array) -> csr_array:
-        """∫ density φφ over the zone (n, n), for the fine nodes; density (p, q) at the points of the pieces."""
+        """∫ density φφ over the zone (n, n), for the fine nodes; density (p, q) at the points of the pieces.
+
+        In 3D, where rules have negative weights, its mean over each piece is taken: the matrix stays semidefinite.
+        """
         basis, pieces = self.fine.basis, self.pieces
+        if (pieces.dx < 0.0).any():
+            sizes = pieces.dx.sum(axis=1)
+            mean = np.divide((density * pieces.dx).sum(axis=1), sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+            density = np.broadcast_to(np.clip(mean, 0.0, density.max())[:, None], density.shape)
         total, size = csr_array((int(basis.N), int(basis.N))), int(basis.N)
         kept = np.flatnonzero((pieces.dx != 0.0).any(axis=1))
         for start in range(0, kept.size, CHUNK):

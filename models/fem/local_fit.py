@@ -23,7 +23,13 @@ REACH = {1: np.inf, 2: 3.1, 3: 3.1}
 # determine it, and others only what these leave open, next to borders.
 FALL = 4.0
 # makes the high-pass of waves along an axis of a regular mesh that of a line
-SCALE = {1: 1.0, 2: 1.2390, 3: 1.1679}
+SCALE = {1: 1.0, 2: 1.2177, 3: 1.3982}
+
+# distances, in node spacings, that are equal
+_TIE = 1e-6
+# nodes of a regular mesh that are as far away as the last one of a fit, and cells as near to a point, at most
+_EQUAL_NODES = {1: 2, 2: 8, 3: 24}
+_EQUAL_CELLS = {1: 2, 2: 8, 3: 32}
 
 # a monomial of which less than this fraction is independent of those of lower degree is left out of a fit
 _RANK = 1e-6
@@ -53,12 +59,11 @@ class NodeCloud:
         points (p, axis), m. It reproduces cubic polynomials v whose nodal values are (v + T:∇∇v)(x_i),
         where the nodes determine them.
         """
-        from scipy.spatial import cKDTree
 
         def near_first(distance: Array) -> Array:
             return np.asarray(10.0 ** (FALL * (distance.min(axis=1, keepdims=True) - distance)))
 
-        _, cell = cKDTree(self.centres / self.scale).query(points / self.scale)
+        cell = _first_nearest(self.centres / self.scale, points / self.scale)
         rows, columns, values = [], [], []
         for chunk, near, weights in self._fits(
             points, self.centres[cell], 3, CUBIC[points.shape[1]], near_first, self.moment
@@ -115,15 +120,28 @@ class NodeCloud:
         for start in range(0, len(points), _CHUNK):
             pending = np.arange(start, min(start + _CHUNK, len(points)))
             for count in counts:
-                wanted = [*range(1, min(count, len(self.positions)) + 1)]
+                last = min(count, len(self.positions)) - 1
+                wanted = [*range(1, min(count + _EQUAL_NODES[powers.shape[1]], len(self.positions)) + 1)]
                 distance, near = tree.query(centres[pending] / self.scale, k=wanted)
-                root = np.sqrt(weight(distance))
+                # all nodes as far away as the last one: which of them come first is a matter of round-off
+                taken = distance <= distance[:, last : last + 1] + _TIE
+                root = np.sqrt(weight(distance) * taken)
                 offset = (self.positions[near] - points[pending, None, :]) / self.scale
                 matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
                 values, determined = _value_weights(matrix * root[:, :, None])
                 done = determined | (count == counts[-1])
                 yield pending[done], near[done].astype(np.int64), (root * values)[done]
                 pending = pending[~done]
+
+
+def _first_nearest(centres: Array, points: Array) -> Indices:
+    """The number of the nearest of the centres (c, axis) to each point (p, axis), the lowest of equally near ones."""
+    from scipy.spatial import cKDTree
+
+    count = min(len(centres), _EQUAL_CELLS[points.shape[1]])
+    distance, found = cKDTree(centres).query(points, k=[*range(1, count + 1)])
+    near = distance <= distance[:, :1] + _TIE
+    return np.asarray(np.where(near, found, len(centres)).min(axis=1), dtype=np.int64)
 
 
 def _value_weights(columns: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -108,6 +108,7 @@ SHAPES = {
     "triangles": lambda: plates("tri"),
     "around an axis": revolved,
     "hexahedra": lambda: blocks("hex"),
+    "tetrahedra": lambda: blocks("tet"),
     "grid": lambda: plates(mediator="grid"),
     "box": patch,
     "cells": by_cells,

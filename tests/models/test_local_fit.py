@@ -132,6 +132,17 @@ def test_the_high_pass_of_a_regular_line():
     np.testing.assert_allclose(row, expected, rtol=0.0, atol=1e-13)
 
 
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("wave", [2.0, 3.0, 4.0])
+def test_waves_along_an_axis_are_filtered_as_on_a_line(axes, wave):
+    nodes = cloud(axes)
+    middle = np.argmin(np.linalg.norm(nodes.positions - (SIDES[axes] - 1) // 2, axis=1))
+    s = nodes.positions[:, 0] - nodes.positions[middle, 0]
+    found = (nodes.high_pass(np.array([middle])) @ np.cos(2.0 * np.pi * s / wave))[0]
+    line = 20.0 / 924.0 * (2.0 * np.sin(np.pi / wave)) ** 6
+    assert found == pytest.approx(line, rel=1e-4)
+
+
 def test_moments_on_lines_and_boxes():
     h = np.array([0.3, 0.5, 0.2])
     line = aq.Bar("bar", aq.mesh.interval(0.0, 6 * h[0], cells=6), UNIT)
