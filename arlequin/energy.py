@@ -218,17 +218,24 @@ class BulkWork:
         return np.asarray(np.add.reduceat(friction_loss, first, axis=-1))
 
 
-def viscous_losses(assembly: Assembly, step: float, flow: Array, crossing: Array | None = None) -> dict[str, Any]:
-    """Δt flow·D flow, J, of the damping, and of the absorbing zones, whose velocity `crossing` may be another."""
+def viscous_losses(
+    assembly: Assembly, step: float, flow: Array, crossing: Array | None = None, drag: Array | None = None
+) -> dict[str, Any]:
+    """Δt flow·D flow, J, of the damping, and of the absorbing zones, whose velocity `crossing` may be another.
+
+    drag: D flow (…, d), N, of the matrix `viscous`, where it is known: it is the force of the only kind that there is.
+    """
     absorbing = flow if crossing is None else crossing
     matrices = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorber, absorbing)}
-    return {kind: viscous_loss(matrix, step, own) for kind, (matrix, own) in matrices.items() if matrix is not None}
+    present = {kind: given for kind, given in matrices.items() if given[0] is not None}
+    known = drag if len(present) == 1 and crossing is None else None
+    return {kind: viscous_loss(matrix, step, own, known) for kind, (matrix, own) in present.items()}
 
 
-def viscous_loss(matrix: Any, step: float, flow: Array) -> Any:
-    """Δt flow·D flow (…,), J, of a damping matrix D (d, d) and velocities (…, d)."""
+def viscous_loss(matrix: Any, step: float, flow: Array, drag: Array | None = None) -> Any:
+    """Δt flow·D flow (…,), J, of a damping matrix D (d, d) and velocities (…, d); drag: D flow, if it is known."""
     # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
-    return step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
+    return step * np.maximum(np.vecdot(flow, applied(matrix, flow) if drag is None else drag), 0.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:

@@ -458,8 +458,9 @@ class ThetaStepper(Stepper):
             solution.multipliers[at] /= self._theta
         self._move(state, y, end, at)
         end.strain[at] = self._internal(end.u[at], end.internal[at])
-        damping = y[:0] if assembly.viscous is None else applied(assembly.viscous, y)
-        self._balance(state, solution, forces, (state.internal[at], end.internal[at], damping), end, at)
+        drag = None if assembly.viscous is None else applied(assembly.viscous, y)
+        resisting = state.internal[at], end.internal[at], y[:0] if drag is None else drag
+        self._balance(state, solution, forces, resisting, end, at, drag)
 
     def _end_nonlinear(
         self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End
@@ -497,6 +498,7 @@ class ThetaStepper(Stepper):
         resisting: tuple[Array, Array, Array],
         end: _End,
         at: slice,
+        drag: Array | None = None,
     ) -> None:
         """Momentum and constraint sum at the end of the step of some members, and the works of their bulk:
 
@@ -504,7 +506,7 @@ class ThetaStepper(Stepper):
 
         on dofs that have mass and are not imposed, M v₁ on the others; on imposed dofs what is missing in it is the
         reaction, whose work is external. forces: mean external ones and the push; resisting: internal forces at both
-        ends and damping (n, d), N.
+        ends and damping (n, d), N; drag: D y (n, d), N, where it is known.
         """
         from arlequin.schemes._sparse_theta_kernels import settle
 
@@ -522,7 +524,7 @@ class ThetaStepper(Stepper):
         if push is not None:
             end.momentum[at, self._moving] += step * push[self._moving]
         end.constraint_sum[at] = own.constraint_sum[at] + applied(assembly.constraints, y)
-        for kind, lost in viscous_losses(assembly, step, y).items():
+        for kind, lost in viscous_losses(assembly, step, y, drag=drag).items():
             end.losses[kind][at] = lost
         dofs = assembly.imposed_dofs
         if dofs.size:
