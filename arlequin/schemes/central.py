@@ -538,14 +538,19 @@ class BulkCentralStepper(CentralStepper):
                         multipliers[i] = self._condensed.multipliers(free / -step)
                     else:
                         rates[i] = rows.product(half)
-                        multipliers[i], drag = zone.solve(half, there)
+                        multipliers[i], drag, after = zone.solve(half, there)
                 else:
                     multipliers[i], rates[i] = state.own.constraint, rows.product(half)
+                    if zone is not None:
+                        after = zone.solve(half, there)[2]
                 if zone is not None:
                     pull[zone.dofs] = 0.0
                     start = half[zone.dofs]
                 map_pieces(partial(push_on, i=i, external=external, u=here, following=there, joined=True), numbers)
                 if zone is not None and drag is not None:
+                    # on light nodes C v_{n+½} = 0 would be lost in the round-off of the drag over their mass
+                    half[zone.free] = after
+                    there[zone.free] = here[zone.free] + step * after
                     absorbed[i] = zone.loss(start, half[zone.dofs], drag)
             if i < count:
                 if dofs.size:  # at rest: what the other forces are
@@ -670,7 +675,7 @@ class BulkCentralStepper(CentralStepper):
 
 
 class _AbsorbingZone:
-    """The dofs z (ascending) on which D_a or C acts, at rest where motions are imposed, and a step there:
+    """The dofs z (ascending) on which D_a or C acts, `free` but where motions are imposed, and a step there:
 
         A v_{n+½} = M v* − ½ Δt D_a v_{n−½} + Δt Cᵀφ,   C v_{n+½} = 0,   A = M + ½ Δt D_a,
 
@@ -682,21 +687,22 @@ class _AbsorbingZone:
         assert absorber is not None
         held = np.intersect1d(absorber.indices, assembly.imposed_dofs)
         self.dofs = np.union1d(at, held)
+        self.free = at
         self._free = np.searchsorted(self.dofs, at)
         self._step, self._mass = step, mass[at]
         self._absorber = sp.csr_array(absorber[self.dofs][:, self.dofs])
         self._own = sp.csr_array(absorber[at][:, at])
         self._saddle, self._no_rates = zoned.saddle, np.zeros(assembly.constraints.shape[0])
 
-    def solve(self, half: Array, free: Array) -> tuple[Array, Array]:
-        """φ (m,) and D_a v̄ (z,), N, from v_{n−½} and v* (d,)."""
+    def solve(self, half: Array, free: Array) -> tuple[Array, Array, Array]:
+        """φ (m,), D_a v̄ (z,), N, and v_{n+½} of the free dofs of the zone, from v_{n−½} and v* (d,)."""
         before = half[self.dofs]
         own = before[self._free]
         right = self._mass * free[self.dofs[self._free]] - 0.5 * self._step * (self._own @ own)
         after, impulse = self._saddle.solve(right, self._no_rates)
         mean = np.zeros_like(before)
         mean[self._free] = 0.5 * (own + after)
-        return impulse / self._step, self._absorber @ mean
+        return impulse / self._step, self._absorber @ mean, after
 
     def loss(self, before: Array, after: Array, drag: Array) -> float:
         """Δt v̄·D_a v̄, J, from v_{n−½}, v_{n+½} and the drag (z,).
