@@ -50,7 +50,6 @@ from scipy.sparse import coo_array, csr_array
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.elastic import ElasticAssembled, part_damping
 from arlequin.models.fem.frequency import element_stiffness, largest_eigenvalue
-from arlequin.models.fem.mass import element_lumped
 from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
@@ -378,8 +377,8 @@ class Correction:
         return np.einsum("cnm,ik->cnimk", scalar, np.eye(self.components)).reshape(-1, size, size)
 
     def lumped(self, chosen: Indices) -> Array:
-        """Lumped masses (c, n), kg."""
-        return element_lumped(_cells(self.cells, chosen), self.mass_weight[chosen], 1)
+        """Lumped masses (c, n), kg: the row sums, which keep the first moments of the weighted mass."""
+        return np.asarray(self.mass_weight[chosen] @ self.cells.values)
 
     def mass_matrix_change(self, size: int) -> csr_array:
         """`mass_change` of all cells (d, d), kg."""

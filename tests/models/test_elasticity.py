@@ -183,7 +183,7 @@ def test_bad_material(change, text):
     ("arguments", "text"),
     [
         ({}, "plane = None: must be one of strain, stress, axisymmetric"),
-        ({"plane": "strain", "order": 3}, "order = 3: must be one of 1, 2"),
+        ({"plane": "strain", "order": 7}, "order = 7: must be one of 1, 2"),
         ({"plane": "strain", "mass": "heavy"}, "mass = 'heavy'"),
         ({"plane": "strain", "thickness": 0.0}, "thickness = 0.0: must be positive"),
         ({"plane": "axisymmetric", "thickness": 2.0}, "plane strain and plane stress only"),
