@@ -35,6 +35,7 @@ UNITS = {  # exponents of length, mass and time
     "W": (2, 1, -3),
     "Hz": (0, 0, -1),
     "rad": (0, 0, 0),
+    "deg": (0, 0, 0),
     "°": (0, 0, 0),
     "H": (0, 0, 0),
     "1": (0, 0, 0),
@@ -165,6 +166,7 @@ CHANGES = {
 }
 ODD = (2.0, 8.0, 32.0)
 WAVE = {"wave_junction.YOUNG": "Pa", "wave_junction.DENSITY": "kg/m3", "shared.waves.AMPLITUDE": "m"}
+SPECTRUM = {"reflection_spectrum.YOUNG": "Pa", "reflection_spectrum.DENSITY": "kg/m3"}
 WAVES = WAVE | {"high_frequency.YOUNG": "Pa", "high_frequency.DENSITY": "kg/m3"}
 STEEL = {"shared.vocabulary.STEEL": "kg/m3"}
 COOK = {f"cook_plastic.{name}": "m" for name in ("WIDTH", "HEIGHT", "TIP", "THICKNESS")}
@@ -209,7 +211,7 @@ SLOW = (
     Small("wave_junction", {"ratio": 3, "duration": 0.2, "coupling": "H1", "mediator": "fine"}, 2, WAVE),
     Small("wave_junction", {"ratio": 3, "duration": 0.2, "absorbing": True}, 2, WAVE),
     Small("wave_junction", {"ratio": 3, "duration": 0.2, "time_ratio": 3}, 2, WAVE),
-    Small("reflection_spectrum", {"ratio": 3, "count": 2}, 2, WAVE),
+    Small("reflection_spectrum", {"ratio": 3, "count": 2}, 2, SPECTRUM),
     Small("junction_cantilever", {"duration": 2e-5}, 1),
     Small("high_frequency", {"ratio": 3}, 2, WAVES),
     Small("hertz", {"cells": 8, "steps": 2}, 1),

@@ -135,7 +135,7 @@ class PlaneWaves:
         frequency = float(np.sqrt(square[which]))
         dynamic = sp.csr_array(stiffness - frequency**2 * mass)
         incident = _column_wave(own, across, shape)
-        out_own, out_other = (_outgoing(dynamic, end, self._components) for end in (own, other))
+        out_own, out_other = (_outgoing(dynamic, end) for end in (own, other))
         step_in = np.exp(-1j * along * own.inward * own.spacing)
         # the incident wave is 1 at the outermost column
         given = incident - out_own @ (incident * step_in)
@@ -213,7 +213,7 @@ class PlaneWaves:
         rows = sp.csr_array(self._periodic_rows(across) @ assembly.constraints @ reduce)
         norms = np.sqrt(np.asarray(abs(rows).power(2).sum(axis=1)).ravel())
         rows = sp.csr_array(rows[np.flatnonzero(norms > 1e-12 * norms.max(initial=0.0))])
-        return mass, stiffness, damping, rows
+        return mass, stiffness, damping, sp.csr_array(rows / norms.max()) if norms.size else rows
 
     def _periodic_rows(self, across: float) -> sp.csr_array:
         """Rows of the constraints with those of multipliers at the top added to those at the bottom."""
@@ -333,9 +333,11 @@ def _lattice_waves(
             np.zeros((middle.size, middle.size), dtype=complex),
         )
         small.append(wave.conj().T @ block @ wave)
-    hermitian = [0.5 * (block + block.conj().T) for block in small]
+    # of one size, so that the round-off is the same in all units
+    sizes = [float(abs(matrix[columns[1]]).max()) for matrix in (stiffness, mass)]
+    hermitian = [0.5 * (block + block.conj().T) / size for block, size in zip(small, sizes, strict=True)]
     square, shapes = scipy.linalg.eigh(*hermitian)
-    return np.asarray(shapes / np.linalg.norm(shapes, axis=0)), np.asarray(square)
+    return np.asarray(shapes / np.linalg.norm(shapes, axis=0)), np.asarray(square * (sizes[0] / sizes[1]))
 
 
 def _wave_number(
@@ -383,9 +385,11 @@ def _flux(dynamic: sp.csr_array, end: _Lattice, first: Array, second: Array) -> 
     return float(np.imag(np.vdot(first, inner @ second)))
 
 
-def _outgoing(dynamic: sp.csr_array, end: _Lattice, size: int) -> Array:
+def _outgoing(dynamic: sp.csr_array, end: _Lattice) -> Array:
     """P (n, n) with u₀ = P u₁ for waves that leave, u₀ on the outermost column."""
     outer, own, inner = _blocks(dynamic, end)
+    unit = max(float(np.abs(block).max()) for block in (outer, own, inner))
+    outer, own, inner = outer / unit, own / unit, inner / unit
     n = own.shape[0]
     # columns counted outwards: inner u_{j−1} + own u_j + outer u_{j+1} = 0
     zero, one = np.zeros((n, n)), np.eye(n)
