@@ -27,10 +27,10 @@ total variation / 2 peak (all fine: 1.24); free depth and zone are one coarse ce
     order 3, ratio 10, not absorbing                 1.68 % 1.2 %  2.2
 
 A step of the default costs 0.22 of the processor time of one of the all-fine model (0.16–0.22 at 10 m/s), and of the
-time on the clock of an idle machine 0.33 (0.28), as much of it does not depend on the number of cells; with cells of 0.7
-times the size, 0.17. The all-fine model differs by 0.8 % from one with these cells. At 10 m/s the default, which does
-not absorb, differs by 0.17 %; with first-order cells at the ratio 4 it would be 0.7 %, 0.4 %, 0.2 % with 1, 2, 3 mm of free depth.
-Newmark's scheme chatters at both velocities.
+time on the clock of an idle machine 0.33 (0.28), as much of it does not depend on the number of cells; with cells of
+0.7 times the size, 0.17. The all-fine model differs by 0.8 % from one with these cells. At 10 m/s the default, which
+does not absorb, differs by 0.17 %; with first-order cells at the ratio 4 it would be 0.7 %, 0.4 %, 0.2 % with 1, 2,
+3 mm of free depth. Newmark's scheme chatters at both velocities.
 
 duration=8e-4 is the thesis's run at 10 m/s: the contact ends after 32 µs; in the flight the disc vibrates in its oval
 mode at the frequency of Love's exact solution. Times scale with the radius: 0.8 ms of contact at 0.5 m.
