@@ -21,10 +21,10 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
 
+_ROUND_OFF = 1e-15  # of the largest entry of a block
 # The design (see `Absorber`): e over the depth 1 − s, and z over the distance from the fine part's end in node spacings
 # of the coarse part, negative inside the zone. Found by minimising the largest reflection of waves from half a coarse
 # cell on, at the ratios 3.3 and 7.3 in a zone of six coarse cells, with at most 1e-4 of the energy lost above 8 H.
-_ROUND_OFF = 1e-15  # of the largest entry of a block
 _DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
 _MATCHED = np.array([2.66, 1.0, 2.44, 4.12, 6.71, 0.22])
 _DISTANCE = np.array([-6.0, -3.0, -1.5, 0.0, 2.0, 4.0, 6.0])

@@ -83,7 +83,8 @@ class Junction:
     coarse, fine: the parts; their names must differ. weights: α of the fine part in the gluing zone, for stiffness,
     loads and mass: `Linear()`, `Cubic()`, `Constant(value)`, another `Weight`, or a function of points; mass_weights:
     others for the mass. coupling: `L2()`, `H1(length)` or another `Coupling`. mediator: the space of the multipliers:
-    the trace of a part's functions, first-order functions of a mesh, or another `Mediator`. zone: by default the whole
+    the trace of a part's functions ("coarse", "fine"), first-order functions of a grid a little wider than the coarse
+    cells ("grid", with coarse parts of mass="dispersion") or of a mesh, or another `Mediator`. zone: by default the whole
     overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor:
     weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and stiffness.
     absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, or None; "auto" takes one in dynamics where
