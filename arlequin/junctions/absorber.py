@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import bsr_array, coo_array, csr_array, eye_array, kron
+from scipy.sparse import bsr_array, csr_array, eye_array, kron
 
 from arlequin.junctions.base import AbsorbingMatrix, depth, wave_impedances
-from arlequin.junctions.coupling import Shapes
-from arlequin.junctions.mediator import CHUNK
+from arlequin.junctions.coupling import L2, Shapes
+from arlequin.junctions.mediator import chunks
 from arlequin.junctions.zone_coordinate import SAME, ZoneCoordinate
 from arlequin.models.checks import positive
 from arlequin.models.errors import UserError
@@ -50,7 +50,8 @@ class AbsorbingZone:
 
     fine_nodes: those whose functions reach into the zone; coarse_nodes: those in the zone and in all coarse cells
     beyond it, which are also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside,
-    m³, and 1 − s at its points; spacing: of the coarse nodes, m.
+    m³, and 1 − s at its points; centres (c, axis) of the coarse cells, m, and moment (axis, axis), m²: see
+    `NodeCloud.interpolation`.
     """
 
     coarse: MeshedPart
@@ -60,7 +61,8 @@ class AbsorbingZone:
     pieces: Overlap
     depth: Array
     cloud: NodeCloud
-    spacing: float
+    centres: Array
+    moment: Array
 
     @classmethod
     def of(cls, coarse: MeshedPart, fine: MeshedPart, coordinate: ZoneCoordinate, pieces: Overlap) -> "AbsorbingZone":
@@ -90,10 +92,15 @@ class AbsorbingZone:
         # v_c is the projection of the interpolant of what the fine nodes have
         moment = _moment(coarse, glued, projection_moment) + _moment(fine, near, interpolation_moment)
         centres = coarse.mesh.p[:, coarse.mesh.t[:, live]].mean(axis=1).T
-        cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment, centres)
+        cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents)
         s, state = coordinate.on_pieces(pieces)
         pieces = replace(pieces, dx=pieces.dx * (state == 1) * depth(coarse, pieces.points))
-        return cls(coarse, fine, fine_nodes, coarse_nodes, pieces, 1.0 - s, cloud, float(np.mean(extents)))
+        return cls(coarse, fine, fine_nodes, coarse_nodes, pieces, 1.0 - s, cloud, centres, moment)
+
+    @property
+    def spacing(self) -> float:
+        """Mean distance of neighbouring coarse nodes, m."""
+        return float(np.mean(self.cloud.scale))
 
     def fine_gram(self, density: Array) -> csr_array:
         """∫ density φφ over the zone (n, n), for the fine nodes; density (p, q) at the points of the pieces.
@@ -105,13 +112,12 @@ class AbsorbingZone:
             sizes = pieces.dx.sum(axis=1)
             mean = np.divide((density * pieces.dx).sum(axis=1), sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
             density = np.broadcast_to(np.clip(mean, 0.0, density.max())[:, None], density.shape)
-        total, size = csr_array((int(basis.N), int(basis.N))), int(basis.N)
+        total, form = csr_array((int(basis.N), int(basis.N))), L2()
         kept = np.flatnonzero((pieces.dx != 0.0).any(axis=1))
-        for start in range(0, kept.size, CHUNK):
-            chosen = kept[start : start + CHUNK]
-            shapes = Shapes.at(basis, pieces.fine_cells[chosen], pieces.points[:, chosen])
-            local = np.einsum("apq,bpq,pq->abp", shapes.values, shapes.values, density[chosen] * pieces.dx[chosen])
-            total += _summed(shapes.nodes, local, size)
+        pieces, density = pieces.take(kept), density[kept]
+        for chunk in chunks(basis.Nbfun, pieces):
+            shapes = Shapes.at(basis, pieces.fine_cells[chunk], pieces.points[:, chunk])
+            total += form.matrix(shapes, shapes, density[chunk] * pieces.dx[chunk], 1, None)
         numbers = self.fine_nodes.numbers
         return csr_array(total[numbers][:, numbers])
 
@@ -128,14 +134,13 @@ def _moment(part: MeshedPart, chosen: Indices, of: Callable[[CellArrays, Array],
     cells, axes = own.cells, own.mesh.dim()
     if own.finite_element.order > 1:
         return np.zeros((axes, axes))
-    picked = CellArrays(cells.nodes[chosen], cells.values, cells.gradients[chosen], cells.dx[chosen])
+    picked = cells.take(chosen)
     return of(picked, own.positions[picked.nodes])
 
 
 def _shares(part: MeshedPart, chosen: Indices) -> Array:
     """Lumped volumes (c, n) of the nodes in some cells, m³."""
-    cells = _continuum(part).cells
-    own = CellArrays(cells.nodes[chosen], cells.values, cells.gradients[chosen], cells.dx[chosen])
+    own = _continuum(part).cells.take(chosen)
     return element_lumped(own, own.dx, _continuum(part).finite_element.order)
 
 
@@ -196,7 +201,9 @@ class Absorber:
         """D of both terms on the nodal velocities of the parts."""
         fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
         root = _impedance_roots(fine, nodes.slopes, np.linalg.norm(nodes.slopes, axis=1))
-        interpolation = csr_array(root @ kron(zone.cloud.interpolation(nodes.points), unit, format="csr"))
+        interpolation = csr_array(
+            root @ kron(zone.cloud.interpolation(nodes.points, zone.centres, zone.moment), unit, format="csr")
+        )
         own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
         own = csr_array(root @ kron(own, unit, format="csr"))
         density = self.strength * np.interp(zone.depth, _DEPTH, _MATCHED)
@@ -229,12 +236,6 @@ def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> bsr_array
     blocks = shear * np.eye(size) + (pressure - shear) * n[:, :size, None] * n[:, None, :size]
     blocks = blocks * np.sqrt(factor)[:, None, None]
     return bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size, count * size))
-
-
-def _summed(nodes: Indices, local: Array, size: int) -> csr_array:
-    """Sum (size, size) of the blocks (a, b, p) on the nodes (a, p)."""
-    rows, columns = (np.broadcast_to(part, local.shape).ravel() for part in (nodes[:, None], nodes[None]))
-    return csr_array(coo_array((local.ravel(), (rows, columns)), shape=(size, size)))
 
 
 def _without_zeros(matrix: csr_array) -> csr_array:

@@ -84,11 +84,12 @@ class Junction:
     loads and mass: `Linear()`, `Cubic()`, `Constant(value)`, another `Weight`, or a function of points; mass_weights:
     others for the mass. coupling: `L2()`, `H1(length)` or another `Coupling`. mediator: the space of the multipliers:
     the trace of a part's functions ("coarse", "fine"), first-order functions of a grid a little wider than the coarse
-    cells ("grid", with coarse parts of mass="dispersion") or of a mesh, or another `Mediator`. zone: by default the whole
-    overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor:
-    weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and stiffness.
-    absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, or None; "auto" takes one in dynamics where
-    both parts are linear Bars or Solids and the nodes of the coarse part are more than 1.5 times as far apart.
+    cells ("grid", with coarse parts of mass="dispersion") or of a mesh, or another `Mediator`. zone: by default the
+    whole overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`.
+    floor: weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and
+    stiffness. absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, or None; "auto" takes one in
+    dynamics where both parts are linear Bars or Solids and the nodes of the coarse part are more than 1.5 times as far
+    apart.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³

@@ -61,6 +61,11 @@ class CellArrays:
         """Number of cells."""
         return self.nodes.shape[0]
 
+    def take(self, chosen: Indices) -> "CellArrays":
+        """Some of the cells."""
+        radius, hoop = (None if field is None else field[chosen] for field in (self.radius, self.hoop))
+        return CellArrays(self.nodes[chosen], self.values, self.gradients[chosen], self.dx[chosen], radius, hoop)
+
 
 def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> CellArrays:
     """The arrays of a scalar basis; depth: thickness (m) of plane problems, section (m²) of bars.

@@ -307,7 +307,7 @@ class Correction:
         lam, mu = self.lame
         least = lam if self.cells.hoop is None else 2.0 * lam * mu / (lam + 2.0 * mu)
         frames, weight = _some(self.frames, chosen), self.stiffness_weight[chosen]
-        exact = frames.exact_hourglass(_cells(self.cells, chosen), weight, least, mu)
+        exact = frames.exact_hourglass(self.cells.take(chosen), weight, least, mu)
         size, own = exact.shape[1] * exact.shape[2], frames.modes.shape[1]
         change = np.zeros_like(exact)
         volume = weight.sum(axis=1)[:, None, None, None, None]
@@ -467,12 +467,6 @@ def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correcti
 def _some(frames: CellFrames, chosen: Indices) -> CellFrames:
     names = ("gradients", "edges", "frame", "a", "normals", "modes")
     return replace(frames, **{name: getattr(frames, name)[chosen] for name in names})
-
-
-def _cells(cells: CellArrays, chosen: Indices) -> CellArrays:
-    return CellArrays(
-        cells.nodes[chosen], cells.values, cells.gradients[chosen], np.ascontiguousarray(cells.dx[chosen])
-    )
 
 
 def _chunks(chosen: Indices, size: int) -> Iterator[Indices]:

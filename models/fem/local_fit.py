@@ -41,33 +41,28 @@ class NodeCloud:
     """Nodes on which polynomials are fitted.
 
     positions (n, axis), m; numbers (n,): of the nodes in their part; total: number of nodes of the part; scale (axis,):
-    mean extents of the cells, m, by which distances are measured; moment (axis, axis), m²: T of nodal values that are
-    those of the L² projection of a field, v_i = (v + T:∇∇v)(x_i), see `projection_moment`; centres (c, axis): of the
-    cells, m.
+    mean extents of the cells, m, by which distances are measured.
     """
 
     positions: Array
     numbers: Indices
     total: int
     scale: Array
-    moment: Array
-    centres: Array
 
-    def interpolation(self, points: Array) -> csr_array:
+    def interpolation(self, points: Array, centres: Array, moment: Array) -> csr_array:
         """E (points, total): the value at each point of the cubic polynomial fitted to the nodes around its cell.
 
-        points (p, axis), m. It reproduces cubic polynomials v whose nodal values are (v + T:∇∇v)(x_i),
-        where the nodes determine them.
+        points (p, axis), m; centres (c, axis) of the cells, m; moment (axis, axis), m²: T of nodal values
+        v_i = (v + T:∇∇v)(x_i), as those of an L² projection are (`projection_moment`). E reproduces cubic polynomials v
+        with such values where the nodes determine them.
         """
 
         def near_first(distance: Array) -> Array:
             return np.asarray(10.0 ** (FALL * (distance.min(axis=1, keepdims=True) - distance)))
 
-        cell = _first_nearest(self.centres / self.scale, points / self.scale)
+        cell = _first_nearest(centres / self.scale, points / self.scale)
         rows, columns, values = [], [], []
-        for chunk, near, weights in self._fits(
-            points, self.centres[cell], 3, CUBIC[points.shape[1]], near_first, self.moment
-        ):
+        for chunk, near, weights in self._fits(points, centres[cell], 3, CUBIC[points.shape[1]], near_first, moment):
             rows.append(np.repeat(chunk, near.shape[1]))
             columns.append(self.numbers[near].ravel())
             values.append(weights.ravel())
@@ -83,14 +78,16 @@ class NodeCloud:
         beyond `REACH` do not take the place of those that are missing: over a longer distance along the border a
         polynomial would follow waves of 8 H less well.
         """
-        points, none = self.positions[chosen], np.zeros_like(self.moment)
+        points = self.positions[chosen]
         axes = points.shape[1]
 
         def within(distance: Array) -> Array:
             return np.asarray(distance <= REACH[axes], dtype=float)
 
         entries: list[tuple[Array, Indices, Indices]] = []
-        for chunk, near, weights in self._fits(points, points, DEGREE[axes], AROUND[axes], within, none):
+        for chunk, near, weights in self._fits(
+            points, points, DEGREE[axes], AROUND[axes], within, np.zeros((axes, axes))
+        ):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
         shape = (chosen.size, self.total)

@@ -7,9 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from arlequin.models import checks
-from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.local_fit import NodeCloud
-from arlequin.models.fem.mass import element_lumped, node_major
+from arlequin.models.fem.mass import lumped, node_major
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
@@ -48,14 +47,12 @@ class ShortWaveDamping:
         """D (d, d), N·s/m, of a part; mass_weight (c, q): mass of the quadrature points, kg."""
         cells, order = part.cells, part.finite_element.order
         live = np.flatnonzero(mass_weight.max(axis=1) > 0.0)
-        own = CellArrays(cells.nodes[live], cells.values, cells.gradients[live], cells.dx[live])
-        shares = element_lumped(own, mass_weight[live], order)
-        masses = np.bincount(own.nodes.ravel(), weights=shares.ravel(), minlength=part.node_count)
+        own = cells.take(live)
+        masses = lumped(own, mass_weight[live], order, part.node_count).diagonal()
         numbers = np.flatnonzero(masses > 0.0)
         spacing = np.ptp(part.positions[own.nodes], axis=1).mean(axis=0) / order
         points = part.positions[numbers]
-        none = np.zeros((spacing.size, spacing.size))
-        cloud = NodeCloud(points, numbers, part.node_count, spacing, none, np.zeros((0, spacing.size)))
+        cloud = NodeCloud(points, numbers, part.node_count, spacing)
         rows = cloud.high_pass(np.arange(numbers.size))
         rate = self.strength * part.wave_speed / float(np.mean(spacing))
         scalar = rows.T @ diags_array(rate * masses[numbers]) @ rows
