@@ -130,7 +130,7 @@ class PlaneWaves:
             raise UserError.parameter("wavelength", wavelength, f"must be above {2 * own.spacing:g} m, two cells")
         mass, stiffness, damping, constraints = self._matrices(reduce, across)
         along = k * np.cos(slope) * own.inward
-        shapes, square = _lattice_waves(own, along, across, mass, stiffness, self._components)
+        shapes, square = _lattice_waves(_symbols(own, across, mass, stiffness, self._components), own, along)
         which, shape = _chosen(_polarisation(wave, slope, own.inward, shapes.shape[0]), shapes)
         frequency = float(np.sqrt(square[which]))
         dynamic = sp.csr_array(stiffness - frequency**2 * mass)
@@ -282,7 +282,8 @@ class PlaneWaves:
         """Amplitude and phase lag of the wave of the same kind in the other lattice."""
         along, across = numbers
         mass, stiffness = matrices
-        found = _wave_number(other, frequency, abs(along), across, mass, stiffness, self._components, wave, slope)
+        symbols = _symbols(other, across, mass, stiffness, self._components)
+        found = _wave_number(symbols, other, frequency, abs(along), wave, slope)
         if found is None:
             return 0.0, float("nan")
         number, shape = found
@@ -318,44 +319,37 @@ def _column_wave(end: _Lattice, across: float, shape: Array) -> Array:
     return np.asarray((np.exp(-1j * across * end.y)[:, None] * shape).ravel())
 
 
-def _lattice_waves(
-    end: _Lattice, along: float, across: float, mass: Any, stiffness: Any, size: int
-) -> tuple[Array, Array]:
-    """Polarisations (d, mode) and squared frequencies of the plane waves of a lattice."""
-    factor = np.exp(-1j * along * end.inward * end.spacing)
-    columns = end.columns
+def _symbols(end: _Lattice, across: float, mass: Any, stiffness: Any, size: int) -> Array:
+    """Parts (2, 3, d, d) of stiffness and mass that a plane wave along a column has in the columns −1, 0, 1."""
     wave = np.kron(np.exp(-1j * across * end.y)[:, None], np.eye(size))
-    small = []
-    for matrix in (stiffness, mass):
-        middle = columns[1]
-        block = sum(
-            (matrix[middle][:, columns[1 + j]].toarray() * factor**j for j in (-1, 0, 1)),
-            np.zeros((middle.size, middle.size), dtype=complex),
-        )
-        small.append(wave.conj().T @ block @ wave)
+    return np.array(
+        [
+            [wave.conj().T @ matrix[end.columns[1]][:, column].toarray() @ wave for column in end.columns]
+            for matrix in (stiffness, mass)
+        ]
+    )
+
+
+def _lattice_waves(symbols: Array, end: _Lattice, along: float) -> tuple[Array, Array]:
+    """Polarisations (d, mode) and squared frequencies of the plane waves of a lattice with its `_symbols`."""
+    phases = np.exp(-1j * along * end.inward * end.spacing) ** np.array([-1, 0, 1])
+    small = np.einsum("mcij,c->mij", symbols, phases)
     # of one size, so that the round-off is the same in all units
-    sizes = [float(abs(matrix[columns[1]]).max()) for matrix in (stiffness, mass)]
-    hermitian = [0.5 * (block + block.conj().T) / size for block, size in zip(small, sizes, strict=True)]
-    square, shapes = scipy.linalg.eigh(*hermitian)
+    sizes = np.abs(symbols).max(axis=(1, 2, 3))
+    stiffness, mass = 0.5 * (small + small.conj().swapaxes(1, 2)) / sizes[:, None, None]
+    square, shapes = scipy.linalg.eigh(stiffness, mass)
     return np.asarray(shapes / np.linalg.norm(shapes, axis=0)), np.asarray(square * (sizes[0] / sizes[1]))
 
 
 def _wave_number(
-    end: _Lattice,
-    frequency: float,
-    guess: float,
-    across: float,
-    mass: Any,
-    stiffness: Any,
-    size: int,
-    wave: str,
-    slope: float,
+    symbols: Array, end: _Lattice, frequency: float, guess: float, wave: str, slope: float
 ) -> tuple[float, Array] | None:
     """k_x ≥ 0 and polarisation of the wave of a kind at a frequency in a lattice; None where there is none."""
+    size = symbols.shape[2]
     direction = -end.inward
 
     def at(number: float) -> tuple[float, Array]:
-        shapes, square = _lattice_waves(end, direction * number, across, mass, stiffness, size)
+        shapes, square = _lattice_waves(symbols, end, direction * number)
         which, shape = _chosen(_polarisation(wave, slope, direction, size), shapes)
         return float(square[which]) - frequency**2, shape
 
