@@ -137,9 +137,13 @@ class Junction:
 
     @cached_property
     def _mediator(self) -> Mediator:
+        return mediator_of(self.mediator).on(*self._box, _extents(self.coarse, *self._box))
+
+    @cached_property
+    def _box(self) -> tuple[Array, Array]:
+        """Lowest and highest coordinate (axis,) of the box that both parts have in common, m."""
         (low, high), (first, last) = extent(self.coarse), extent(self.fine)
-        low, high = np.maximum(low, first), np.minimum(high, last)
-        return mediator_of(self.mediator).on(low, high, _extents(self.coarse, low, high))
+        return np.maximum(low, first), np.minimum(high, last)
 
     @cached_property
     def zone_coordinate(self) -> ZoneCoordinate:
@@ -222,14 +226,12 @@ class Junction:
     def _refines(self) -> bool:
         """Whether both parts are linear continua, and the fine one is finer by more than `REFINED`."""
         spacings = []
-        (low, high), (first, last) = extent(self.coarse), extent(self.fine)
-        box = np.maximum(low, first), np.minimum(high, last)
         for part in (self.coarse, self.fine):
             if not isinstance(part, Continuum) or not isinstance(part.material, LinearElastic):
                 return False
             if isinstance(part, Solid) and part.kinematics != "small":
                 return False
-            spacings.append(_extents(part, *box).mean() / part.finite_element.order)
+            spacings.append(_extents(part, *self._box).mean() / part.finite_element.order)
         return bool(spacings[0] > REFINED * spacings[1])
 
     @cached_property
