@@ -42,3 +42,18 @@ def blocks_of() -> Callable[..., AbstractContextManager[None]]:
             yield
 
     return set_sizes
+
+
+@pytest.fixture
+def side_advances(monkeypatch):
+    """A list that grows by an entry with every large step of a side of `Multirate`."""
+    from arlequin.schemes.multirate import _Side
+
+    counted, right = [], _Side.advance
+
+    def advance(self, *arguments):
+        counted.append(1)
+        return right(self, *arguments)
+
+    monkeypatch.setattr(_Side, "advance", advance)
+    return counted
