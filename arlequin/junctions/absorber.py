@@ -185,9 +185,9 @@ class Absorber:
     e(s) and z(x) are a design: they minimise the largest reflection with a loss of at most 1e-4 above 8 H. In zones of
     six coarse cells, with a coarse part of mass="dispersion" and mediator="grid", at most 1e-3 of the energy of waves
     of 2.9 fine cells and more comes back along the axis, 7e-6 above 10 H, and 1e-2 (P waves of 2 H: 0.03) at 30° and
-    60°; see the case `reflection_spectrum`. In zones of four coarse cells 0.01 comes back between 2 and 3 H. A coarse part
-    of consistent mass takes multipliers on its mesh: 0.02 then (zone of four cells: 0.03; with the grid 0.07). With
-    reduced dispersion these multipliers let 0.15 come back.
+    60°; see the case `reflection_spectrum`. In zones of four coarse cells 0.01 comes back between 2 and 3 H. A coarse
+    part of consistent mass takes multipliers on its mesh: 0.02 then (zone of four cells: 0.03; with the grid 0.07).
+    With reduced dispersion these multipliers let 0.15 come back.
 
     strength: factor of the damping; 1 is the design. The damping is implicit in all schemes that take it by default,
     and does not change their stable step.
