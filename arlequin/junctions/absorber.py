@@ -229,14 +229,15 @@ class Absorber:
         return csr_array(factor @ kron(rows, eye_array(coarse.components), format="csr"))
 
 
-def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> bsr_array:
-    """Blocks √factor √(ρ(c_p n⊗n + c_s (1 − n⊗n))) (r d, r d) of points with vectors along n (r, axis)."""
+def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> csr_array:
+    """√factor √(ρ(c_p n⊗n + c_s (1 − n⊗n))) on the diagonal (r d, r d), of points with vectors along n (r, axis)."""
     pressure, shear = (np.sqrt(z) for z in wave_impedances(part))
     size, count = part.components, len(factor)
     n = along / np.linalg.norm(along, axis=1, keepdims=True)
     blocks = shear * np.eye(size) + (pressure - shear) * n[:, :size, None] * n[:, None, :size]
     blocks = blocks * np.sqrt(factor)[:, None, None]
-    return bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size, count * size))
+    # without the zeros of vectors along an axis, which would make all products denser
+    return _without_zeros(bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size,) * 2))
 
 
 def _without_zeros(matrix: csr_array) -> csr_array:
