@@ -11,13 +11,17 @@ The default (linear, L2, coarse) grows like 2.2 × zone/H and like the logarithm
 (33 at ratio 50), second-order triangles at ratio 50 (25.6) and zones with edges and corners (`Box`: 50 to 95).
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import cg
 
 from arlequin.junctions.base import JunctionOperator
 from arlequin.models.linalg.factor import factorise
+from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
@@ -39,7 +43,8 @@ def dual_condition(operator: JunctionOperator, mass_coarse: csr_array, mass_fine
     orthogonalisation (a lower bound, within a few percent below 1e3). inf where the constraints are dependent.
     """
     blocks = (csr_array(operator.coarse), csr_array(operator.fine))
-    gram, masses = csr_array(operator.gram), (csr_array(mass_coarse), csr_array(mass_fine))
+    given = zip(blocks, (mass_coarse, mass_fine), strict=True)
+    gram, masses = csr_array(operator.gram), tuple(_collected(block, mass) for block, mass in given)
     n = operator.components
     if n > 1 and not _couples_components((*blocks, *masses, gram), n):
         blocks = tuple(csr_array(block[::n, ::n]) for block in blocks)
@@ -65,12 +70,26 @@ def _couples_components(matrices: tuple[csr_array, ...], components: int) -> boo
     return False
 
 
-def _near(block: csr_array, mass: csr_array) -> tuple[csr_array, csr_array]:
-    """Columns of C and mass matrix of the dofs with mass near the coupled ones."""
+def _collected(block: csr_array, mass: Any) -> csr_array:
+    """The mass matrix by rows; of one that is spread over ranks the entries near the dofs that C couples."""
+    if not isinstance(mass, DistributedMatrix):
+        return csr_array(mass)
+    near = diags_array(_close(block, mass).astype(float))
+    return DistributedMatrix(near @ mass.local @ near, mass.ranks).collected()
+
+
+def _close(block: csr_array, mass: Any) -> NDArray[np.bool_]:
+    """Mask (d,) of the dofs within some layers of cells of those that C couples."""
     near = np.asarray(abs(block).sum(axis=0)).ravel() > 0
     pattern = abs(mass)
     for _ in range(RINGS):
         near |= (pattern @ near.astype(float)) > 0
+    return near
+
+
+def _near(block: csr_array, mass: csr_array) -> tuple[csr_array, csr_array]:
+    """Columns of C and mass matrix of the dofs with mass near the coupled ones."""
+    near = _close(block, mass)
     kept = np.flatnonzero(near & (mass.diagonal() > 0))
     return csr_array(block[:, kept]), csr_array(mass[kept][:, kept])
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
 _FULL = 0.25  # density of the nonzero columns above which a dense product is faster
@@ -77,11 +78,15 @@ class RowProduct:
 
 
 def applied(matrix: Any, fields: Array) -> Array:
-    """A x (r,) for x (d,), or (…, r) for each x of fields (…, d); A sparse (r, d), by rows or by columns."""
+    """A x (r,) for x (d,), or (…, r) for each x of fields (…, d); A sparse (r, d), by rows, columns or spread."""
     if not all(matrix.shape):  # no contact or constraints
         return np.zeros((*fields.shape[:-1], matrix.shape[0]))
     if fields.ndim == 1:
         return np.asarray(matrix @ fields)
+    if isinstance(matrix, DistributedMatrix):
+        return np.ascontiguousarray(np.moveaxis(matrix @ fields.reshape(-1, fields.shape[-1]).T, 0, -1)).reshape(
+            *fields.shape[:-1], matrix.shape[0]
+        )
     from arlequin.linalg._product_kernels import by_columns, by_rows
 
     if fields.ndim > 2:

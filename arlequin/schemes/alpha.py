@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.checks import positive, within
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.matrix import compressed
 from arlequin.models.part import Constrained, Nonlinear
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -41,7 +42,7 @@ def matrix_at_rest(assembly: Assembly, step: float, scheme: "GeneralisedAlpha") 
     matrix = (1.0 - scheme.alpha_m) * assembly.mass
     if assembly.viscous is not None:
         matrix = matrix + (1.0 - scheme.alpha_f) * scheme.gamma * step * assembly.viscous
-    return sp.csr_array(matrix)
+    return compressed(matrix)
 
 
 class LinearAlpha(LinearStep):
@@ -53,7 +54,7 @@ class LinearAlpha(LinearStep):
     def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         self._assembly, self._coefficients = assembly, coefficients_of(scheme, step)
         matrix = matrix_at_rest(assembly, step, scheme) + self._coefficients.force * step * assembly.stiffness
-        self._condensed, self.solver = linear_system(assembly, sp.csr_array(matrix), scheme.solver)
+        self._condensed, self.solver = linear_system(assembly, compressed(matrix), scheme.solver)
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""

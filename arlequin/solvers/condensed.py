@@ -15,6 +15,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
 from arlequin.models.linalg.constraints import eliminate, independent
+from arlequin.models.parallel.matrix import compressed
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.unknowns import Unknowns
@@ -71,7 +72,7 @@ class Condensed:
         former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
         self._unknowns = Unknowns(assembly, active)
-        matrix = sp.csr_array(matrix)
+        matrix = compressed(matrix)
         inner, self._to_given = self._unknowns.split(matrix)
         self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
         self.diagonal = matrix.diagonal()
@@ -112,7 +113,7 @@ class Condensed:
         sums = constraints.multiply(constraints) @ yielding
         scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0.0)
         self._penalty = sp.csr_array(constraints.T @ sp.diags_array(scale))
-        return border(sp.csr_array(matrix + self._penalty @ constraints), rows)
+        return border(compressed(matrix + self._penalty @ constraints), rows)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from arlequin.linalg.anderson import AndersonAcceleration
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.matrix import compressed, scaled
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
@@ -51,8 +52,8 @@ class ProximalTerm:
     def soften(self, times: int) -> Condensed:
         """K + s M, condensed."""
         if times not in self._factors:
-            matrix = sp.csr_array(0.1**times * self._first)
-            condensed = factored(self._assembly, sp.csr_array(self._assembly.stiffness + matrix))
+            matrix = compressed(0.1**times * self._first)
+            condensed = factored(self._assembly, compressed(self._assembly.stiffness + matrix))
             self._factors[times] = condensed, matrix
         condensed, self.matrix = self._factors[times]
         return condensed
@@ -188,7 +189,7 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
             return condensed, None
     except UserError:
         pass
-    return factored(assembly, sp.csr_array(assembly.stiffness + term)), term
+    return factored(assembly, compressed(assembly.stiffness + term)), term
 
 
 def _proximal_matrix(assembly: Assembly) -> sp.csr_array:
@@ -205,5 +206,4 @@ def _proximal_matrix(assembly: Assembly) -> sp.csr_array:
             square = float(squares[first:last].max()) or float(squares.max()) or layers or 1.0
         scale.append(np.full(last - first, _SHIFT * square))
         first = last
-    root = sp.diags_array(np.sqrt(np.concatenate(scale)))
-    return sp.csr_array(root @ assembly.mass @ root)
+    return scaled(assembly.mass, np.sqrt(np.concatenate(scale)))

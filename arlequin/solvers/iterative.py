@@ -13,6 +13,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
+from arlequin.models.parallel.matrix import DistributedMatrix, compressed
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
@@ -52,7 +53,7 @@ class IterativeSystem:
     ) -> None:
         """`active` (d,) restricts the unknowns; contact: whether contact impulses will act."""
         self._unknowns = Unknowns(assembly, active)
-        matrix = sp.csr_array(matrix)
+        matrix = compressed(matrix)
         self.diagonal = matrix.diagonal()
         self._matrix, self._to_given = self._unknowns.split(matrix)
         basis = assembly.contact.basis if contact else assembly.contact.basis[:0]
@@ -155,7 +156,7 @@ class IterativeSystem:
         most, columns = float(moved[front].max(initial=0.0)), sp.csr_array(self._rows.T)
         while front.size and moved[front].max() > _FADED * most and inside.sum() + front.size <= allowed:
             inside[front] = True
-            near = _columns(self._matrix, front)
+            near = _neighbours(self._matrix, front)
             joined = np.unique(_columns(columns, front))
             near = np.unique(np.concatenate([near, _columns(self._rows, joined)]))
             front = near[~inside[near]]
@@ -175,6 +176,15 @@ class IterativeSystem:
         """B y (q,)."""
         own = np.asarray(self._basis @ y)
         return own if given is None or self._basis_given is None else own + self._basis_given @ given
+
+
+def _neighbours(matrix: Any, rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Columns with entries in these rows of the matrix of a step."""
+    if not isinstance(matrix, DistributedMatrix):
+        return _columns(matrix, rows)
+    chosen = np.zeros(matrix.shape[0])
+    chosen[rows] = 1.0
+    return np.flatnonzero(abs(matrix) @ chosen)
 
 
 def _columns(matrix: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:

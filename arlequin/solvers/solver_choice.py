@@ -12,14 +12,15 @@ from arlequin.models.checks import one_of
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.limits import LIFT, disabled, memory
 from arlequin.models.linalg.nested_dissection import predicted_factor
+from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.iterative import IterativeSystem
 from arlequin.system.assembly import Assembly
 
-SolverName = Literal["auto", "direct", "iterative"]
-SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative")
+SolverName = Literal["auto", "direct", "iterative", "petsc"]
+SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative", "petsc")
 
 SMALL = 20_000  # unknowns up to which "auto" takes a factor without a prediction
 _SHARE = 0.85  # of the machine's memory that a run may take
@@ -105,6 +106,8 @@ def linear_system(
     "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up.
     UserError where none, or not the one asked for, fits into memory.
     """
+    if solver == "petsc":
+        matrix, solver = spread(matrix), "direct"
     choice = _choice(assembly, matrix, solver, solutions)
     if choice.solver == "iterative":
         return IterativeSystem(assembly, matrix), choice.text
@@ -113,7 +116,8 @@ def linear_system(
 
 def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
     """The mass on the active dofs (d,), with the solver that suits few solutions; contact: see `Condensed`."""
-    if _choice(assembly, assembly.mass, "auto", 1).solver == "iterative":
+    spread_out = isinstance(assembly.mass, DistributedMatrix)  # few iterations, and no factor
+    if spread_out or _choice(assembly, assembly.mass, "auto", 1).solver == "iterative":
         return IterativeSystem(assembly, assembly.mass, active, contact)
     return Condensed(assembly, assembly.mass, active, contact=contact)
 

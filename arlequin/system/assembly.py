@@ -19,8 +19,11 @@ from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.mass import CORRECTED
+from arlequin.models.fem.piece import assemble_piece
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
+from arlequin.models.parallel.ranks import ranks
 from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
@@ -35,13 +38,16 @@ from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
 
+LEAST_DOFS = 3_000  # of a system whose matrices are spread over ranks: smaller ones gain nothing
+LEAST_CELLS = 8  # of a part for each rank
+
 
 def assembled_parts(
     system: System, operators: Sequence[JunctionOperator], time_errors: Mapping[str, float]
 ) -> tuple[Assembled, ...]:
     """All parts; the operators are those of the system's junctions, which reduced parts have shapes for.
 
-    time_errors: see `assemble`.
+    time_errors: see `assemble`. Under several ranks each assembles its share of the cells of continuum parts.
     """
     weights: dict[str, Weighting] = {}
     for junction in system.junctions:
@@ -49,11 +55,15 @@ def assembled_parts(
             weights[name] = own if name not in weights else weights[name] * own
     warn_of_shared_contact(system, weights)
     massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
+    among = ranks()
+    spreads = among.count > 1 and sum(part.dof_count for part in system.parts) >= LEAST_DOFS
 
     def assembled(part: Part) -> Assembled:
         weighting = weights.get(part.name)
         if isinstance(part, Modal):
             return part.assemble(weighting, pulls=pulls.get(part.name, ()))
+        if spreads and isinstance(part, Continuum) and part.mesh.nelements >= LEAST_CELLS * among.count:
+            return assemble_piece(part, weighting, time_errors.get(part.name, 0.0), among)
         if isinstance(part, Continuum) and part.mass == CORRECTED:
             return part.assemble(weighting, time_error=time_errors.get(part.name, 0.0))
         return part.assemble(weighting, massless=massless.get(part.name))
@@ -152,7 +162,7 @@ class Assembly:
         """Damping of the parts and absorbing terms of the junctions together (d, d); None where there is neither."""
         if self.damping is None or self.absorber is None:
             return self.absorber if self.damping is None else self.damping
-        return sp.csr_array(self.damping + self.absorber)
+        return compressed(self.damping + self.absorber)
 
     @property
     def dof_count(self) -> int:
@@ -329,18 +339,19 @@ def assemble(
         parts = assembled_parts(system, operators, time_errors)
     layout = DofLayout.of(system.parts, parts)
 
-    mass = _diagonal([part.mass for part in parts])
-    stiffness = _diagonal([part.stiffness for part in parts])
+    # a single block is shared with its part: no matrix is ever changed
+    mass = block_diagonal([part.mass for part in parts])
+    stiffness = block_diagonal([part.stiffness for part in parts])
     damping = None
     if any(part.damping is not None for part in parts):
         blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
-        damping = _diagonal(blocks)
+        damping = block_diagonal(blocks)
     links = SpringSet.of(system.springs, layout)
     if links.any:
-        stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
+        stiffness = compressed(stiffness + links.matrix(links.stiffness))
     if links.damping.any():
         dashpots = links.matrix(links.damping)
-        damping = dashpots if damping is None else sp.csr_array(damping + dashpots)
+        damping = dashpots if damping is None else compressed(damping + dashpots)
 
     constraint_rows, grams = [], []
     for junction, operator in zip(system.junctions, operators, strict=True):
@@ -351,6 +362,8 @@ def assemble(
         constraint_rows.append(relation_rows(relation, layout))
         grams.append(sp.eye_array(relation.count, format="csr"))
     absorber, absorbing = _absorber(system.junctions, layout, absorbs)
+    if absorber is not None and isinstance(mass, DistributedMatrix):
+        absorber = spread(absorber)
     return Assembly(
         system=system,
         parts=parts,
@@ -375,11 +388,6 @@ def _size(part: Part) -> tuple[int, int, int]:
     model = part.model if isinstance(part, MeshedPart) else None
     functions = int(model.basis.Nbfun) if isinstance(model, Continuum) else int(corners)
     return int(cells), int(part.positions.shape[1]) if corners > 2 else 1, functions
-
-
-def _diagonal(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
-    """The blocks on the diagonal; a single one is shared with its part: no matrix is ever changed."""
-    return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
 
 
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:

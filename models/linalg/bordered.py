@@ -15,6 +15,7 @@ from arlequin.models.linalg.batched_factor import BatchedFactor
 from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
 from arlequin.models.linalg.matrix import binade, canonical, only_diagonal
+from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
 _MARGIN = 2.0  # of the shift, at least, over the estimate of the largest eigenvalue
@@ -57,7 +58,11 @@ class Bordered(Protocol):
 
 
 def border(A: Any, rows: Any) -> Bordered:
-    """Factors A with a border of rows; UserError where A is not positive definite."""
+    """Factors A with a border of rows, of an A spread over ranks by PETSc; UserError where A is not positive definite."""
+    if isinstance(A, DistributedMatrix):
+        from arlequin.models.parallel.petsc import DistributedBorder
+
+        return DistributedBorder(A, rows)
     matrix, rows = canonical(A), sp.csr_array(rows)
     return BorderedFactor(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
 

@@ -5,6 +5,7 @@ gradients, with their update of the residual).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.matrix import not_definite
+from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.linalg.threads import map_pieces, slices
 from arlequin.models.types import Array
 
@@ -43,14 +45,15 @@ class ProjectedConjugateGradients:
     threads, with results that do not depend on their number.
     """
 
-    def __init__(self, A: sp.csr_array, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
-        """rows: C (m, d); most: iterations before an error is raised. UserError where A has no positive diagonal."""
+    def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
+        """A (d, d): by rows, or spread over ranks; rows: C (m, d); most: iterations before an error is raised. UserError where A has no positive diagonal."""
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
         self.size = A.shape[0]
         self._inverse, self._tolerance, self._most = 1.0 / diagonal, tolerance, most
-        self._pieces = [(at, _rows_of(A, at)) for at in slices(self.size)]
+        self._spread = A if isinstance(A, DistributedMatrix) else None
+        self._pieces = [] if self._spread is not None else [(at, _rows_of(A, at)) for at in slices(self.size)]
         self._all = rows.shape[0]
         schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
         self._kept, self._constrained = constraint_factor(schur)
@@ -59,6 +62,8 @@ class ProjectedConjugateGradients:
 
     def product(self, x: Array) -> Array:
         """A x (d,)."""
+        if self._spread is not None:
+            return np.asarray(self._spread @ x)
         out = np.empty(self.size)
 
         def rows(piece: tuple[slice, sp.csr_array]) -> None:

@@ -29,6 +29,9 @@ class Ranks(Protocol):
     def summed(self, values: Array) -> Array:
         """The sum over the ranks of arrays of one shape: the same bits on every rank."""
 
+    def lowest(self, values: Array) -> Array:
+        """The smallest of the ranks' values, entry by entry."""
+
     def of_root(self, value: Any) -> Any:
         """The first rank's value, on every rank."""
 
@@ -37,6 +40,9 @@ class Ranks(Protocol):
 
     def exchanged(self, values: list[Any]) -> list[Any]:
         """values (count,): what each rank is sent; what each rank sent to this one."""
+
+    def joined(self, values: Array) -> Array:
+        """The ranks' arrays (n,), of any lengths, one after the other, on every rank."""
 
 
 class OneRank:
@@ -47,6 +53,9 @@ class OneRank:
     def summed(self, values: Array) -> Array:
         return values
 
+    def lowest(self, values: Array) -> Array:
+        return values
+
     def of_root(self, value: Any) -> Any:
         return value
 
@@ -54,6 +63,9 @@ class OneRank:
         return [value]
 
     def exchanged(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def joined(self, values: Array) -> Array:
         return values
 
 
@@ -76,6 +88,14 @@ class MpiRanks:
         self.comm.Bcast(total, root=0)
         return total
 
+    def lowest(self, values: Array) -> Array:
+        from mpi4py import MPI
+
+        own = np.ascontiguousarray(values)
+        least = np.empty_like(own)
+        self.comm.Allreduce(own, least, op=MPI.MIN)
+        return least
+
     def of_root(self, value: Any) -> Any:
         return self.comm.bcast(value, root=0)
 
@@ -84,6 +104,13 @@ class MpiRanks:
 
     def exchanged(self, values: list[Any]) -> list[Any]:
         return list(self.comm.alltoall(values))
+
+    def joined(self, values: Array) -> Array:
+        own = np.ascontiguousarray(values)
+        sizes = self.comm.allgather(own.size)
+        out = np.empty(sum(sizes), dtype=own.dtype)
+        self.comm.Allgatherv(own, [out, sizes])
+        return out
 
 
 def announced() -> int:
