@@ -58,11 +58,11 @@ class Bordered(Protocol):
 
 
 def border(A: Any, rows: Any) -> Bordered:
-    """Factors A with a border of rows, of an A spread over ranks by PETSc; UserError where A is not positive definite."""
+    """Factors A with a border of rows, of an A spread over ranks by MUMPS; UserError where A is not positive definite."""
     if isinstance(A, DistributedMatrix):
-        from arlequin.models.parallel.petsc import DistributedBorder
+        from arlequin.models.parallel.mumps import MumpsBorder
 
-        return DistributedBorder(A, rows)
+        return MumpsBorder(A, rows)
     matrix, rows = canonical(A), sp.csr_array(rows)
     return BorderedFactor(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
 

@@ -38,6 +38,9 @@ class Ranks(Protocol):
     def gathered(self, value: Any) -> list[Any]:
         """The values of all ranks (count,), on every rank."""
 
+    def gathered_at_root(self, value: Any) -> list[Any]:
+        """The values of all ranks (count,), on the first rank; elsewhere none."""
+
     def exchanged(self, values: list[Any]) -> list[Any]:
         """values (count,): what each rank is sent; what each rank sent to this one."""
 
@@ -60,6 +63,9 @@ class OneRank:
         return value
 
     def gathered(self, value: Any) -> list[Any]:
+        return [value]
+
+    def gathered_at_root(self, value: Any) -> list[Any]:
         return [value]
 
     def exchanged(self, values: list[Any]) -> list[Any]:
@@ -101,6 +107,9 @@ class MpiRanks:
 
     def gathered(self, value: Any) -> list[Any]:
         return list(self.comm.allgather(value))
+
+    def gathered_at_root(self, value: Any) -> list[Any]:
+        return list(self.comm.gather(value, root=0) or ())
 
     def exchanged(self, values: list[Any]) -> list[Any]:
         return list(self.comm.alltoall(values))
