@@ -22,6 +22,7 @@ from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
 from arlequin.models.parallel.ranks import ranks
 from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
@@ -364,7 +365,7 @@ def assemble(
     absorber, absorbing = _absorber(system.junctions, layout, absorbs)
     if absorber is not None and isinstance(mass, DistributedMatrix):
         absorber = spread(absorber)
-    return Assembly(
+    found = Assembly(
         system=system,
         parts=parts,
         start=layout.start,
@@ -380,6 +381,20 @@ def assemble(
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
+    if isinstance(mass, DistributedMatrix):
+        _release(system)
+    return found
+
+
+def _release(system: System) -> None:
+    """Drop what parts and junctions of a system spread over ranks keep of all cells; it is made anew when asked for."""
+    for part in system.parts:
+        for name in ("basis", "cells"):
+            vars(part).pop(name, None)
+    for junction in system.junctions:
+        for name in ("overlap", "glued"):
+            vars(junction).pop(name, None)
+    give_back()
 
 
 def _size(part: Part) -> tuple[int, int, int]:

@@ -18,11 +18,12 @@ from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import fill_reducing_order
 from arlequin.models.linalg.matrix import not_definite
 from arlequin.models.parallel.matrix import DistributedMatrix
+from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import MpiRanks, Ranks
 from arlequin.models.types import Array, Indices
 
 _HELD = 1e-13  # of the diagonal: an eigenvalue below it is that of a free motion
-_ROOM, _TRIES = 40, 4  # per cent of working memory that MUMPS takes beyond its estimate, and how often it is doubled
+_ROOM, _TRIES = 20, 4  # per cent of working memory that MUMPS takes beyond its estimate, and how often it is doubled
 _NO_MEMORY, _LITTLE_ROOM, _INDEFINITE = (-7, -13, -19, -22), (-8, -9, -14, -15, -17, -20), (-6, -10, -40)
 
 
@@ -68,6 +69,7 @@ class MumpsBorder:
             self._border = np.arange(self._size, whole, dtype=np.int32) + np.int32(1)
             context.id.listvar_schur = context.cast_array(self._border)
         self._set_entries(A)
+        give_back()
         self._run(1)
 
     def _set_entries(self, A: DistributedMatrix) -> None:

@@ -1,0 +1,14 @@
+"""Memory given back to the system between the phases of a set-up."""
+
+import ctypes
+import gc
+import sys
+
+
+def give_back() -> None:
+    """Return freed memory to the system, where its C library can (glibc): the next phase is another library's."""
+    gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
