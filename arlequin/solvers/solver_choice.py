@@ -1,7 +1,7 @@
 """Which solver takes the linear system of a step: a factor or conjugate gradients, by predicted memory and time."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.limits import LIFT, disabled, memory
 from arlequin.models.linalg.nested_dissection import predicted_factor
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
+from arlequin.models.parallel.ranks import hosts
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
@@ -24,6 +25,7 @@ SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative", "petsc")
 
 SMALL = 20_000  # unknowns up to which "auto" takes a factor without a prediction
 _SHARE = 0.85  # of the machine's memory that a run may take
+_MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of CHOLMOD's
 # of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
 # entry of A and per unknown in an iteration
 _MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
@@ -103,8 +105,9 @@ def linear_system(
 ) -> tuple[ConstrainedSystem, str]:
     """The matrix of a step with the solver asked for, and a line on the choice where there was one.
 
-    "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up.
-    UserError where none, or not the one asked for, fits into memory.
+    "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up. The
+    factor of a matrix spread over ranks is MUMPS's, as is that of "petsc" on one rank. UserError where none, or not the
+    one asked for, fits into memory.
     """
     if solver == "petsc":
         matrix, solver = spread(matrix), "direct"
@@ -145,6 +148,9 @@ def _choice(assembly: Assembly, matrix: sp.csr_array, solver: SolverName, soluti
         "iterative": iterative_cost(assembly, matrix),
     }
     room = math.inf if disabled() else _SHARE * memory()
+    if isinstance(matrix, DistributedMatrix):
+        room *= hosts(matrix.ranks)
+        costs["direct"] = replace(costs["direct"], memory=_MUMPS * costs["direct"].memory)
     fitting = {name: cost.of(solutions) for name, cost in costs.items() if cost.memory <= room}
     if solver in fitting or (solver == "auto" and fitting):
         chosen = min(fitting, key=lambda name: fitting[name]) if solver == "auto" else solver

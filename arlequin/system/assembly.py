@@ -22,8 +22,8 @@ from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
+from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import ranks
 from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
 from arlequin.models.phases import phase

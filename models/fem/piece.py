@@ -54,7 +54,7 @@ def assemble_piece(part: Continuum, weighting: Weighting | None, time_error: flo
     centres = part.mesh.p[:, part.mesh.t].mean(axis=1).T
     cells = cells_of(centres, among.count, among.index)
     piece, dofs = piece_of(part, cells)
-    whole = Weighting.uniform(part.mesh.nelements, part.cells.dx.shape[1]) if weighting is None else weighting
+    whole = Weighting.uniform(*part.basis.dx.shape) if weighting is None else weighting
     own = Weighting(whole.stiffness[cells], whole.mass[cells], whole.load[cells])
     inner = piece.assemble(own, time_error=time_error)
     size = part.dof_count

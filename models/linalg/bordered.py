@@ -58,7 +58,7 @@ class Bordered(Protocol):
 
 
 def border(A: Any, rows: Any) -> Bordered:
-    """Factors A with a border of rows, of an A spread over ranks by MUMPS; UserError where A is not positive definite."""
+    """Factors A, by rows or spread over ranks, with a border; UserError where A is not positive definite."""
     if isinstance(A, DistributedMatrix):
         from arlequin.models.parallel.mumps import MumpsBorder
 

@@ -5,6 +5,7 @@ one rank and sent to all, so that all ranks hold the same bits and take the same
 """
 
 import os
+import platform
 from functools import cache
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ _COUNTS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
 
 
 class Ranks(Protocol):
-    """The ranks of a run: `count` of them, of which this process is number `index`; `root` is whether it is the first."""
+    """The ranks of a run: `count` of them, this process number `index`; `root`: whether it is the first."""
 
     index: int
     count: int
@@ -135,6 +136,11 @@ def announced() -> int:
     return 1
 
 
+def hosts(among: Ranks) -> int:
+    """How many machines the ranks are on."""
+    return len(set(among.gathered(platform.node())))
+
+
 @cache
 def ranks() -> Ranks:
     """The ranks of this run; mpi4py is loaded only where `mpiexec` started several.
@@ -146,6 +152,8 @@ def ranks() -> Ranks:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        message = f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        message = (
+            f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        )
         raise UserError(message, code=FAILURE) from error
     return MpiRanks(MPI.COMM_WORLD)
