@@ -65,8 +65,10 @@ def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
         raise UserError.parameter(name, given, rule)
 
 
-def check_model(cells: Iterable[tuple[int, int, int]]) -> None:
+def check_model(cells: Iterable[tuple[int, int, int]], machines: int = 1) -> None:
     """Raise UserError for meshes (cells, dimension, functions of a cell) whose matrices together do not fit in memory.
+
+    machines: over which the matrices are spread.
 
     >>> check_model([(8, 2, 4), (10, 3, 125)])
     """
@@ -75,11 +77,11 @@ def check_model(cells: Iterable[tuple[int, int, int]]) -> None:
     for count, dimension, functions in meshes:
         higher = functions > 2**dimension
         needed += float(count) * (PAIR_BYTES[dimension] * functions**2 if higher else CELL_BYTES[dimension])
-    if needed > memory() and not disabled():
-        total = float(sum(count for count, _, _ in meshes))
+    if needed > machines * memory() and not disabled():
+        total, room = float(sum(count for count, _, _ in meshes)), machines * memory() / 1e9
         raise UserError(
             f"the meshes have {total:.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and the "
-            f"machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
+            f"machine{'s have' if machines > 1 else ' has'} {room:.3g} GB: take fewer cells ({LIFT})"
         )
 
 

@@ -24,7 +24,7 @@ from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
 from arlequin.models.parallel.memory import give_back
-from arlequin.models.parallel.ranks import ranks
+from arlequin.models.parallel.ranks import hosts, ranks
 from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
@@ -333,7 +333,7 @@ def assemble(
     absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """
-    check_model(_size(part) for part in system.parts)
+    check_model((_size(part) for part in system.parts), hosts(ranks()))
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)
     with phase("matrices of the parts"):

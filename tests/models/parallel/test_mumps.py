@@ -11,7 +11,7 @@ from arlequin.models.parallel.ranks import OneRank
 pytest.importorskip("mumps", reason="PyMUMPS is not installed", exc_type=ImportError)
 pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed", exc_type=ImportError)
 
-from arlequin.models.parallel.mumps import MumpsBorder, dissection_order  # noqa: E402
+from arlequin.models.parallel.mumps import MumpsBorder, dissection_order
 
 
 def grid(n: int, components: int = 2, shift: float = 0.1) -> sp.csr_array:
