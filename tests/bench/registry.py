@@ -23,6 +23,7 @@ ENTRIES = {
     "setup": "bench_setup:setups",
     "memory": "bench_memory:memory",
     "growth": "bench_growth:growth",
+    "ranks": "bench_ranks:spread",
 }
 
 
