@@ -110,14 +110,15 @@ class BulkWork:
         paths: WorkPaths,
         flow: Array,
         crossing: Array | None = None,
+        drag: Array | None = None,
     ) -> "BulkWork":
         """Works of mean forces, and of constraint impulses (…, m), N·s.
 
         flow (…, d): velocity of the viscous losses Δt flow·D flow ≥ 0, m/s; crossing (…, d): that of the absorbing
-        zones, where it is another.
+        zones, where it is another; drag (…, d): D crossing, N, where it is known.
         """
         given = forces.external + forces.reaction
-        losses = viscous_losses(assembly, step, flow, crossing)
+        losses = viscous_losses(assembly, step, flow, crossing, drag)
         if forces.viscous is not None:
             losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, paths.du), 0.0)
         moved = applied(assembly.constraints, paths.impulse) if multipliers.size else multipliers
@@ -223,13 +224,14 @@ def viscous_losses(
 ) -> dict[str, Any]:
     """Δt flow·D flow, J, of the damping, and of the absorbing zones, whose velocity `crossing` may be another.
 
-    drag: D flow (…, d), N, of the matrix `viscous`, where it is known: it is the force of the only kind that there is.
+    drag: the force (…, d), N, where it is known: D crossing of the absorbing zones, or, without `crossing`, D flow of
+    the only kind that there is.
     """
     absorbing = flow if crossing is None else crossing
     matrices = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorber, absorbing)}
     present = {kind: given for kind, given in matrices.items() if given[0] is not None}
-    known = drag if len(present) == 1 and crossing is None else None
-    return {kind: viscous_loss(matrix, step, own, known) for kind, (matrix, own) in present.items()}
+    known = {"absorbed": drag} if crossing is not None else dict.fromkeys(present, drag if len(present) == 1 else None)
+    return {kind: viscous_loss(matrix, step, own, known.get(kind)) for kind, (matrix, own) in present.items()}
 
 
 def viscous_loss(matrix: Any, step: float, flow: Array, drag: Array | None = None) -> Any:

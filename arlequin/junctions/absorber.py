@@ -29,6 +29,7 @@ _DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
 _MATCHED = np.array([2.66, 1.0, 2.44, 4.12, 6.71, 0.22])
 _DISTANCE = np.array([-6.0, -3.0, -1.5, 0.0, 2.0, 4.0, 6.0])
 _HIGH_PASS = np.array([0.0, 0.1, 0.54, 0.9, 0.007, 0.004, 0.0])
+_TAIL = 2.0  # distance from which on z is left out in three dimensions: each row joins the nodes of three cells around
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +223,8 @@ class Absorber:
         inside = (nodes.depth - 1.0) / np.linalg.norm(nodes.slopes, axis=1)
         distance = np.where(nodes.beyond > SAME * size, nodes.beyond, inside) / size
         z = np.interp(distance, _DISTANCE, _HIGH_PASS)
+        if nodes.points.shape[1] == 3:
+            z[distance > _TAIL - SAME] = 0.0
         chosen = np.flatnonzero(z * nodes.volumes > 0.0)
         rows = zone.cloud.high_pass(chosen)
         zeta = self.strength * z[chosen] / size * nodes.volumes[chosen]

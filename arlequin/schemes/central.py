@@ -25,7 +25,6 @@ from functools import cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 
 from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.field_rows import FieldRows
@@ -33,7 +32,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.largest import largest_ratio
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.signatures import checked_call
@@ -64,7 +63,7 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     square += assembly.links.frequency_bound(diagonal) ** 2
     if assembly.laws.has_regular:
         square += assembly.contact.frequency_bound(inverse) ** 2
-    decay = 0.0 if assembly.damping is None else _largest(assembly.damping, inverse)
+    decay = 0.0 if assembly.damping is None else largest_ratio(assembly.damping, inverse)
     root = decay + np.sqrt(decay**2 + 4.0 * square)
     return 4.0 / root if root > 0.0 else np.inf
 
@@ -94,19 +93,6 @@ def _least_mass(assembly: Assembly) -> Array:
         part.least_mass if isinstance(part, CorrectedAssembled) else part.mass.diagonal() for part in assembly.parts
     )
     return np.concatenate(list(parts))
-
-
-def _largest(matrix: sp.csr_array, inverse: Array) -> float:
-    """Largest eigenvalue of M⁻¹D, D ≥ 0 (d, d), by Lanczos, or Gershgorin's bound where that is less."""
-    bound = float((inverse * (abs(matrix) @ np.ones(inverse.size))).max())
-    root = np.sqrt(inverse)
-    unit = binade(bound)  # for ARPACK, whose smallest eigenvalue that counts is absolute
-    scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root / unit))
-    if inverse.size < 3 or bound == 0.0:
-        return bound
-    start = np.cos(1.0 + np.arange(inverse.size))
-    found = eigsh(scaled, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
-    return min(bound, unit * float(found[0]) * (1.0 + 1e-6))
 
 
 @checked_call
@@ -208,7 +194,7 @@ class CentralStepper(Stepper):
         if assembly.absorber is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
         else:
-            self._condensed = Zoned(assembly, sp.csr_array(assembly.mass + 0.5 * step * assembly.absorber))
+            self._condensed = Zoned(assembly, 0.5 * step)
 
     def with_step(self, step: float) -> "CentralStepper":
         """The same with another step."""
@@ -228,9 +214,9 @@ class CentralStepper(Stepper):
         own = state.own
         half = state.v - 0.5 * self.step * (own.a + own.lift)
         force = own.external - state.internal - own.damping
-        a, constraint = self._acceleration(self._dragged(force, half), n, state.u, half)
+        a, constraint, drag = self._acceleration(force, half, n, state.u, half)
         lift = self._condensed.response(own.pushed)
-        own = replace(own, half=half, lift=lift, a=a, drag=self._drag(half, a), constraint=constraint)
+        own = replace(own, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
         return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
 
     def start(self, u: Array, v: Array) -> State:
@@ -245,13 +231,15 @@ class CentralStepper(Stepper):
         damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         force = external - internal - damping
-        at_once = self._condensed if assembly.absorber is None else Condensed(assembly, assembly.mass)
-        a, constraint = self._acceleration(self._dragged(force, v), 0, u, None, at_once)
+        absorber = assembly.absorber
+        at_once = self._condensed if absorber is None else Condensed(assembly, assembly.mass)
+        resisted = force if absorber is None else force - absorber @ v
+        a, constraint, drag = self._acceleration(resisted, v, 0, u, None, at_once)
         half = v - 0.5 * self.step * (a + at_once.response(pushed))
-        if assembly.absorber is not None:
-            a, constraint = self._acceleration(self._dragged(force, half), 0, u, None)
+        if absorber is not None:
+            a, constraint, drag = self._acceleration(force, half, 0, u, None)
         lift = self._condensed.response(pushed)
-        own = _Carried(half, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint)
+        own = _Carried(half, damping, drag, external, stored, pushed, lift, a, constraint)
         return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
@@ -339,17 +327,20 @@ class CentralStepper(Stepper):
         none = np.zeros_like(u)
         damping = assembly.damping @ half if assembly.damping is not None else none
         external = assembly.load(n * step)
-        a, constraint = self._acceleration(self._dragged(external - internal - damping, half), n, u, half)
+        a, constraint, drag = self._acceleration(external - internal - damping, half, n, u, half)
         lift = self._condensed.response(pushed)
         moving = half if kick is None else half + kick[1]
-        carried = _Carried(moving, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint)
+        carried = _Carried(moving, damping, drag, external, stored, pushed, lift, a, constraint)
         v = carried.half + 0.5 * step * (a + lift)
 
         du, driven = step * half, 0.5 * step * (before + half)
         ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
 
         mean_velocity = None if assembly.absorber is None else 0.5 * (before + half)
-        drag = None if assembly.absorber is None else assembly.absorber @ mean_velocity
+        drag = own.drag
+        if drag is not None and meeting.impulse.any():
+            assert isinstance(self._condensed, Zoned)
+            drag = drag + self._condensed.drag_response(meeting.impulse)
 
         def balance() -> Array:
             inertia = self._momentum(half - before) / step + state.internal + own.damping - own.external
@@ -359,7 +350,7 @@ class CentralStepper(Stepper):
         forces = Forces(
             0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
         )
-        bulk_work = BulkWork.of(assembly, step, forces, multipliers, ways, half, mean_velocity)
+        bulk_work = BulkWork.of(assembly, step, forces, multipliers, ways, half, mean_velocity, drag)
         if drag is not None:
             bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ driven)
         work = bulk_work.works(
@@ -403,22 +394,19 @@ class CentralStepper(Stepper):
         """M v (d,)."""
         return self._mass * v if self.lumped else self._assembly.mass @ v
 
-    def _dragged(self, force: Array, v: Array) -> Array:
-        """F − D_a v (d,), N."""
-        absorber = self._assembly.absorber
-        return force if absorber is None else force - absorber @ v
-
-    def _drag(self, half: Array, a: Array) -> Array | None:
-        """D_a v̄_n (d,), N, with v̄_n = v_{n−½} + ½ Δt a."""
-        absorber = self._assembly.absorber
-        return None if absorber is None else absorber @ (half + 0.5 * self.step * a)
-
     def _acceleration(
-        self, force: Array, n: int, u: Array, half: Array | None, condensed: Condensed | Zoned | None = None
-    ) -> tuple[Array, Array]:
-        """Constrained A⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions.
+        self,
+        force: Array,
+        before: Array,
+        n: int,
+        u: Array,
+        half: Array | None,
+        condensed: Condensed | Zoned | None = None,
+    ) -> tuple[Array, Array, Array | None]:
+        """Constrained a (d,) of M a = F − D_a v̄, multipliers (m,), and the drag D_a v̄ (d,), N, of absorbing junctions.
 
-        condensed: A where it is not the matrix of the step.
+        v̄ = before + ½ Δt a. half: v_{n−½} where v_{n−½} + Δt a is to keep the constraints and imposed motions.
+        condensed: the matrix where it is not that of the step; a `Condensed` has no drag.
         """
         assembly, step = self._assembly, self.step
         condensed = self._condensed if condensed is None else condensed
@@ -431,16 +419,17 @@ class CentralStepper(Stepper):
                 (following - u[assembly.imposed_dofs]) / step,
                 0.5 * (now + following),
             )
-            before = 0.0 * wanted if half is None else half[assembly.imposed_dofs]
-            given = (wanted - before) / step if half is not None else 0.0 * wanted
+            given = (wanted - half[assembly.imposed_dofs]) / step if half is not None else 0.0 * wanted
         if half is not None:
             c = -applied(assembly.constraints, half) / step
+        if isinstance(condensed, Zoned):
+            return condensed.braked(force, before, c, given)
         if not (force.any() or c.any() or (given is not None and given.any())):
-            return np.zeros_like(force), np.zeros_like(c)
+            return np.zeros_like(force), np.zeros_like(c), None
         if not c.size and given is None:
-            return condensed.spread(force), c
+            return condensed.spread(force), c, None
         free = condensed.predict(force, c, given)
-        return free.y, free.multipliers
+        return free.y, free.multipliers, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -677,7 +666,7 @@ class BulkCentralStepper(CentralStepper):
 class _AbsorbingZone:
     """The dofs z (ascending) on which D_a or C acts, `free` but where motions are imposed, and a step there:
 
-        A v_{n+½} = M v* − ½ Δt D_a v_{n−½} + Δt Cᵀφ,   C v_{n+½} = 0,   A = M + ½ Δt D_a,
+        M v_{n+½} = M v* − Δt D_a v̄ + Δt Cᵀφ,   C v_{n+½} = 0,
 
     with v* = v_{n−½} + Δt M⁻¹(f_ext − f). The forces Cᵀφ − D_a v̄ then act on the bare mass.
     """
@@ -688,21 +677,18 @@ class _AbsorbingZone:
         held = np.intersect1d(absorber.indices, assembly.imposed_dofs)
         self.dofs = np.union1d(at, held)
         self.free = at
-        self._free = np.searchsorted(self.dofs, at)
+        self._free, self._held = np.searchsorted(self.dofs, at), np.searchsorted(self.dofs, held)
         self._step, self._mass = step, mass[at]
-        self._absorber = sp.csr_array(absorber[self.dofs][:, self.dofs])
-        self._own = sp.csr_array(absorber[at][:, at])
-        self._saddle, self._no_rates = zoned.saddle, np.zeros(assembly.constraints.shape[0])
+        self._on_held = sp.csr_array(absorber[held][:, at])
+        self._brake, self._no_rates = zoned.brake, np.zeros(assembly.constraints.shape[0])
 
     def solve(self, half: Array, free: Array) -> tuple[Array, Array, Array]:
         """φ (m,), D_a v̄ (z,), N, and v_{n+½} of the free dofs of the zone, from v_{n−½} and v* (d,)."""
-        before = half[self.dofs]
-        own = before[self._free]
-        right = self._mass * free[self.dofs[self._free]] - 0.5 * self._step * (self._own @ own)
-        after, impulse = self._saddle.solve(right, self._no_rates)
-        mean = np.zeros_like(before)
-        mean[self._free] = 0.5 * (own + after)
-        return impulse / self._step, self._absorber @ mean, after
+        found = self._brake.solve(self._mass * free[self.free], self._no_rates, 0.5 * half[self.free], self._step)
+        drag = np.zeros(self.dofs.size)
+        drag[self._free] = found.drag
+        drag[self._held] = self._on_held @ found.moving
+        return found.multipliers / self._step, drag, found.y
 
     def loss(self, before: Array, after: Array, drag: Array) -> float:
         """Δt v̄·D_a v̄, J, from v_{n−½}, v_{n+½} and the drag (z,).

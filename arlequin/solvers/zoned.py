@@ -7,42 +7,56 @@ import scipy.sparse as sp
 
 from arlequin.linalg.compliance import Compliance
 from arlequin.models.linalg.factor import Factor, factorise
-from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Predictor
+from arlequin.solvers.braking import Brake, Braked, FactoredBrake, PolynomialBrake
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
 
+# Unknowns of a zone in three dimensions above which the damping is applied by products: from there on a factor, which
+# a coarse node joins with those at up to three cells, takes longer in a step, and many times as long to make.
+_LARGE = 3_000
+
 
 class Zoned:
-    """Solves A y = b + Cᵀφ + BᵀP, C y = c as `Condensed` does, for A that is diagonal but for a zone:
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c as `Condensed` does, for A = M + h D that is diagonal but for a zone:
 
-        A = diag(D) ⊕ A_z,
+        A = diag(M) ⊕ A_z,
 
-    the zone z the unknowns on which A is not the diagonal of the mass or on which constraints C act. Outside it
-    y = D⁻¹(b + BᵀP); inside, y and φ follow from one sparse factor (`SaddlePoint`). zone (z,): its
-    degrees of freedom, ascending.
+    the zone z the unknowns on which A is not the diagonal of the mass or on which constraints C act; D the damping of
+    the absorbing junctions, h half a time step. Outside it y = M⁻¹(b + BᵀP); inside, y and φ follow from a
+    `FactoredBrake`, or from a `PolynomialBrake` in large zones. zone (z,): its degrees of freedom, ascending.
     """
 
-    def __init__(self, assembly: Assembly, matrix: sp.csr_array) -> None:
-        """A (d, d), with y given on the imposed dofs."""
+    def __init__(self, assembly: Assembly, half: float) -> None:
+        """half: h, s; with y given on the imposed dofs."""
+        assert assembly.absorber is not None
         self._unknowns = unknowns = Unknowns(assembly)
-        inner, self._to_given = unknowns.split(sp.csr_array(matrix))
+        self._absorber, self._half = assembly.absorber, half
+        mass, self._inertia_given = unknowns.split(assembly.mass)
+        damping, self._drag_given = unknowns.split(assembly.absorber)
         rows = assembly.constraints
         self._product, self._basis = assembly.contact.basis_product, assembly.contact.basis
         self._rows_given = rows[:, unknowns.given] if unknowns.given.size else None
-        self._matrix, own = inner, sp.csr_array(rows[:, unknowns.at])
-        diagonal = inner.diagonal()
-        changed = abs(sp.csr_array(matrix) - sp.diags_array(assembly.mass.diagonal())) @ np.ones(assembly.dof_count)
-        joined = changed[unknowns.at] > 0.0
+        own = sp.csr_array(rows[:, unknowns.at])
+        self._mass, self._damping, diagonal = mass, damping, mass.diagonal()
+        joined = np.diff(damping.indptr) > 0
+        dense = abs(mass - sp.diags_array(diagonal)) @ np.ones(diagonal.size) > 0.0
+        joined |= dense
         joined[own.indices] = True
         self._zone = np.flatnonzero(joined)
         self.zone = np.arange(assembly.dof_count)[unknowns.at][self._zone]
         self._inverse = np.where(joined, 0.0, 1.0 / diagonal)
-        zone = sp.csr_array(inner[self._zone][:, self._zone])
-        with phase(f"factor of {self._zone.size:,} unknowns with {rows.shape[0]:,} constraints"):
-            self.saddle = SaddlePoint(zone, sp.csr_array(own[:, self._zone]))
+        inside = sp.csr_array(damping[self._zone][:, self._zone])
+        across = sp.csr_array(own[:, self._zone])
+        axes = max((part.positions.shape[1] for part in assembly.system.parts), default=0)
+        large = axes == 3 and self._zone.size > _LARGE and not dense.any()
+        with phase(f"damping of {self._zone.size:,} unknowns with {rows.shape[0]:,} constraints"):
+            self.brake: Brake = (
+                PolynomialBrake(diagonal[self._zone], inside, across, half)
+                if large
+                else FactoredBrake(sp.csr_array(mass[self._zone][:, self._zone]), inside, across, half)
+            )
         self._no_rates = np.zeros(rows.shape[0])
 
     @cached_property
@@ -54,22 +68,33 @@ class Zoned:
         reaching = np.flatnonzero(np.diff(inner.indptr))
         if not reaching.size:
             return Compliance(sp.csr_array(outside))
-        among = self.saddle.response(sp.csr_array(inner[reaching]))
+        few = sp.csr_array(inner[reaching])
+        among = np.array([few @ self._pressed(row.toarray().ravel()).y for row in few])
+        among = 0.5 * (among + among.T)
         places = np.repeat(reaching, reaching.size), np.tile(reaching, reaching.size)
         return Compliance(sp.csr_array(outside + sp.csr_array((among.ravel(), places), shape=outside.shape)))
 
-    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
+    def braked(self, force: Array, v: Array, c: Array, given: Array | None = None) -> tuple[Array, Array, Array]:
+        """M a = f − D v̄ + Cᵀφ, C a = c, v̄ = v + h a: a (d,), φ (m,), and the drag D v̄ (d,), N.
+
+        force f (d,), v (d,), c (m,), given (p,): a on the imposed dofs.
+        """
         self._unknowns.check_given(given)
-        right = b[self._unknowns.at]
-        if given is not None and self._rows_given is not None:
-            c = c - self._rows_given @ given
-            if self._to_given is not None:
-                right = right - self._to_given @ given
-        y = self._inverse * right
-        y[self._zone], multipliers = self.saddle.solve(right[self._zone], c)
-        whole = self._unknowns.scattered(y, given)
-        return Predictor(lambda _: whole, multipliers, self._product(whole))
+        right, at = force[self._unknowns.at], self._unknowns.given
+        moving = np.zeros_like(force)
+        if given is not None and at.size:
+            moving[at] = v[at] + self._half * given
+            if self._rows_given is not None:
+                c = c - self._rows_given @ given
+            if self._inertia_given is not None:
+                right = right - self._inertia_given @ given
+            if self._drag_given is not None:
+                right = right - self._drag_given @ moving[at]
+        a = self._inverse * right
+        inner = self.brake.solve(right[self._zone], c, v[self.zone], 1.0)
+        a[self._zone] = inner.y
+        moving[self.zone] = inner.moving
+        return self._unknowns.scattered(a, given), inner.multipliers, self._absorber @ moving
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
@@ -79,14 +104,26 @@ class Zoned:
         """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
         return -self._pushed(impulse)[1]
 
-    def _pushed(self, impulse: Array) -> tuple[Array, Array]:
-        """Changes of y (d,) and φ (m,) under the contact impulses P (q,)."""
+    def drag_response(self, impulse: Array) -> Array:
+        """The drag ½ D y (d,), N, of the change y of the velocities, m/s, by contact impulses P (q,), N·s."""
+        return self._pushed(impulse)[2]
+
+    def _pushed(self, impulse: Array) -> tuple[Array, Array, Array]:
+        """Changes of y (d,) and φ (m,) under the contact impulses P (q,), and their drag (d,)."""
         right = self._product.transposed(impulse)[self._unknowns.at]
         y, inside = self._inverse * right, right[self._zone]
-        multipliers = self._no_rates
+        multipliers, drag = self._no_rates, np.zeros(self._absorber.shape[0])
         if inside.any():
-            y[self._zone], multipliers = self.saddle.solve(inside, self._no_rates)
-        return self._unknowns.scattered(y), multipliers
+            inner = self._pressed(inside)
+            y[self._zone], multipliers = inner.y, inner.multipliers
+            moving = np.zeros_like(drag)
+            moving[self.zone] = inner.moving
+            drag = self._absorber @ moving
+        return self._unknowns.scattered(y), multipliers, drag
+
+    def _pressed(self, impulse: Array) -> Braked:
+        """A y = P + Cᵀφ, C y = 0 of impulses (z,): M y = P − 2h D y/2 + Cᵀφ."""
+        return self.brake.solve(impulse, self._no_rates, np.zeros_like(impulse), 2.0 * self._half)
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) on the unknowns, without constraints and contact; 0 on the other dofs."""
@@ -94,4 +131,4 @@ class Zoned:
 
     @cached_property
     def _bare(self) -> Factor:
-        return factorise(self._matrix)
+        return factorise(sp.csr_array(self._mass + self._half * self._damping))

@@ -22,6 +22,8 @@ REACH = {1: np.inf, 2: 3.1, 3: 3.1}
 # The weights of a cubic fit fall by this power of ten over a node spacing: the nodes next to the cell, four in a row,
 # determine it, and others only what these leave open, next to borders.
 FALL = 4.0
+# Next to borders in three dimensions: weights of a cubic fit below which a node is left out, and the rest fitted again.
+NEGLIGIBLE = 2e-3
 # makes the high-pass of waves along an axis of a regular mesh that of a line
 SCALE = {1: 1.0, 2: 1.2177, 3: 1.3982}
 
@@ -62,10 +64,13 @@ class NodeCloud:
 
         cell = _first_nearest(centres / self.scale, points / self.scale)
         rows, columns, values = [], [], []
-        for chunk, near, weights in self._fits(points, centres[cell], 3, CUBIC[points.shape[1]], near_first, moment):
-            rows.append(np.repeat(chunk, near.shape[1]))
-            columns.append(self.numbers[near].ravel())
-            values.append(weights.ravel())
+        counts = CUBIC[points.shape[1]]
+        least = NEGLIGIBLE if points.shape[1] == 3 else 0.0
+        for chunk, near, weights in self._fits(points, centres[cell], 3, counts, near_first, moment, least):
+            row, column = np.nonzero(weights)
+            rows.append(chunk[row])
+            columns.append(self.numbers[near[row, column]])
+            values.append(weights[row, column])
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         return csr_array(coo_array(entries, shape=(len(points), self.total)))
 
@@ -103,11 +108,13 @@ class NodeCloud:
         counts: tuple[int, ...],
         weight: Callable[[Array], Array],
         moment: Array,
+        least: float = 0.0,
     ) -> Iterator[tuple[Indices, Indices, Array]]:
         """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k).
 
         k is the least of the counts with which all monomials of the degree are determined, or the last one. weight: of
-        the squares in the fit, by the distance (p, k) of a node in spacings.
+        the squares in the fit, by the distance (p, k) of a node in spacings. Where more nodes than the first count are
+        taken, those whose weights are less than `least` are left out, and the fit made with the others.
         """
         from scipy.spatial import cKDTree
 
@@ -126,6 +133,8 @@ class NodeCloud:
                 offset = (self.positions[near] - points[pending, None, :]) / self.scale
                 matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
                 values, determined = _value_weights(matrix * root[:, :, None])
+                if least and count > counts[0]:
+                    near, root, values = _with_fewer_nodes(near, root, matrix, values, determined, least)
                 done = determined | (count == counts[-1])
                 yield pending[done], near[done].astype(np.int64), (root * values)[done]
                 pending = pending[~done]
@@ -163,6 +172,31 @@ def _value_weights(columns: Array) -> tuple[Array, NDArray[np.bool_]]:
         basis[:, j], ends[:, j] = column * scale[:, None], end * scale
     independent: NDArray[np.bool_] = np.asarray(basis.any(axis=2).sum(axis=1) == size)
     return np.asarray((ends[:, None, :] @ basis)[:, 0]), independent
+
+
+def _with_fewer_nodes(
+    near: Array, root: Array, matrix: Array, values: Array, determined: NDArray[np.bool_], least: float
+) -> tuple[Array, Array, Array]:
+    """The nodes (p, k), roots (p, k) and weights (p, k) of the fits without the nodes whose weights are below `least`,
+    k as few as they need; with all nodes where the others do not determine what all together do."""
+    weights = np.abs(root * values)
+    kept = weights >= least
+    order = np.argsort(~kept, axis=1, kind="stable")[:, : int(kept.sum(axis=1).max(initial=0))]
+
+    def ordered(x: Array) -> Array:
+        return np.asarray(np.take_along_axis(x, order, axis=1))
+
+    few = ordered(root * kept)
+    again, enough = _value_weights(np.take_along_axis(matrix, order[:, :, None], axis=1) * few[:, :, None])
+    lost = np.flatnonzero(determined & ~enough)
+    found = ordered(near), few, again
+    if not lost.size:
+        return found
+    wide = near.copy(), np.zeros_like(root), np.zeros_like(values)
+    for whole, own, narrow in zip(wide, (near, root, values), found, strict=True):
+        whole[:, : order.shape[1]] = narrow
+        whole[lost] = own[lost]
+    return wide
 
 
 def interpolation_moment(cells: CellArrays, vertices: Array) -> Array:

@@ -1,7 +1,5 @@
 """Saddle points A y − Cᵀφ = b, C y = c by one sparse factor of both."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -58,9 +56,3 @@ class SaddlePoint:
         multipliers = np.zeros(self.rows.shape[0])
         multipliers[self._kept] = -whole[self.size :]
         return whole[: self.size], multipliers
-
-    def response(self, rows: sp.csr_array) -> Any:
-        """R Y (r, r) of few rows R (r, n), Y the solution y of b = Rᵀ, c = 0."""
-        none = np.zeros(self.rows.shape[0])
-        out = np.array([rows @ self.solve(own.toarray().ravel(), none)[0] for own in rows])
-        return 0.5 * (out + out.T)

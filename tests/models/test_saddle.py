@@ -49,11 +49,3 @@ def test_without_rows_it_solves_a() -> None:
     y, multipliers = SaddlePoint(A, sp.csr_array((0, 20))).solve(b, np.zeros(0))
     np.testing.assert_allclose(A @ y, b, rtol=0.0, atol=1e-13)
     assert multipliers.shape == (0,)
-
-
-def test_responses_of_rows() -> None:
-    A, C, R = chain(30), rows(5, 30), rows(4, 30)
-    inverse = np.linalg.inv(A.toarray())
-    across = C @ inverse @ R.T
-    expected = R @ inverse @ R.T - across.T @ np.linalg.solve(C @ inverse @ C.T, across)
-    np.testing.assert_allclose(SaddlePoint(A, C).response(R), expected, rtol=0.0, atol=1e-13)

@@ -1,0 +1,147 @@
+"""Velocities and multipliers under the drag of absorbing junctions in an explicit step, by a factor or by products.
+
+With the bare mass M (z, z), the damping D of the junctions and the constraints C of a zone, a step asks for y and φ in
+
+    M y = b − k D (v + g y) + Cᵀφ,   C y = c,   h = k g,   A = M + h D,
+
+h half a time step: b, v are the forces, k = 1, and the velocity at its start, g = h, where y is the acceleration.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.polynomial import Chebyshev, Polynomial
+
+from arlequin.models.linalg.constraints import constraint_factor
+from arlequin.models.linalg.largest import largest_ratio
+from arlequin.models.linalg.saddle import SaddlePoint
+from arlequin.models.linalg.threads import map_pieces, slices
+from arlequin.models.types import Array
+
+# Relative change of the damping that the products may make; factors of the drag change reflections in proportion.
+_DEPARTURE = 0.05
+_TOLERANCE, _MARGIN = 1e-2, 1.02  # of the largest eigenvalue as found, and over it
+
+
+class Braked(NamedTuple):
+    """y (z,), φ (m,), the velocity w (z,) whose drag acts, and this drag D w (z,), N."""
+
+    y: Array
+    multipliers: Array
+    moving: Array
+    drag: Array
+
+
+class Brake(Protocol):
+    """M y = b − k D (v + g y) + Cᵀφ, C y = c for many b, v and c."""
+
+    def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
+        """For b (z,), c (m,) and v (z,)."""
+
+
+class FactoredBrake:
+    """By one sparse factor of A = M + h D and C: w = v + g y."""
+
+    def __init__(self, mass: sp.csr_array, damping: sp.csr_array, rows: sp.csr_array, half: float) -> None:
+        """half: h."""
+        self._damping, self._half = damping, half
+        self._saddle = SaddlePoint(sp.csr_array(mass + half * damping), rows)
+
+    def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
+        y, multipliers = self._saddle.solve(b - k * (self._damping @ v), c)
+        moving = v + self._half / k * y
+        return Braked(y, multipliers, moving, self._damping @ moving)
+
+
+class PolynomialBrake:
+    """By a few products with D, for zones in which a factor of A has too many entries; M diagonal:
+
+        y₀ = M⁻¹(b + Cᵀφ₀),   v₀ = v + g y₀,   w = q(h Q D) v₀,   y = y₀ − k Q D w,
+        Q = M⁻¹ − M⁻¹Cᵀ S⁻¹ C M⁻¹,   S = C M⁻¹Cᵀ.
+
+    On C v = 0 this is the step with A′ = M + h D′ and the damping D′, which differs from D by at most 5 %. For Q D v =
+    x v / h it acts as x′ in place of x,
+
+        x′ = x q / (1 − x q),   q(x) = (1 − δ T(x)) / (1 + x),   |x′/x − 1| ≤ δ (1 + x) / (1 − x δ),
+
+    with T the Chebyshev polynomial of [0, x_max] of the least degree for which δ = 1/|T(−1)| is small enough, before it
+    is scaled to 1 at x = −1. D′ is symmetric, positive where D is and 0 where D is, and falls on D as Δt² and faster.
+    The mean velocity of the step is v₀ − h Q D w = (M + h D′)⁻¹ M v₀; on it the drag D w = D′ v̄ takes away
+    v̄·D w = v̄·D′ v̄ ≥ 0 exactly. Products and projections by the factor of S take about as long as the bare step.
+    """
+
+    def __init__(self, mass: Array, damping: sp.csr_array, rows: sp.csr_array, half: float) -> None:
+        """mass (z,): the diagonal of M; half: h."""
+        self._inverse, self._half, self._all = 1.0 / mass, half, rows.shape[0]
+        self._pieces = [(at, damping[at]) for at in slices(mass.size)]
+        schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
+        self._kept, self._constrained = constraint_factor(schur)
+        kept = rows if self._kept.size == self._all else sp.csr_array(rows[self._kept])
+        self._rows, self._columns = kept, sp.csr_array(kept.T)
+        self.polynomial = damping_polynomial(_MARGIN * half * largest_ratio(damping, self._inverse, _TOLERANCE))
+
+    def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
+        y, multipliers = self._projected(b, c[self._kept])
+        moving = self._moving(v + self._half / k * y)
+        drag = self._product(moving)
+        change, more = self._projected(drag, None)
+        y -= k * change
+        multipliers -= k * more
+        whole = multipliers
+        if self._kept.size < self._all:
+            whole = np.zeros(self._all)
+            whole[self._kept] = multipliers
+        return Braked(y, whole, moving, drag)
+
+    def _moving(self, v: Array) -> Array:
+        """q(h Q D) v."""
+        first, *others = self.polynomial.coef
+        total = first * v
+        for coefficient in others:
+            v = self._projected(self._half * self._product(v), None)[0]
+            total += coefficient * v
+        return total
+
+    def _projected(self, b: Array, c: Array | None) -> tuple[Array, Array]:
+        """y = M⁻¹(b + Cᵀφ) with C y = c, None for 0, and φ of the rows kept."""
+        y = self._inverse * b
+        if not self._kept.size:
+            return y, np.zeros(0)
+        missing = -(self._rows @ y)
+        multipliers = self._constrained(missing if c is None else missing + c)
+        y += self._inverse * (self._columns @ multipliers)
+        return y, multipliers
+
+    def _product(self, v: Array) -> Array:
+        """D v (z,); each row is one sum, whatever the number of threads."""
+        out = np.empty(v.size)
+
+        def rows(piece: tuple[slice, sp.csr_array]) -> None:
+            at, block = piece
+            out[at] = block @ v
+
+        map_pieces(rows, self._pieces)
+        return out
+
+
+def damping_polynomial(largest: float, departure: float = _DEPARTURE) -> Polynomial:
+    """q ≈ 1/(1 + x) on [0, x_max], see `PolynomialBrake`, of the least degree with |x′/x − 1| ≤ departure.
+
+    >>> q = damping_polynomial(0.5, 0.05)
+    >>> x = np.linspace(0.01, 0.5, 50)
+    >>> changed = x * q(x) / (1.0 - x * q(x))
+    >>> q.degree(), bool(abs(changed / x - 1.0).max() < 0.05)
+    (1, True)
+    """
+    if largest == 0.0:
+        return Polynomial([1.0])
+    degree = 1
+    while True:
+        chebyshev = Chebyshev.basis(degree, domain=[0.0, largest])
+        least = 1.0 / abs(float(chebyshev(-1.0)))
+        if least * (1.0 + largest) <= departure * (1.0 - largest * least):
+            break
+        degree += 1
+    rest = 1.0 - chebyshev.convert(kind=Polynomial) / float(chebyshev(-1.0))
+    return rest // Polynomial([1.0, 1.0])
