@@ -23,10 +23,10 @@ from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record
 from arlequin.run.interrupts import pending
 from arlequin.run.resume import digest, find_resumable
-from arlequin.schemes import HHT, GeneralisedAlpha, ModifiedMeanAcceleration, Newmark, Static, Theta
+from arlequin.schemes import GeneralisedAlpha, Static, Theta
 from arlequin.system.system import System
 
-SPREAD = (Theta, GeneralisedAlpha, HHT, ModifiedMeanAcceleration, Newmark, Static)
+SPREAD = (Theta, GeneralisedAlpha, Static)  # Newmark and its family are GeneralisedAlpha
 _ALONE = "or run it on one process, without mpiexec"
 # what asks a rank to stop: Ctrl-C, what Open MPI sends its ranks then, and what it passes on and leaves them time for
 _STOPS = ("SIGINT", "SIGTERM", "SIGUSR1")

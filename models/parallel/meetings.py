@@ -84,7 +84,7 @@ class Meetings:
     """
 
     def __init__(self, comm: Any) -> None:
-        self._comm = comm.Dup()
+        self._world, self._comm = comm, comm.Dup()
         self.index, self.count = int(comm.rank), int(comm.size)
         self.speaks = self.index == 0
         self._met = time.monotonic()
@@ -132,7 +132,7 @@ class Meetings:
         if shown:
             self._usual_hook(type(error), error, error.__traceback__)
         print(f"arlequin: rank {self.index}: {line}", file=sys.stderr, flush=True)
-        self._comm.Abort(FAILURE)
+        self._world.Abort(FAILURE)
         os._exit(FAILURE)
 
     def end(self) -> None:
