@@ -45,6 +45,7 @@ from arlequin.models.materials.plastic import AdiabaticHeat as AdiabaticHeat
 from arlequin.models.materials.plastic import JohnsonCook as JohnsonCook
 from arlequin.models.materials.plastic import LinearHardening as LinearHardening
 from arlequin.models.materials.plastic import Voce as Voce
+from arlequin.models.parallel.ranks import ranks as ranks
 from arlequin.models.reduction.modal import Modal as Modal
 from arlequin.models.rigid.polygon import RigidBody as RigidBody
 from arlequin.models.rigid.solid import Rigid as Rigid

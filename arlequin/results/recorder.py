@@ -207,6 +207,28 @@ class Recorder:
             self.flush()
 
 
+class SilentRecorder:
+    """Checks what a `Recorder` is given and keeps nothing: of the ranks of a run that do not write."""
+
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        pass
+
+    def recorded(self, key: Key) -> NDArray[np.float64]:
+        raise ValueError("nothing is recorded here")
+
+    def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
+        for key, value in values.items():
+            check_bounded(key, np.asarray(value, dtype=float))
+
+    append_frames = append
+
+    def close(
+        self, attributes: Mapping[str, Any] | None = None, final: Mapping[Key, ArrayLike] | None = None
+    ) -> xarray.DataTree:
+        """An empty result."""
+        return xarray.DataTree()
+
+
 def check_bounded(key: Key, values: NDArray[np.float64]) -> None:
     """Raise `UserError` for infinite numbers, except gaps of points without a partner."""
     group, name = key

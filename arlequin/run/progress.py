@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from arlequin.models.parallel.ranks import ranks
 from arlequin.models.phases import listening
 
 if TYPE_CHECKING:
@@ -27,9 +28,12 @@ DELAY = 1.0  # s, after which a run shows a bar that was not asked for
 def reporting(progress: Progress | bool | None, title: str) -> Iterator[Progress | None]:
     """Context that yields what a run calls as progress(done, total), if anything.
 
-    A function is called itself; True shows a bar, False none; None a bar after `DELAY` where somebody watches.
+    A function is called itself; True shows a bar, False none; None a bar after `DELAY` where somebody watches. On
+    several ranks the first one alone calls or shows something.
     """
-    if callable(progress):
+    if not ranks().root:
+        yield None
+    elif callable(progress):
         yield progress
     elif progress:
         with ProgressBar(title) as bar:

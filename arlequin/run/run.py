@@ -13,16 +13,19 @@ from threadpoolctl import threadpool_limits
 
 from arlequin.models.errors import FAILURE, UserError, UserTypeError, shown
 from arlequin.models.limits import check_work
+from arlequin.models.parallel.ranks import ranks
 from arlequin.models.phases import seconds_in
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
 from arlequin.results.checkpoint import Checkpoint, misfit
 from arlequin.results.history import TimeSeries
-from arlequin.results.recorder import Record, Recorder
+from arlequin.results.reading import open as open_result
+from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
 from arlequin.run.doubts import check_densities, warn_of_doubts
-from arlequin.run.interrupts import defer_interrupts, pending
+from arlequin.run.interrupts import defer_interrupts
+from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import run_attributes
-from arlequin.run.resume import digest, find_resumable, study_of
+from arlequin.run.resume import digest, study_of
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
@@ -72,6 +75,7 @@ class Run:
 
         With `record.resume` the run resumes from its checkpoint; `complete` is true where it had finished.
         """
+        check_distributed(system, scheme)
         begin, self._compiled = running_clock(), compile_seconds()
         members = None
         if isinstance(system, Ensemble):
@@ -87,7 +91,7 @@ class Run:
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps
         self._study = study_of(system, scheme, step, steps, record)
-        record, found = find_resumable(record, self._study)
+        record, found = resumable(record, self._study)
         self.complete = isinstance(found, xarray.DataTree)
         if isinstance(found, xarray.DataTree):
             self.result = found
@@ -117,14 +121,20 @@ class Run:
             about["linear_solver"] = self._stepper.linear_solver
         if self.assembly.absorbing:
             about["absorbing"] = ", ".join(self.assembly.absorbing)
-        self._recorder = Recorder(
-            record,
-            self._history.variables(),
-            steps=steps,
-            frames=self._history.frame_count,
-            attributes={**about, "setup_time": setup, **attributes, "study": digest(self._study)},
-            done=None if found is None else found.history[:2],
-        )
+        if ranks().count > 1:
+            about["ranks"] = ranks().count
+
+        def recorder() -> Recorder:
+            return Recorder(
+                record,
+                self._history.variables(),
+                steps=steps,
+                frames=self._history.frame_count,
+                attributes={**about, "setup_time": setup, **attributes, "study": digest(self._study)},
+                done=None if found is None else found.history[:2],
+            )
+
+        self._recorder = _of_one_rank(recorder) if record.path is not None else recorder()
         self._progress = progress
         self._statistics = _Statistics()
         duration = 1.0 if scheme.static else step
@@ -137,7 +147,8 @@ class Run:
         self._save_due = np.inf
         self._checkpointed = self._stepper if isinstance(self._stepper, Checkpointable) else None
         self._most = _BLOCK
-        self._check: Callable[[], None] = lambda: None
+        self._stop: Callable[[], bool] = lambda: False
+        self._together: float | None = None  # clock of the first rank when all met last, s; None on one rank
         self.attributes: dict[str, str | int | float] = {}  # added when the run ends
 
     @contextmanager
@@ -146,22 +157,40 @@ class Run:
         complete = 0
         try:
             # solves have one right-hand side: more BLAS threads would only wait for each other
-            with threadpool_limits(1, user_api="blas"), pending() as self._check:
+            with threadpool_limits(1, user_api="blas"), stops() as self._stop:
                 self._begin()
                 yield self
             complete = 1
         except (Exception, KeyboardInterrupt) as error:  # includes exceptions from loads and motions of the user
+            ranks().fails(error, last=self._keep_all)
             with defer_interrupts():
-                _flush(self._history, self._recorder)  # the accepted steps of a batch that was cut short
-                self._save()
+                self._keep_all()
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 error.args = self._how_to_resume()
             raise
         finally:
+            self._close(complete)
+
+    def _keep_all(self) -> None:
+        """Write the accepted steps of a batch that was cut short, and the last mark as the checkpoint."""
+        _flush(self._history, self._recorder)
+        self._save()
+
+    def _close(self, complete: int) -> None:
+        """Close the result; a complete one on disk is opened by the other ranks, when the first one has closed it."""
+
+        def close() -> None:
             self.result = self._recorder.close(
                 {**self._statistics.attributes(), **self._compile_time(), **self.attributes, "complete": complete},
                 {("", "balance"): self._audit.balance[: self._history.count]},
             )
+
+        if self._path is None or not complete:
+            close()
+            return
+        ranks().by_root(close)
+        if not ranks().root:
+            self.result = open_result(self._path)
 
     def _compile_time(self) -> dict[str, float]:
         """Time that the compilation of kernels took meanwhile, s; empty where none were compiled."""
@@ -208,7 +237,7 @@ class Run:
         # immutable: valid until the next mark
         sums = self._audit.state_dict(), self._history.state_dict(), self._statistics.state_dict()
         self._last = self.state, kept, *sums, self.extra
-        if clock.perf_counter() > self._save_due:
+        if self._now() > self._save_due:
             _flush(self._history, self._recorder)
             self._save()
 
@@ -222,7 +251,7 @@ class Run:
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
             self._history.load_state_dict(found.history)
-            energies = self._recorder.recorded(("", "energy"))
+            energies = ranks().by_root(lambda: self._recorder.recorded(("", "energy")))
             self._audit.load_state_dict(found.audit, self._history.tables(energies))
             self._statistics.load_state_dict(found.statistics)
             if self._checkpointed is not None:
@@ -242,7 +271,7 @@ class Run:
 
     def _next(self, state: State, n: int) -> tuple[State, StepBatch]:
         """The next batch of steps, at most to n Δt."""
-        self._check()
+        self._meet()
         begin, stepper = clock.perf_counter(), self._stepper
         count = min(max(self._most, stepper.least_batch), n - state.n)
         if stepper.fields_at_end:
@@ -250,6 +279,18 @@ class Run:
         state, batch = stepper.advance(state, count)
         self._most = _next_block(self._most, len(batch), clock.perf_counter() - begin)
         return state, batch
+
+    def _meet(self) -> None:
+        """Between two batches: all ranks stop, or go on as the first one's clock has it."""
+        stop = self._stop()
+        if ranks().count > 1:
+            own = self._most, clock.perf_counter(), self._due, self._save_due
+            most, self._together, self._due, self._save_due = ranks().goes_on(f"step {self.state.n}", own, stop)
+            self._most = int(most)
+
+    def _now(self) -> float:
+        """The clock, s: on several ranks that of the first one when they met last, so that all do the same."""
+        return clock.perf_counter() if self._together is None else self._together
 
     def _keep(self, state: State, batch: StepBatch) -> bool:
         """Audit and record a batch of steps and go to the state at its end; whether the progress bar is due."""
@@ -267,7 +308,7 @@ class Run:
             raise UserError(f"{who}the energies are no longer finite at t = {t:.6g} s", code=1)
         history.add(batch, table, balance)
         self._statistics.add(batch)
-        now = clock.perf_counter()
+        now = self._now()
         shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
         if shown:
             self._due = now + _SHOWN
@@ -288,6 +329,13 @@ def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepp
             "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
         )
     return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
+
+
+def _of_one_rank(made: Callable[[], Recorder]) -> Recorder | SilentRecorder:
+    """The recorder of the first rank, which alone writes; that of the others keeps nothing."""
+    kept: list[Recorder] = []
+    ranks().by_root(lambda: kept.append(made()))
+    return kept[0] if kept else SilentRecorder()
 
 
 def _checked(stepper: Any, scheme: Scheme, method: str) -> Stepper:
@@ -363,7 +411,7 @@ def _next_block(most: int, taken: int, seconds: float) -> int:
     return min(2 * most, 4096)
 
 
-def _flush(history: TimeSeries, recorder: Recorder) -> None:
+def _flush(history: TimeSeries, recorder: Recorder | SilentRecorder) -> None:
     """Pass the collected series to the recorder in pieces, so that `time` is never far ahead of the fields."""
     if not len(history):
         return

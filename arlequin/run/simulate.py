@@ -14,6 +14,7 @@ from arlequin.models.checks import instance, positive
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.results.recorder import Record, as_record, checked_attributes
+from arlequin.run.parallel import together
 from arlequin.run.progress import reporting
 from arlequin.run.run import Ensemble, Progress, Run
 from arlequin.schemes import Scheme
@@ -123,7 +124,8 @@ def run_study(
     about = {"duration": duration, **(attributes or {})}
     title = "" if record.path is None else Path(record.path).stem
     # numbers beyond all bounds end the run in one line, without the warnings of NumPy before it
-    with reporting(progress, title) as told, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    with together(), reporting(progress, title) as told, quiet:
         run = Run(
             system,
             scheme,

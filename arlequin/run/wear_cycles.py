@@ -17,6 +17,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.recorder import Record, as_record
+from arlequin.run.parallel import together
 from arlequin.run.progress import reporting
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
@@ -166,7 +167,7 @@ def simulate_cycles(
     jump = CycleJump(fixed=jumps) if isinstance(jumps, int) else jumps or CycleJump()
     own = as_record(record, fields_every)
     title = "" if own.path is None else Path(own.path).stem
-    with reporting(progress, title) as told:
+    with together(), reporting(progress, title) as told:
         run = Run(
             system,
             scheme,

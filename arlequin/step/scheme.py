@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.launch import announced
 from arlequin.models.part import Constrained, Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.step.batch import StepBatch
@@ -112,12 +113,12 @@ def as_many(given: Callable[[int], T], count: int) -> tuple[int, T]:
     """Values of `count` steps given by functions of time (loads, motions), and their number.
 
     Where one of them cannot be given (an error in a user's function), fewer steps are asked for, so that the steps
-    before it are taken.
+    before it are taken; on several ranks none are, which would go on with different steps where one alone has an error.
     """
     while True:
         try:
             return count, given(count)
         except Exception:
-            if count == 1:
+            if count == 1 or announced() > 1:
                 raise
             count //= 2

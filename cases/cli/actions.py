@@ -14,6 +14,7 @@ from arlequin.cases.cli import tables
 from arlequin.cases.cli.outputs import member_of, read
 from arlequin.cases.cli.tables import versions
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.launch import announced
 
 if TYPE_CHECKING:
     import xarray
@@ -84,6 +85,8 @@ def run(arguments: Namespace) -> int:
     from arlequin.cases.case.parameters import fields
     from arlequin.results.reading import summary
 
+    if arguments.compare and announced() > 1:
+        raise UserError("--compare: not on several ranks: run `arlequin compare RESULT` afterwards, without mpiexec")
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
@@ -162,7 +165,8 @@ def check(arguments: Namespace) -> int:
     result = _execute(case, parameters, path, arguments.force, arguments.stress)
     with (
         tables.working("comparing with the reference") as status,
-        computed_comparisons(case, path, _bars(case, status)),
+        # several ranks keep them in memory, each on its own
+        computed_comparisons(case, path if announced() == 1 else None, _bars(case, status)),
     ):
         checks = list(compare(result, parameters))
     if not checks:
@@ -248,13 +252,15 @@ def _read_through(path: str, result: xarray.DataTree) -> None:
 def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool, stress: bool) -> xarray.DataTree:
     """Run with a progress bar; errors and interrupts report where the partial result is."""
     from arlequin.cases.case.execution import execute
+    from arlequin.models.parallel.ranks import ranks
     from arlequin.results.recorder import Record
     from arlequin.results.stores import refuse_to_replace
     from arlequin.run.progress import ProgressBar
 
     record: Record | None = None
     if path is not None:
-        refuse_to_replace(path, str(path), replace)  # before the assembly
+        # before the assembly
+        ranks().by_root(lambda: refuse_to_replace(path, str(path), replace))
         record = Record(path, overwrite=replace, stress=stress)
     with _stopped(path, time.time()), ProgressBar(case.short) as bar:
         return execute(case, parameters, record, bar)

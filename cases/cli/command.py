@@ -6,19 +6,21 @@ Exit codes: 0 success, 1 failure or failed check, 2 usage error. Errors caused b
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import logging
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from arlequin.cases.cli import actions, outputs
 from arlequin.cases.cli.tables import print_line, version
 from arlequin.models import limits
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.launch import announced, announced_index
 from arlequin.run.interrupts import pending
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
@@ -26,6 +28,12 @@ EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a n
 DEBUG = "ARLEQUIN_DEBUG"
 COMPARE_TEXT = "then run the models that the case compares it with, as `arlequin compare` does"
 _MODERATE = "use less extreme parameters"
+
+SPREAD = ("run", "check", "resume")  # commands of several ranks; of the others the first one takes those that only read
+_ALONE = {
+    "sweep": "run it without mpiexec, it starts its own processes (--workers, --scheduler)",
+    "compare": "run it without mpiexec",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,8 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not sys.warnoptions:  # warnings of libraries are shown with python -W default
         warnings.simplefilter("ignore")
     limits.limit_memory()
+    if announced() > 1 and announced_index() > 0:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, until the process ends
     try:
-        with pending():
+        with pending(), _together():
             code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
         return code
@@ -66,14 +76,41 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"internal error ({why[:300]}): please report it; set {DEBUG}=1 for the traceback", 1)
 
 
+@contextlib.contextmanager
+def _together() -> Iterator[None]:
+    """Context in which all ranks learn of an exception of one."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if announced() > 1:
+            from arlequin.models.parallel.ranks import ranks
+
+            with contextlib.suppress(UserError):  # without mpi4py
+                ranks().fails(error)
+        raise
+
+
+def _speaks() -> bool:
+    """Whether this rank prints what ended the command."""
+    if announced() == 1:
+        return True
+    from arlequin.models.parallel.ranks import ranks
+
+    try:
+        return ranks().speaks
+    except UserError:  # without mpi4py
+        return announced_index() == 0
+
+
 def _show(error: Exception) -> None:
     """Print the traceback if ARLEQUIN_DEBUG is set."""
-    if os.environ.get(DEBUG):
+    if os.environ.get(DEBUG) and _speaks():
         traceback.print_exception(error)
 
 
 def _say(line: str, code: int) -> int:
-    print_line(line)
+    if _speaks():
+        print_line(line)
     return code
 
 
@@ -88,6 +125,11 @@ def _dispatch(argv: list[str]) -> int:
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return 2
+    if announced() > 1 and arguments.command not in SPREAD:
+        if arguments.command in _ALONE:
+            raise UserError(f"{arguments.command}: not on {announced()} ranks: {_ALONE[arguments.command]}")
+        if announced_index() > 0:
+            return 0
     if hasattr(arguments, "words"):
         arguments.words = [*arguments.words, *rest]
         if arguments.help:

@@ -15,6 +15,7 @@ from arlequin.cases.case.comparison import stored_comparisons
 from arlequin.cases.case.results import beside, figures_of, made_by, opened
 from arlequin.cases.cli import tables
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.parallel.launch import announced_index
 from arlequin.results.members import chosen
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def read(path: str | Path) -> Iterator[list[str]]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         line = str(message)
-        if issubclass(category, ResultWarning) and line not in seen:
+        if issubclass(category, ResultWarning) and line not in seen and announced_index() == 0:
             seen.add(line)
             tables.print_line(line if str(path) in line else f"{path}: {line}")
             damaged.extend([line] if issubclass(category, DamageWarning) else [])

@@ -11,6 +11,8 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from arlequin.models.parallel.launch import announced
+
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.status import Status
@@ -31,8 +33,10 @@ def console() -> Console:
     """Console on standard output; wide if redirected, so that no cell is truncated."""
     from rich.console import Console
 
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(markup=False, highlight=False, emoji=False, width=wide)
+    several = announced() > 1  # Open MPI gives its ranks terminals, wherever the output goes
+    wide = None if (sys.stdout.isatty() and not several) or "COLUMNS" in os.environ else PIPE_WIDTH
+    plain = False if several else None
+    return Console(markup=False, highlight=False, emoji=False, width=wide, force_terminal=plain)
 
 
 @contextlib.contextmanager

@@ -4,28 +4,36 @@ Every rank runs the same program and holds the same vectors; sparse matrices are
 one rank and sent to all, so that all ranks hold the same bits and take the same decisions.
 """
 
-import os
+import pickle
 import platform
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.parallel.launch import announced
+from arlequin.models.parallel.meetings import Meetings, known, line_of
 from arlequin.models.types import Array
 
-# number of ranks as Open MPI, MPICH and Intel MPI, MVAPICH and Slurm's PMI tell it to their processes
-_COUNTS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
+T = TypeVar("T")
 
 
 class Ranks(Protocol):
-    """The ranks of a run: `count` of them, this process number `index`; `root`: whether it is the first."""
+    """The ranks of a run: `count` of them, this process number `index`; `root`: whether it is the first.
+
+    speaks: whether this rank prints what ended the run.
+    """
 
     index: int
     count: int
 
     @property
     def root(self) -> bool: ...
+
+    @property
+    def speaks(self) -> bool: ...
 
     def summed(self, values: Array) -> Array:
         """The sum over the ranks of arrays of one shape: the same bits on every rank."""
@@ -48,11 +56,27 @@ class Ranks(Protocol):
     def joined(self, values: Array) -> Array:
         """The ranks' arrays (n,), of any lengths, one after the other, on every rank."""
 
+    def by_root(self, action: Callable[[], T]) -> T:
+        """What an action of the first rank alone returns, on every rank; so is what it raises."""
+
+    def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
+        """Meets the other ranks on the way to something; the first rank's numbers (four at most).
+
+        interrupted: whether this rank was asked to stop: then all stop (KeyboardInterrupt). UserError where a rank has
+        failed, or is on its way to something else.
+        """
+
+    def fails(self, error: BaseException, last: Callable[[], object] | None = None) -> None:
+        """Tells the others of an exception. Returns once all know; where they do not come, all processes are ended.
+
+        last: what is still to be done by this rank then.
+        """
+
 
 class OneRank:
     """A run on one process."""
 
-    index, count, root = 0, 1, True
+    index, count, root, speaks = 0, 1, True, True
 
     def summed(self, values: Array) -> Array:
         return values
@@ -75,6 +99,17 @@ class OneRank:
     def joined(self, values: Array) -> Array:
         return values
 
+    def by_root(self, action: Callable[[], T]) -> T:
+        return action()
+
+    def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
+        if interrupted:
+            raise KeyboardInterrupt
+        return tuple(numbers)
+
+    def fails(self, error: BaseException, last: Callable[[], object] | None = None) -> None:
+        pass
+
 
 class MpiRanks:
     """The ranks of a communicator of mpi4py."""
@@ -82,10 +117,15 @@ class MpiRanks:
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.index, self.count = int(comm.rank), int(comm.size)
+        self._meetings = Meetings(comm)
 
     @property
     def root(self) -> bool:
         return self.index == 0
+
+    @property
+    def speaks(self) -> bool:
+        return self._meetings.speaks
 
     def summed(self, values: Array) -> Array:
         """A reduction to the first rank and a broadcast: a reduction to all may differ in the last bits of a rank."""
@@ -122,18 +162,34 @@ class MpiRanks:
         self.comm.Allgatherv(own, [out, sizes])
         return out
 
+    def by_root(self, action: Callable[[], T]) -> T:
+        value: Any = None
+        error: Exception | None = None
+        if self.root:
+            try:
+                value = action()
+            except Exception as raised:
+                error = raised
+        self.goes_on("what the first rank does alone")
+        sent, value = self.of_root((None if error is None else _sent(error), value))
+        if sent is not None:
+            raise known(error or sent)
+        return value  # type: ignore[no-any-return]
 
-def announced() -> int:
-    """How many ranks `mpiexec` started, by the environment; 1 where there is no such word.
+    def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
+        return self._meetings.goes_on(to, numbers, interrupted)
 
-    >>> announced()
-    1
-    """
-    for name in _COUNTS:
-        count = os.environ.get(name, "")
-        if count.isdigit():
-            return max(1, int(count))
-    return 1
+    def fails(self, error: BaseException, last: Callable[[], object] | None = None) -> None:
+        self._meetings.fails(error, last)
+
+
+def _sent(error: Exception) -> Exception:
+    """An exception as other processes can take it."""
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever a class does when it is made again
+        copy = None
+    return copy if isinstance(copy, Exception) else UserError(line_of(error), FAILURE)
 
 
 def hosts(among: Ranks) -> int:
@@ -143,9 +199,18 @@ def hosts(among: Ranks) -> int:
 
 @cache
 def ranks() -> Ranks:
-    """The ranks of this run; mpi4py is loaded only where `mpiexec` started several.
+    """The ranks of this run: their number (`count`), that of this process (`index`), whether it is the first (`root`).
 
-    UserError where it is not installed.
+    Under `mpiexec -n 4 python script.py` all four run the script, and `simulate` returns the same result on each; what
+    is to be done once, such as printing, is left to the first. Without `mpiexec` there is one rank; mpi4py is loaded
+    only where there are several, and a UserError raised where it is not installed.
+
+    >>> import arlequin as aq
+    >>> aq.ranks().count
+    1
+    >>> if aq.ranks().root:
+    ...     print("once")
+    once
     """
     if announced() == 1:
         return OneRank()
@@ -157,3 +222,12 @@ def ranks() -> Ranks:
         )
         raise UserError(message, code=FAILURE) from error
     return MpiRanks(MPI.COMM_WORLD)
+
+
+def refuse_ranks(what: str, cure: str = "run it on one process, without mpiexec") -> None:
+    """UserError where there are several ranks, for what one process alone does.
+
+    >>> refuse_ranks("natural_frequencies")
+    """
+    if announced() > 1:
+        raise UserError(f"{what}: is not spread over {announced()} ranks: {cure}")

@@ -56,7 +56,12 @@ def stepped(solver: str, cells: int) -> Report:
     before = peak()
     dofs = run(cells, STEPS)
     memory = max(ranks().gathered(peak() - before))
-    return {"dofs": dofs, **times, "factor (s)": times["set-up (s)"] - times["assembly (s)"], "memory a rank (MB)": memory}
+    return {
+        "dofs": dofs,
+        **times,
+        "factor (s)": times["set-up (s)"] - times["assembly (s)"],
+        "memory a rank (MB)": memory,
+    }
 
 
 def spread(counts: tuple[int, ...] = COUNTS, cells: int = CELLS) -> Report:
