@@ -174,7 +174,7 @@ class MpiRanks:
         sent, value = self.of_root((None if error is None else _sent(error), value))
         if sent is not None:
             raise known(error or sent)
-        return value  # type: ignore[no-any-return]
+        return value
 
     def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
         return self._meetings.goes_on(to, numbers, interrupted)
