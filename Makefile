@@ -5,6 +5,9 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
+# PETSC=1 sets up PETSc, too, for runs on several ranks
+export PETSC
+
 .PHONY: demo test lint bench docs setup setup-run
 .DEFAULT_GOAL := test
 
