@@ -137,7 +137,7 @@ class MpiRanks:
         sent, value = self.of_root((None if error is None else _sent(error), value))
         if sent is not None:
             raise known(error or sent)
-        return value  # type: ignore[no-any-return]
+        return value
 
     def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
         return self._meetings.goes_on(to, numbers, interrupted)
@@ -157,7 +157,7 @@ def _sent(error: Exception) -> Exception:
 
 @cache
 def ranks() -> Ranks:
-    """The ranks of this run: their number (`count`), that of this process (`index`), and whether it is the first (`root`).
+    """The ranks of this run: their number `count`, that of this process, `index`, and whether it is the first, `root`.
 
     Under `mpiexec -n 4 python script.py` all four run the script, and `simulate` returns the same result on each; what
     is to be done once, such as printing, is left to the first. Without `mpiexec` there is one rank; mpi4py is loaded
@@ -175,7 +175,9 @@ def ranks() -> Ranks:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        message = f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        message = (
+            f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        )
         raise UserError(message, code=FAILURE) from error
     return MpiRanks(MPI.COMM_WORLD)
 
