@@ -74,8 +74,8 @@ def test_a_rank_that_is_killed(victim, count, start, mpiexec, whole, tmp_path):
     time.sleep(0.5)
     begin = time.monotonic()
     os.kill(ranks_of(process)[victim], signal.SIGKILL)
-    process.communicate(timeout=20)
-    assert process.returncode != 0 and time.monotonic() - begin < 10.0
+    process.communicate(timeout=60)
+    assert process.returncode != 0 and time.monotonic() - begin < 20.0
     assert_goes_on(tmp_path / "a.zarr", whole, mpiexec, count)
 
 
@@ -86,7 +86,7 @@ def test_a_run_that_is_stopped(name, to, start, mpiexec, whole, tmp_path):
     begun(process)
     target = process.pid if to == "mpiexec" else ranks_of(process)[1]
     os.kill(target, getattr(signal, name))
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
     found, at = re.findall(r"step (\d+) of 1500; the partial result is in .*resume=True", errors), Checkpoint.read
     state = at(tmp_path / "a.zarr").state
@@ -116,7 +116,7 @@ def test_an_error_of_one_rank(index, kind, mpiexec, tmp_path):
 def test_an_error_of_one_rank_while_the_others_never_come(mpiexec):
     begin = time.monotonic()
     run = mpiexec(2, [STUDIES, "absent", 1])
-    assert run.returncode == 1 and time.monotonic() - begin < 30.0
+    assert run.returncode == 1 and time.monotonic() - begin < 50.0
     assert [line for line in run.stderr.splitlines() if line.startswith("arlequin: ")] == [
         "arlequin: rank 1: MemoryError: no room for it"
     ]
