@@ -12,10 +12,13 @@ import xarray
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.ranks import ranks
+from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
 from arlequin.run.interrupts import defer_interrupts
+from arlequin.run.parallel import found_by_root, together
 from arlequin.run.provenance import commit, version
 from arlequin.run.resume import digest, find_result
 
@@ -57,24 +60,45 @@ def collect_runs(
 
     `finished` is 1 for finished runs. The measures are written before it, and it before `time`, so that a result is
     consistent at any moment; without instants it has no finished run. Resuming computes the missing runs only; runs are
-    independent, so that the result is bitwise equal to that of an uninterrupted call.
+    independent, so that the result is bitwise equal to that of an uninterrupted call. On several ranks all compute
+    each run together, and the first one writes.
     """
+    with together():
+        return _collected(one, measures, runs, of, record, time, progress if ranks().root else None)
+
+
+def _collected(
+    one: Callable[[int], Mapping[Key, ArrayLike]],
+    measures: Sequence[Measure],
+    runs: tuple[str, Sequence[Any]],
+    of: Any,
+    record: Record,
+    time: ArrayLike,
+    progress: Callable[[int, int], None] | None,
+) -> xarray.DataTree:
     dim, labels = runs
     study = {"version": version(), "runs": list(labels), "of": of}
-    found = find_result(record, study)
+    found = found_by_root(lambda: find_result(record, study), record.path)
     if found is not None and found.attrs.get("complete"):
         return found
     instants = np.asarray(time, dtype=float)
     columns = _columns(measures, dim, labels, instants.size)
     about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
-    if record.path is None:
-        store: Store = MemoryStore(columns, plain_attributes({**record.attributes, **about}))
-    elif found is None:
-        store = ZarrStore(record.path, columns, plain_attributes({**record.attributes, **about}), record.overwrite)
-    elif found.attrs.get("study") == about["study"]:
-        store = ZarrStore.reopen(record.path, columns)
-    else:
-        raise UserError(f"{record.path}: is of another study or version: give what it was run with, or run it anew")
+    given = plain_attributes({**record.attributes, **about})
+    stores: list[Store] = []
+
+    def begin() -> None:
+        if record.path is None:
+            stores.append(MemoryStore(columns, given))
+        elif found is None:
+            stores.append(ZarrStore(record.path, columns, given, record.overwrite))
+        elif found.attrs.get("study") == about["study"]:
+            stores.append(ZarrStore.reopen(record.path, columns))
+        else:
+            raise UserError(f"{record.path}: is of another study or version: give what it was run with, or run it anew")
+
+    ranks().by_root(begin)
+    store = stores[0] if stores else MemoryStore(columns, given)
     complete = 0
     with contextlib.closing(store):
         try:
@@ -83,7 +107,8 @@ def collect_runs(
         finally:
             with defer_interrupts():
                 store.annotate({"complete": complete})
-        return store.tree()
+        ranks().goes_on("the result of several runs")
+        return store.tree() if stores or record.path is None else open_result(record.path)
 
 
 def _compute_missing(
@@ -96,7 +121,9 @@ def _compute_missing(
 ) -> None:
     """Compute the missing runs and write each when it is finished."""
     # arrays are small: each is one chunk, rewritten as a whole
-    arrays = {m: np.array(store.read(m.key, 0, time.size if m.on_time else total), dtype=float) for m in measures}
+    arrays = ranks().by_root(
+        lambda: {m: np.array(store.read(m.key, 0, time.size if m.on_time else total), dtype=float) for m in measures}
+    )
     missing = np.flatnonzero(np.isnan(arrays[FINISHED]))
     done = total - missing.size
     if done:

@@ -20,7 +20,7 @@ from arlequin.cases.cli import actions, outputs
 from arlequin.cases.cli.tables import print_line, version
 from arlequin.models import limits
 from arlequin.models.errors import UserError
-from arlequin.models.parallel.launch import announced, announced_index
+from arlequin.models.parallel.launch import announced, announced_index, leave_others
 from arlequin.run.interrupts import pending
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
@@ -128,6 +128,7 @@ def _dispatch(argv: list[str]) -> int:
     if announced() > 1 and arguments.command not in SPREAD:
         if arguments.command in _ALONE:
             raise UserError(f"{arguments.command}: not on {announced()} ranks: {_ALONE[arguments.command]}")
+        leave_others()
         if announced_index() > 0:
             return 0
     if hasattr(arguments, "words"):

@@ -11,7 +11,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from arlequin.models.parallel.launch import announced
+from arlequin.models.parallel.launch import started
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -33,7 +33,7 @@ def console() -> Console:
     """Console on standard output; wide if redirected, so that no cell is truncated."""
     from rich.console import Console
 
-    several = announced() > 1  # Open MPI gives its ranks terminals, wherever the output goes
+    several = started() > 1  # Open MPI gives its ranks terminals, wherever the output goes
     wide = None if (sys.stdout.isatty() and not several) or "COLUMNS" in os.environ else PIPE_WIDTH
     plain = False if several else None
     return Console(markup=False, highlight=False, emoji=False, width=wide, force_terminal=plain)

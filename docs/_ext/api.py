@@ -41,6 +41,7 @@ GROUPS = (
             "simulate_cycles",
             "CycleJump",
             "Record",
+            "ranks",
             "open",
             "view",
             "natural_frequencies",

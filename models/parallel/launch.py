@@ -9,15 +9,26 @@ _WORDS = (
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
     ("SLURM_STEP_NUM_TASKS", "PMIX_RANK"),
 )
+_alone: list[bool] = []  # not empty after `leave_others`
 
 
 def announced() -> int:
-    """Number of ranks; 1 where there is no such word.
+    """Number of ranks that run this program together; 1 where there is no such word, or after `leave_others`.
 
     >>> announced()
     1
     """
+    return 1 if _alone else _found()[0]
+
+
+def started() -> int:
+    """Number of processes that were started, also after `leave_others`."""
     return _found()[0]
+
+
+def leave_others() -> None:
+    """From now on this process does what it does alone: it neither waits for the others nor tells them anything."""
+    _alone.append(True)
 
 
 def announced_index() -> int:

@@ -21,6 +21,7 @@ from arlequin.models.errors import FAILURE, UserError
 GOES_ON, FAILED, INTERRUPTED, ENDED = range(4)
 PATIENCE = 5.0  # s that a rank which has failed waits for the others
 SHARE = 0.2  # and that share of the time since they met: those that fail alike may have fallen behind
+MOST_PATIENCE = 30.0  # s, at most
 _NUMBERS, _BYTES = 4, 1024
 _HEAD = struct.Struct(f"<iiii{_NUMBERS}d")  # what, exit code, bytes of the text, numbers, the numbers
 _LONGEST_REST = 1e-3  # s between two looks at who has come
@@ -120,7 +121,7 @@ class Meetings:
             return
         line, code = line_of(error), getattr(error, "code", FAILURE) if isinstance(error, UserError) else FAILURE
         what = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-        patience = PATIENCE + SHARE * (time.monotonic() - self._met)
+        patience = min(PATIENCE + SHARE * (time.monotonic() - self._met), MOST_PATIENCE)
         if self._meet(Word(what, line, code), patience) is not None:
             known(error)
             return

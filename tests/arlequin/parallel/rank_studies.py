@@ -41,7 +41,7 @@ def on_rank(index, action):
 
 def slowed(t):
     """A load that takes its time."""
-    time.sleep(2e-3)
+    time.sleep(0.0 if "ARLEQUIN_QUICK" in os.environ else 2e-3)
     return 0.0, -10.0
 
 
