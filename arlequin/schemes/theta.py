@@ -94,13 +94,13 @@ class Theta:
         linear_parts_only(assembly, self.solver)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        if self.solver != "iterative" and (is_small(assembly) or is_rotating(assembly)):
+        if not self.solver.endswith("iterative") and (is_small(assembly) or is_rotating(assembly)):
             return SmallThetaStepper(assembly, step, self.theta)
         return ThetaStepper(assembly, step, self.theta, solver=self.solver)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
         """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices."""
-        if self.solver == "iterative":
+        if self.solver.endswith("iterative"):
             raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
         if self.events != "step":
             raise UserError.parameter(

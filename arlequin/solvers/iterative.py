@@ -13,7 +13,8 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
-from arlequin.models.parallel.matrix import DistributedMatrix, compressed
+from arlequin.models.parallel.matrix import DistributedMatrix, compressed, spread
+from arlequin.models.parallel.multigrid import MultigridConjugateGradients, NodePlaces
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
@@ -50,8 +51,10 @@ class IterativeSystem:
         matrix: sp.csr_array,
         active: NDArray[np.bool_] | None = None,
         contact: bool = True,
+        multigrid: bool = False,
     ) -> None:
-        """`active` (d,) restricts the unknowns; contact: whether contact impulses will act."""
+        """`active` (d,) restricts the unknowns; contact: whether contact impulses will act; multigrid: whether
+        algebraic multigrid of PETSc preconditions conjugate gradients, in place of the diagonal."""
         self._unknowns = Unknowns(assembly, active)
         matrix = compressed(matrix)
         self.diagonal = matrix.diagonal()
@@ -63,7 +66,24 @@ class IterativeSystem:
         self._rows_given, self._basis_given = (
             (rows[:, given] if given.size else None) for rows in (assembly.constraints, basis)
         )
-        self._gradients = ProjectedConjugateGradients(self._matrix, self._rows, TOLERANCE)
+        self._nodes = node_places(assembly, at) if multigrid else None
+        self._gradients = self._conjugate_gradients(self._rows)
+
+    def _conjugate_gradients(self, rows: sp.csr_array) -> ProjectedConjugateGradients:
+        """For A under the constraints of these rows."""
+        if self._nodes is None:
+            return ProjectedConjugateGradients(self._matrix, rows, TOLERANCE)
+        with phase("multigrid"):
+            return MultigridConjugateGradients(spread(self._matrix), rows, self._nodes, TOLERANCE)
+
+    @cached_property
+    def iterations(self) -> int:
+        """Of conjugate gradients for one right-hand side without contact, a smooth and a rough part of the same size."""
+        diagonal = self._matrix.diagonal()
+        rough = np.random.default_rng(0).standard_normal(diagonal.size)
+        return self._gradients.solve(
+            diagonal + np.sqrt(diagonal) * np.linalg.norm(np.sqrt(diagonal)) * rough / np.linalg.norm(rough)
+        ).iterations
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
@@ -112,7 +132,7 @@ class IterativeSystem:
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        bare = ProjectedConjugateGradients(self._matrix, self._rows[:0], TOLERANCE)
+        bare = self._conjugate_gradients(self._rows[:0])
         columns = b[self._unknowns.at].reshape(self._unknowns.count, -1)
         found = np.stack([bare.solve(column).y for column in columns.T], axis=1)
         return self._unknowns.scattered(found.reshape(-1, *b.shape[1:]))
@@ -176,6 +196,24 @@ class IterativeSystem:
         """B y (q,)."""
         own = np.asarray(self._basis @ y)
         return own if given is None or self._basis_given is None else own + self._basis_given @ given
+
+
+def node_places(assembly: Assembly, at: Any) -> NodePlaces:
+    """Where some dofs (u,) of the system are; coordinates of reduced parts, of no node, are put at the part's centre."""
+    parts = assembly.system.parts
+    components, axes = max(part.components for part in parts), max(part.positions.shape[1] for part in parts)
+    slots, positions, first = [], [], 0
+    for part, own in zip(parts, assembly.parts, strict=True):
+        count, k = own.mass.shape[0], part.components
+        places = part.positions
+        if count != part.dof_count:
+            k = components
+            places = np.tile(places.mean(axis=0), (-(-count // k), 1))
+        dof = np.arange(count)
+        slots.append((first + dof // k) * components + dof % k)
+        positions.append(np.pad(places, ((0, 0), (0, axes - places.shape[1]))))
+        first += len(places)
+    return NodePlaces(np.concatenate(slots)[at], np.concatenate(positions), components)
 
 
 def _neighbours(matrix: Any, rows: NDArray[Any]) -> NDArray[np.int64]:

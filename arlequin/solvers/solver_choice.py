@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.limits import LIFT, disabled, memory
 from arlequin.models.linalg.nested_dissection import predicted_factor
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
+from arlequin.models.parallel.multigrid import available
 from arlequin.models.parallel.ranks import hosts
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
@@ -20,8 +21,8 @@ from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.iterative import IterativeSystem
 from arlequin.system.assembly import Assembly
 
-SolverName = Literal["auto", "direct", "iterative", "petsc"]
-SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative", "petsc")
+SolverName = Literal["auto", "direct", "iterative", "petsc", "petsc-iterative"]
+SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative", "petsc", "petsc-iterative")
 
 SMALL = 20_000  # unknowns up to which "auto" takes a factor without a prediction
 _SHARE = 0.85  # of the machine's memory that a run may take
@@ -29,6 +30,8 @@ _MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of 
 # of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
 # entry of A and per unknown in an iteration
 _MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
+# iterations with multigrid, the time of one over that of one without, and that of its set-up; bytes an entry of A
+_MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 45, 8.0, 40, 60.0
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,29 @@ def direct_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
 
 def iterative_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
     """Of projected conjugate gradients: 16 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d the
-    diagonal of A = M + … and m that of the lumped mass; 1.7 times as many with contact."""
+    diagonal of A = M + … and m that of the lumped mass; 45 where multigrid pays; 1.7 times as many with contact."""
+    work, nnz = _PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0], matrix.nnz
+    rows = assembly.contact.basis.shape[0]
+    needed = 36.0 * nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0]
+    several = 1.7 if assembly.contact_count else 1.0
+    if multigrid_pays(assembly, matrix):
+        step = _MULTIGRID * _CYCLE * work
+        return SolverCost(needed + _LEVELS * nnz, _CYCLES * _CYCLE * work, several * step)
+    return SolverCost(needed, 0.0, several * _iterations(assembly, matrix) * work)
+
+
+def multigrid_pays(assembly: Assembly, matrix: Any) -> bool:
+    """Whether conjugate gradients of a matrix spread over ranks take less time with multigrid, and PETSc is there."""
+    spread_out = isinstance(matrix, DistributedMatrix)
+    return spread_out and available() and _iterations(assembly, matrix) > _MULTIGRID * _CYCLE
+
+
+def _iterations(assembly: Assembly, matrix: Any) -> float:
+    """Of conjugate gradients on the diagonal, for one right-hand side."""
     inertia = np.asarray(assembly.mass @ np.ones(matrix.shape[0]))
     moving = assembly.free & (inertia > 0.0)
     ratio = matrix.diagonal()[moving] / inertia[moving]
-    condition = 2.5 * float(ratio.max(initial=1.0))
-    iterations = 16.0 * math.sqrt(condition) * (1.7 if assembly.contact_count else 1.0)
-    rows = assembly.contact.basis.shape[0]
-    step = iterations * (_PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0])
-    return SolverCost(36.0 * matrix.nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0], 0.0, step)
+    return 16.0 * math.sqrt(2.5 * float(ratio.max(initial=1.0)))
 
 
 def checked_solver(solver: SolverName) -> None:
@@ -94,7 +111,7 @@ def checked_solver(solver: SolverName) -> None:
 
 def linear_parts_only(assembly: Assembly, solver: SolverName) -> None:
     """UserError where conjugate gradients are asked for and Newton's iterations are needed."""
-    if solver == "iterative" and not assembly.linear:
+    if solver in ("iterative", "petsc-iterative") and not assembly.linear:
         nonlinear = zip(assembly.system.parts, assembly.parts, strict=True)
         name = next(part.name for part, own in nonlinear if isinstance(own, Nonlinear | PathDependent))
         raise UserError.parameter("solver", solver, f"part '{name}' is not linear: take 'direct'")
@@ -109,11 +126,16 @@ def linear_system(
     factor of a matrix spread over ranks is MUMPS's, as is that of "petsc" on one rank. UserError where none, or not the
     one asked for, fits into memory.
     """
-    if solver == "petsc":
-        matrix, solver = spread(matrix), "direct"
+    multigrid = solver == "petsc-iterative"
+    if solver in ("petsc", "petsc-iterative"):
+        matrix, solver = spread(matrix), "iterative" if multigrid else "direct"
     choice = _choice(assembly, matrix, solver, solutions)
     if choice.solver == "iterative":
-        return IterativeSystem(assembly, matrix), choice.text
+        if not (multigrid or multigrid_pays(assembly, matrix)):
+            return IterativeSystem(assembly, matrix), choice.text
+        system = IterativeSystem(assembly, matrix, multigrid=True)
+        line = f"multigrid of PETSc: {system.iterations} iterations of conjugate gradients"
+        return system, f"{line}; {choice.text}" if choice.text else line
     return Condensed(assembly, matrix), choice.text
 
 

@@ -95,24 +95,28 @@ class ProjectedConjugateGradients:
             residual = self.product(y) - b
         size = max(self.norm(b), self.norm(residual))
         wanted = max((self._tolerance if share is None else share) * size, allowed) ** 2
-        residual, g, v = self._projected(residual)
+        residual, scaled, v = self._projected(residual)
         multipliers += v
-        p, left, taken = -g, float(residual @ g), 0
+        left, taken = float(residual @ scaled), 0
+        p, before = np.zeros(self.size), 1.0
         while left > wanted:
             if taken == self._most or not np.isfinite(left):
                 raise self._failure(taken, np.sqrt(left / wanted) * self._tolerance)
+            g = self._direction(residual, scaled)
+            slope = left if g is scaled else float(residual @ g)
+            p *= slope / before
+            p -= g
+            before = slope
             image = self.product(p)
             curvature = float(p @ image)
-            if not curvature > 0.0:
+            if not (curvature > 0.0 and slope > 0.0):
                 raise not_definite()
-            length = left / curvature
+            length = slope / curvature
             y += length * p
             residual += length * image
-            residual, g, v = self._projected(residual)
+            residual, scaled, v = self._projected(residual)
             multipliers += v
-            before, left = left, float(residual @ g)
-            p *= left / before
-            p -= g
+            left = float(residual @ scaled)
             taken += 1
         if self._kept.size and taken:  # what round-off adds to C y in the iterations
             missing = (0.0 if c is None else c[self._kept]) - self._rows @ y
@@ -122,6 +126,10 @@ class ProjectedConjugateGradients:
             whole = np.zeros(self._all)
             whole[self._kept] = multipliers
         return ConstrainedSolution(y, whole, -residual, size, taken)
+
+    def _direction(self, residual: Array, scaled: Array) -> Array:
+        """A preconditioner's g, C g = 0, of a projected residual r (d,) and D⁻¹ r: here the latter."""
+        return scaled
 
     def _projected(self, residual: Array) -> tuple[Array, Array, Array]:
         """r − Cᵀ v, D⁻¹ of it, and v."""

@@ -1,0 +1,312 @@
+"""Conjugate gradients with algebraic multigrid, for matrices spread over ranks. The only module that imports `petsc4py`.
+
+Sources: Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196 (smoothed aggregation); Balay et al., PETSc/TAO users
+manual (ANL-21/39), PCGAMG; Nepomnyaschikh, Soviet J. Numer. Anal. Math. Modelling 6 (1991) 151–168 (fictitious space).
+"""
+
+import importlib.util
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
+from arlequin.models.parallel.matrix import DistributedMatrix
+from arlequin.models.parallel.memory import give_back
+from arlequin.models.parallel.ranks import MpiRanks, Ranks
+from arlequin.models.types import Array, Indices
+
+# of the diagonal of A: stiffness by which glued dofs are tied to their multiplier's field in the preconditioner.
+# Iterations vary by a fifth between 0.03 and 1
+_TIE = 0.3
+# a step of symmetric over-relaxation on each rank before and after, which leaves the cycle symmetric
+_OPTIONS: dict[str, Any] = {
+    "pc_type": "gamg",
+    "pc_gamg_type": "agg",
+    "pc_gamg_agg_nsmooths": 1,
+    "pc_gamg_square_graph": 1,
+    "pc_gamg_threshold": 0.0,
+    "pc_gamg_esteig_ksp_type": "cg",
+    "mg_levels_ksp_type": "chebyshev",
+    "mg_levels_ksp_max_it": 1,
+    "mg_levels_pc_type": "sor",
+}
+_NUMBERS = count()  # of the preconditioners of this process, which ranks make in the same order
+
+
+@dataclass(frozen=True)
+class NodePlaces:
+    """Where unknowns are: node × components + component (u,), `slot`; positions (n, axis) of the nodes, m."""
+
+    slot: Indices
+    positions: Array
+    components: int
+
+    def rigid_motions(self) -> Array:
+        """Rigid motions (n × components, k) of all nodes about their centre: translations, and rotations over the
+        length of the model. Components beyond the axes only translate.
+
+        >>> NodePlaces(np.arange(4), np.array([[0.0, 0.0], [2.0, 0.0]]), 2).rigid_motions().tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, -0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 0.5]]
+        """
+        n, k = len(self.positions), self.components
+        x = np.zeros((n, k))
+        axes = min(k, self.positions.shape[1])
+        x[:, :axes] = self.positions[:, :axes] - self.positions[:, :axes].mean(axis=0)
+        x /= max(float(np.ptp(x, axis=0).max(initial=0.0)), np.finfo(float).tiny)
+        turns = [(i, j) for i in range(axes) for j in range(i + 1, axes)]
+        out = np.zeros((n, k, k + len(turns)))
+        out[:, np.arange(k), np.arange(k)] = 1.0
+        for column, (i, j) in enumerate(turns, k):
+            out[:, i, column], out[:, j, column] = -x[:, j], x[:, i]
+        return out.reshape(n * k, -1)
+
+
+def available() -> bool:
+    """Whether petsc4py is installed."""
+    return importlib.util.find_spec("petsc4py") is not None
+
+
+@cache
+def petsc() -> Any:
+    """The module petsc4py.PETSc; UserError where it cannot be used."""
+    try:
+        import petsc4py
+
+        petsc4py.init(["-malloc_dump", "0"])
+        from petsc4py import PETSc
+    except ImportError as error:
+        message = f'PETSc cannot be used ({error}): pip install "arlequin[petsc]", see Install in the documentation'
+        raise UserError(message, code=FAILURE) from error
+    if np.dtype(PETSc.ScalarType) != np.float64:
+        raise UserError(f"PETSc has scalars of type {PETSc.ScalarType.__name__}, real ones are needed", code=FAILURE)
+    return PETSc
+
+
+class MultigridConjugateGradients(ProjectedConjugateGradients):
+    """A y = b + Cᵀφ, C y = c by projected conjugate gradients with a cycle of multigrid V in each iteration.
+
+    In place of the residual over the diagonal, D⁻¹r, the direction is
+
+        g = Π V Πᵀ r,    Π = 1 − D⁻¹Cᵀ (C D⁻¹ Cᵀ)⁻¹ C,
+
+    so iterates satisfy C y = c as they do without V, and there are no inner iterations for the multipliers. On C y = 0
+    the condition number is at most (fictitious space)
+
+        κ(Π V Πᵀ A) ≤ λmax(V A) / λmin(V A_E) · max ‖Π y‖²_A / ‖y‖²_{A_E},
+
+    for any A_E that differs little from A on C y = 0. With A_E = A a motion of one part along the glued zone against
+    the other costs little, and Π y, which changes within a cell where the zone ends, much: iterations grow with the
+    Courant number. V is therefore a cycle for A_E with the parts tied in the zone (`Multigrid`).
+    """
+
+    def __init__(
+        self, A: DistributedMatrix, rows: sp.csr_array, nodes: NodePlaces, tolerance: float = 1e-13, most: int = 1000
+    ) -> None:
+        """A (d, d) spread over ranks; rows: C (m, d); nodes: those of its rows; see `ProjectedConjugateGradients`."""
+        super().__init__(A, rows, tolerance, most)
+        self._cycle = Multigrid(A, self._rows, nodes)
+
+    def _direction(self, residual: Array, scaled: Array) -> Array:
+        g = self._cycle(residual)
+        if not self._kept.size:
+            return g
+        return g - self._inverse * (self._columns @ self._constrained(self._rows @ g))
+
+
+class Multigrid:
+    """V r of smoothed aggregation for A with glued parts tied: the block of y in the inverse of
+
+        [A 0; 0 0] + Bᵀ ρ B,    B (y, z) = y_i − Σ_k w_ik z_k,    w_ik = |C_ki| / Σ_k |C_ki|,    ρ_i = 0.3 A_ii,
+
+    i over the glued dofs. z (m,) is a field with a value for each multiplier, to which the glued dofs of both parts are
+    tied. Where C y = 0 the parts move together but for what a cell of the mediator does not see, which A resists by
+    about ρ: A_E ≤ c A there. Aggregates consist of nodes and near-null vectors are the rigid motions of the whole,
+    which the ties leave free but for a share of a cell at the ends of the zone.
+
+    Slots: components of each node, then those of the nodes of z. Slots without an unknown, as of imposed dofs, have a
+    diagonal entry alone. A node belongs to the lowest rank that has entries in its rows.
+    """
+
+    def __init__(self, A: DistributedMatrix, rows: sp.csr_array, nodes: NodePlaces) -> None:
+        """A (u, u), rows C (m, u), the same on every rank as is what nodes says."""
+        diagonal = A.diagonal()
+        ties = _Ties.of(rows, diagonal, nodes)
+        self._owners = owners = _Owners(A, ties, nodes)
+        own = owners.rows(A, ties, float(diagonal.mean()))
+        motions = np.linalg.qr(np.concatenate([nodes.rigid_motions(), ties.motions]))[0]
+        PETSc, comm = petsc(), _communicator(A.ranks)
+        sizes = (own.shape[0], owners.size)
+        self._matrix = PETSc.Mat().createAIJ(
+            (sizes, sizes),
+            bsize=nodes.components,
+            csr=(own.indptr.astype(PETSc.IntType), own.indices.astype(PETSc.IntType), own.data),
+            comm=comm,
+        )
+        del own
+        self._matrix.setOption(PETSc.Mat.Option.SPD, True)
+        self._right, self._found = self._matrix.createVecs()
+        vectors = []
+        for motion in motions.T:
+            vectors.append(self._right.duplicate())
+            vectors[-1].setArray(motion[owners.slots])
+        near = PETSc.NullSpace().create(vectors=vectors, comm=comm)
+        self._matrix.setNearNullSpace(near)
+        del motions
+        self._cycle = PETSc.PC().create(comm)
+        prefix = f"arlequin_{next(_NUMBERS)}_"
+        options = PETSc.Options(prefix)
+        for name, value in _OPTIONS.items():
+            options.setValue(name, value)
+        self._cycle.setOptionsPrefix(prefix)
+        self._cycle.setOperators(self._matrix)
+        self._cycle.setFromOptions()
+        try:
+            self._cycle.setUp()
+        except PETSc.Error as error:
+            raise UserError(f"PETSc: no multigrid for the matrix of a step ({error})", code=FAILURE) from error
+        for name in _OPTIONS:
+            options.delValue(name)
+        near.destroy()
+        for vector in vectors:
+            vector.destroy()
+        give_back()
+
+    def __call__(self, r: Array) -> Array:
+        """V r (u,) of r (u,)."""
+        self._right.setArray(self._owners.placed(r))
+        self._cycle.apply(self._right, self._found)
+        return self._owners.whole(self._found.getArray())
+
+    def __del__(self) -> None:
+        for name in ("_cycle", "_matrix", "_right", "_found"):
+            if (item := getattr(self, name, None)) is not None:
+                item.destroy()
+
+
+@dataclass(frozen=True)
+class _Ties:
+    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they do
+    in the rigid motions (slots of z, k)."""
+
+    rows: sp.csr_array
+    stiffness: Array
+    tied_to: Indices
+    motions: Array
+
+    @classmethod
+    def of(cls, rows: sp.csr_array, diagonal: Array, nodes: NodePlaces) -> "_Ties":
+        """Of C (m, u) and the diagonal of A (u,); rows of C that couple different components tie nothing."""
+        k, first = nodes.components, nodes.components * len(nodes.positions)
+        C = sp.coo_array(rows)
+        component = nodes.slot[C.col] % k
+        least, most = np.full(rows.shape[0], k), np.full(rows.shape[0], -1)
+        np.minimum.at(least, C.row, component)
+        np.maximum.at(most, C.row, component)
+        chosen = np.flatnonzero(least == most)
+        own = least[chosen]
+        node = np.zeros(chosen.size, dtype=np.int64)  # a new one where components do not ascend
+        node[1:] = np.cumsum(own[1:] <= own[:-1])
+        count = int(node[-1]) + 1 if node.size else 0
+        weight = sp.csr_array(abs(rows[chosen]))
+        tied_to = np.zeros(count, dtype=np.int64)
+        tied_to[node[::-1]] = weight.indices[weight.indptr[:-1]][::-1]
+        sums = np.asarray(weight.sum(axis=0)).ravel()
+        glued = np.flatnonzero(sums)
+        stiffness = _TIE * diagonal[glued]
+        mean = sp.csr_array(weight[:, glued].T / sums[glued][:, None])
+        fixed = sp.csr_array(
+            (np.ones(glued.size), nodes.slot[glued], np.arange(glued.size + 1)), shape=(glued.size, first)
+        )
+        across = mean.tocoo()
+        moved = sp.csr_array(
+            sp.coo_array((-across.data, (across.row, (node * k + own)[across.col])), shape=(glued.size, count * k))
+        )
+        motions = np.zeros((count * k, nodes.rigid_motions().shape[1] if count else 0))
+        if count:
+            pull = moved.T @ sp.diags_array(stiffness)
+            held = -np.asarray(pull.sum(axis=1)).ravel()
+            sure = held > 0.0
+            motions[sure] = -(pull @ nodes.rigid_motions()[nodes.slot[glued]])[sure] / held[sure][:, None]
+        else:
+            motions = np.zeros((0, nodes.rigid_motions().shape[1]))
+        return cls(sp.csr_array(sp.hstack([fixed, moved], format="csr")), stiffness, tied_to, motions)
+
+
+class _Owners:
+    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank, `size` all."""
+
+    def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
+        self.ranks, k = A.ranks, nodes.components
+        index, ranks = A.ranks.index, A.ranks.count
+        self._slot = nodes.slot
+        mine = np.full(len(nodes.positions), ranks, dtype=np.int32)
+        mine[nodes.slot[np.diff(A.local.indptr) > 0] // k] = index
+        owner = np.minimum(A.ranks.lowest(mine), ranks - 1)
+        owner = np.concatenate([owner, owner[nodes.slot[ties.tied_to] // k]])
+        order = np.argsort(owner, kind="stable")
+        self._owner = np.repeat(owner, k)
+        slots = (order[:, None] * k + np.arange(k)).ravel()
+        self.size = slots.size
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=ranks) * k)])
+        self._first, self._last = int(self._starts[index]), int(self._starts[index + 1])
+        self._number = np.empty(self.size, dtype=np.int64)
+        self._number[slots] = np.arange(self.size)
+        self.slots = slots[self._first : self._last]
+        number = self._number[self._slot]
+        self._order = np.argsort(number)  # unknowns in the order of their numbers, which is that of the ranks
+        sorted_number = number[self._order]
+        a, b = np.searchsorted(sorted_number, (self._first, self._last))
+        self._mine, self._places = self._order[a:b], sorted_number[a:b] - self._first
+
+    def rows(self, A: DistributedMatrix, ties: _Ties, spare: float) -> sp.csr_array:
+        """The rows of this rank (k, size): of A, entries of all ranks summed, and of ties; spare: the diagonal of
+        slots without unknowns."""
+        local = A.local.tocoo()
+        row, column = self._number[self._slot[local.row]], self._number[self._slot[local.col]].astype(np.int32)
+        owner = self._owner[self._slot[local.row]]
+        pieces = []
+        for rank in range(self.ranks.count):
+            sent = owner == rank
+            pieces.append((row[sent] - self._starts[rank], column[sent], local.data[sent]))
+        del local, row, column, owner
+        received = self.ranks.exchanged(pieces)
+        del pieces
+        shape = (self._last - self._first, self.size)
+        total = sp.csr_array(shape)
+        for rows, columns, values in received:
+            total = total + sp.csr_array(sp.coo_array((values, (rows, columns)), shape=shape))
+        del received
+        if ties.stiffness.size:
+            pulled = sp.csr_array(ties.rows.T)[self.slots] @ sp.diags_array(ties.stiffness) @ ties.rows
+            pulled = pulled.tocoo()
+            entries = (pulled.data, (pulled.row, self._number[pulled.col]))
+            total = total + sp.csr_array(sp.coo_array(entries, shape=shape))
+        own = np.arange(shape[0])
+        empty = own[np.diff(total.indptr) == 0]
+        entries = (np.full(empty.size, spare), (empty, empty + self._first))
+        out = sp.csr_array(total + sp.csr_array(sp.coo_array(entries, shape=shape)))
+        out.sort_indices()
+        return out
+
+    def placed(self, b: Array) -> Array:
+        """The entries of this rank (k,), 0 in slots without an unknown, of b (u,)."""
+        out = np.zeros(self._last - self._first)
+        out[self._places] = b[self._mine]
+        return out
+
+    def whole(self, local: Array) -> Array:
+        """x (u,) on every rank from the entries of this rank (k,)."""
+        found = self.ranks.joined(local[self._places])
+        out = np.empty(self._order.size)
+        out[self._order] = found
+        return out
+
+
+def _communicator(among: Ranks) -> Any:
+    """The communicator of the ranks in PETSc."""
+    return among.comm if isinstance(among, MpiRanks) else petsc().COMM_SELF
