@@ -77,7 +77,7 @@ def petsc() -> Any:
     try:
         import petsc4py
 
-        petsc4py.init(["-malloc_dump", "0"])
+        petsc4py.init([])
         from petsc4py import PETSc
     except ImportError as error:
         message = f'PETSc cannot be used ({error}): pip install "arlequin[petsc]", see Install in the documentation'
@@ -238,7 +238,7 @@ class _Ties:
 
 
 class _Owners:
-    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank, `size` all."""
+    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank."""
 
     def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
         self.ranks, k = A.ranks, nodes.components

@@ -38,7 +38,7 @@ class Ranks(Protocol):
     def summed(self, values: Array) -> Array:
         """The sum over the ranks of arrays of one shape: the same bits on every rank."""
 
-    def lowest(self, values: Array) -> Array:
+    def lowest(self, values: Any) -> Any:
         """The smallest of the ranks' values, entry by entry."""
 
     def of_root(self, value: Any) -> Any:
@@ -81,7 +81,7 @@ class OneRank:
     def summed(self, values: Array) -> Array:
         return values
 
-    def lowest(self, values: Array) -> Array:
+    def lowest(self, values: Any) -> Any:
         return values
 
     def of_root(self, value: Any) -> Any:
@@ -135,7 +135,7 @@ class MpiRanks:
         self.comm.Bcast(total, root=0)
         return total
 
-    def lowest(self, values: Array) -> Array:
+    def lowest(self, values: Any) -> Any:
         from mpi4py import MPI
 
         own = np.ascontiguousarray(values)
