@@ -129,6 +129,10 @@ class Recorder:
         """The rows of a variable on `time` that are written."""
         return self._store.read(key, 0, self._times.written)
 
+    def has_attribute(self, name: str) -> bool:
+        """Whether the result has an attribute, perhaps from before it was resumed."""
+        return self._disk is not None and name in self._disk.root.attrs
+
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Write the buffers, then the checkpoint; nothing after a failed write."""
         self.flush()
@@ -212,6 +216,9 @@ class SilentRecorder:
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         pass
+
+    def has_attribute(self, name: str) -> bool:
+        return False
 
     def recorded(self, key: Key) -> NDArray[np.float64]:
         raise ValueError("nothing is recorded here")

@@ -121,8 +121,8 @@ class Run:
             about["linear_solver"] = self._stepper.linear_solver
         if self.assembly.absorbing:
             about["absorbing"] = ", ".join(self.assembly.absorbing)
-        if ranks().count > 1:
-            about["ranks"] = ranks().count
+        spread = {"ranks": ranks().count} if ranks().count > 1 else {}
+        about |= spread
 
         def recorder() -> Recorder:
             return Recorder(
@@ -150,6 +150,8 @@ class Run:
         self._stop: Callable[[], bool] = lambda: False
         self._together: float | None = None  # clock of the first rank when all met last, s; None on one rank
         self.attributes: dict[str, str | int | float] = {}  # added when the run ends
+        # of a run that was resumed: the number of ranks of its last part
+        self._spread = {"ranks": ranks().count} if self._recorder.has_attribute("ranks") else spread
 
     @contextmanager
     def recorded(self) -> Iterator[Self]:
@@ -181,7 +183,13 @@ class Run:
 
         def close() -> None:
             self.result = self._recorder.close(
-                {**self._statistics.attributes(), **self._compile_time(), **self.attributes, "complete": complete},
+                {
+                    **self._statistics.attributes(),
+                    **self._compile_time(),
+                    **self._spread,
+                    **self.attributes,
+                    "complete": complete,
+                },
                 {("", "balance"): self._audit.balance[: self._history.count]},
             )
 

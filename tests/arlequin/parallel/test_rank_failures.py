@@ -60,7 +60,7 @@ def assert_goes_on(path, whole, mpiexec, count):
     steps = [int(word) for word in run.stdout.split() if word.isdigit() and int(word) <= 1500]
     assert min(steps) >= done  # not from the start
     end = aq.open(path)
-    assert end.attrs["complete"] == 1
+    assert end.attrs["complete"] == 1 and end.attrs["ranks"] == count
     for node in whole.subtree:
         for name, values in node.variables.items():
             assert values.values.tobytes() == end[node.path].variables[name].values.tobytes(), (node.path, name)
