@@ -81,8 +81,9 @@ class IterativeSystem:
         """Of conjugate gradients for one right-hand side without contact, a smooth and a rough part of the same size."""
         diagonal = self._matrix.diagonal()
         rough = np.random.default_rng(0).standard_normal(diagonal.size)
-        return self._gradients.solve(diagonal + np.sqrt(diagonal) * np.linalg.norm(np.sqrt(diagonal)) * rough /
-                                     np.linalg.norm(rough)).iterations
+        return self._gradients.solve(
+            diagonal + np.sqrt(diagonal) * np.linalg.norm(np.sqrt(diagonal)) * rough / np.linalg.norm(rough)
+        ).iterations
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
