@@ -1,5 +1,7 @@
 """Steps by conjugate gradients against steps by a factor; the choice between both."""
 
+import importlib.util
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,8 @@ from arlequin.solvers.iterative import IterativeSystem
 from arlequin.solvers.solver_choice import linear_system
 from arlequin.system.assembly import assemble
 
+needs_petsc = pytest.mark.skipif(importlib.util.find_spec("petsc4py") is None, reason="petsc4py is not installed")
+MULTIGRID = pytest.param("petsc-iterative", marks=needs_petsc)
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
 SPEED = 5000.0
 
@@ -55,10 +59,22 @@ def test_as_with_a_factor(scheme: Any, friction: float, courant: float) -> None:
     assert np.abs(found[1]["balance"]).max() < 5e-14
 
 
-def test_imposed_motion() -> None:
+@pytest.mark.parametrize("solver", ["iterative", MULTIGRID])
+def test_imposed_motion(solver: Any) -> None:
     system = blocks(imposed={"top": {"z": lambda t: -2e-5 * (t * SPEED) ** 2}})
     system = replace(system, velocity=(0.0, 0.0, 0.0))
-    same(*(run(system, aq.Theta(0.5, solver=name), 40) for name in ("direct", "iterative")))
+    same(*(run(system, aq.Theta(0.5, solver=name), 40) for name in ("direct", solver)))
+
+
+@needs_petsc
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
+def test_multigrid(scheme: Any) -> None:
+    """Contact with friction at a large Courant number; the run says what solved it."""
+    found = [run(blocks(), replace(scheme, solver=name), courant=20.0) for name in ("direct", "petsc-iterative")]
+    assert found[0]["interface/contact/active"].values.any()
+    same(*found)
+    assert np.abs(found[1]["balance"]).max() < 1e-12
+    assert re.match(r"multigrid of PETSc: \d+ iterations of conjugate gradients", found[1].attrs["linear_solver"])
 
 
 def test_thin_layer(monkeypatch: pytest.MonkeyPatch) -> None:
