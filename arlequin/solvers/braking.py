@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial import Chebyshev, Polynomial
 
+from arlequin.linalg.field_rows import FieldRows
 from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.largest import largest_of_product
 from arlequin.models.linalg.saddle import SaddlePoint
@@ -78,7 +79,7 @@ class PolynomialBrake:
         schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
         self._kept, self._constrained = constraint_factor(schur)
         kept = rows if self._kept.size == self._all else sp.csr_array(rows[self._kept])
-        self._rows, self._columns = kept, sp.csr_array(kept.T)
+        self._rows = FieldRows.of(kept)
         self.polynomial = damping_polynomial(_MARGIN * largest_of_product(product, half * self._inverse, _TOLERANCE))
 
     def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
@@ -96,7 +97,7 @@ class PolynomialBrake:
 
     def _moving(self, v: Array) -> Array:
         """q(h Q D) v."""
-        first, *others = self.polynomial.coef
+        first, *others = (float(each) for each in self.polynomial.coef)
         total = first * v
         for coefficient in others:
             v = self._projected(self._half * self._product(v), None)[0]
@@ -108,9 +109,11 @@ class PolynomialBrake:
         y = self._inverse * b
         if not self._kept.size:
             return y, np.zeros(0)
-        missing = -(self._rows @ y)
+        missing = -self._rows.product(y)
         multipliers = self._constrained(missing if c is None else missing + c)
-        y += self._inverse * (self._columns @ multipliers)
+        pull = np.zeros(y.size)
+        self._rows.write_transposed(multipliers, pull)
+        y += self._inverse * pull
         return y, multipliers
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.junctions.base import AbsorbingForm
-from arlequin.models.linalg.threads import map_pieces, slices
+from arlequin.linalg.field_rows import FieldRows
 from arlequin.models.part import Part
 from arlequin.models.types import Array, Indices
 from arlequin.system.dofs import DofLayout
@@ -77,7 +77,7 @@ class Absorption:
     def among(self, dofs: Indices) -> Callable[[Array], Array]:
         """v ↦ D v on some dofs (z,), ascending, with the others at rest."""
         if not self._terms:
-            return RowBlocks(sp.csr_array(self.matrix[dofs][:, dofs]))
+            return FieldRows.of(sp.csr_array(self.matrix[dofs][:, dofs])).product
         products = [_FormProduct(term, dofs) for term in self._terms]
 
         def product(v: Array) -> Array:
@@ -89,24 +89,6 @@ class Absorption:
         return product
 
 
-class RowBlocks:
-    """Products A x of a sparse A (m, n), x (n,) or (n, k), by threads; each row is one sum, whatever their number."""
-
-    def __init__(self, matrix: sp.csr_array) -> None:
-        self._count = matrix.shape[0]
-        self._pieces = [(at, sp.csr_array(matrix[at])) for at in slices(self._count)]
-
-    def __call__(self, x: Array) -> Array:
-        out = np.empty((self._count, *x.shape[1:]))
-
-        def rows(piece: tuple[slice, sp.csr_array]) -> None:
-            at, block = piece
-            out[at] = block @ x
-
-        map_pieces(rows, self._pieces)
-        return out
-
-
 class _FormProduct:
     """D v by the factors of a form:
 
@@ -114,27 +96,23 @@ class _FormProduct:
     """
 
     def __init__(self, term: _Term, dofs: Indices) -> None:
-        form = term.form
-        self._components = form.components
+        form, nodes = term.form, term.coarse_nodes
         self._coarse, self._fine = _Places.of(term.coarse_dofs, dofs), _Places.of(term.fine_dofs, dofs)
-        interpolation = sp.csr_array(form.interpolation[:, term.coarse_nodes])
-        high_pass = sp.csr_array(form.high_pass[:, term.coarse_nodes])
-        self._interpolation, self._spread = RowBlocks(interpolation), RowBlocks(sp.csr_array(interpolation.T))
-        self._high_pass, self._filtered = RowBlocks(high_pass), RowBlocks(sp.csr_array(high_pass.T))
-        self._gram, self._root = RowBlocks(form.gram), form.root
+        fits = sp.csr_array(sp.vstack([form.interpolation[:, nodes], form.high_pass[:, nodes]], format="csr"))
+        self._fits = FieldRows.alike(fits, form.components)  # [E; F]
+        self._gram, self._root = FieldRows.alike(form.gram, form.components), form.root
         self._square = sp.csr_array(form.filtered @ form.filtered)
 
     def add(self, v: Array, out: Array) -> None:
         """Adds D v (z,) to `out`."""
-        coarse, fine = self._nodal(self._coarse.taken(v)), self._nodal(self._fine.taken(v))
-        difference = self._root @ (fine - self._interpolation(coarse)).ravel()
-        force = self._root @ self._gram(self._nodal(difference)).ravel()
-        high = self._filtered(self._nodal(self._square @ self._high_pass(coarse).ravel()))
+        coarse, fine = self._coarse.taken(v), self._fine.taken(v)
+        fitted = self._fits.product(coarse)
+        followed, short = fitted[: fine.size], fitted[fine.size :]
+        force = self._root @ self._gram.product(self._root @ (fine - followed))
         self._fine.add(force, out)
-        self._coarse.add((high - self._spread(self._nodal(force))).ravel(), out)
-
-    def _nodal(self, v: Array) -> Array:
-        return v.reshape(-1, self._components)
+        back = np.zeros(coarse.size)
+        self._fits.write_transposed(np.concatenate([-force, self._square @ short]), back)
+        self._coarse.add(back, out)
 
 
 @dataclass(frozen=True, eq=False)
