@@ -228,16 +228,23 @@ def viscous_losses(
     the only kind that there is.
     """
     absorbing = flow if crossing is None else crossing
-    matrices = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorber, absorbing)}
-    present = {kind: given for kind, given in matrices.items() if given[0] is not None}
+    flows = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorption, absorbing)}
+    present = {kind: own for kind, (matrix, own) in flows.items() if matrix is not None}
     known = {"absorbed": drag} if crossing is not None else dict.fromkeys(present, drag if len(present) == 1 else None)
-    return {kind: viscous_loss(matrix, step, own, known.get(kind)) for kind, (matrix, own) in present.items()}
+
+    def loss(kind: str, own: Array) -> Any:
+        force = known.get(kind)
+        if force is None:
+            force = applied(assembly.damping if kind == "damping" else assembly.absorber, own)
+        return viscous_loss(step, own, force)
+
+    return {kind: loss(kind, own) for kind, own in present.items()}
 
 
-def viscous_loss(matrix: Any, step: float, flow: Array, drag: Array | None = None) -> Any:
-    """Δt flow·D flow (…,), J, of a damping matrix D (d, d) and velocities (…, d); drag: D flow, if it is known."""
+def viscous_loss(step: float, flow: Array, drag: Array) -> Any:
+    """Δt flow·D flow (…,), J, of velocities (…, d) and the drag D flow (…, d), N, of a damping matrix D (d, d)."""
     # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
-    return step * np.maximum(np.vecdot(flow, applied(matrix, flow) if drag is None else drag), 0.0)
+    return step * np.maximum(np.vecdot(flow, drag), 0.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:
@@ -255,7 +262,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "plastic": any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts),
         "impact": assembly.contact_count > 0,
         "scheme": True,
-        "absorbed": assembly.absorber is not None,
+        "absorbed": assembly.absorption is not None,
         "junction": assembly.constraints.shape[0] > 0,
     }
     return tuple(kind for kind in KINDS if present[kind])

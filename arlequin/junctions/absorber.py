@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import bsr_array, csr_array, eye_array, kron
+from scipy.sparse import bsr_array, csr_array
 
-from arlequin.junctions.base import AbsorbingMatrix, depth, wave_impedances
+from arlequin.junctions.base import AbsorbingForm, depth, wave_impedances, without_zeros
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import chunks
 from arlequin.junctions.zone_coordinate import SAME, ZoneCoordinate
@@ -21,7 +21,6 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
 
-_ROUND_OFF = 1e-15  # of the largest entry of a block
 # The design (see `Absorber`): e over the depth 1 − s, and z over the distance from the fine part's end in node spacings
 # of the coarse part, negative inside the zone. Found by minimising the largest reflection of waves from half a coarse
 # cell on, at the ratios 3.3 and 7.3 in a zone of six coarse cells, with at most 1e-4 of the energy lost above 8 H.
@@ -199,26 +198,24 @@ class Absorber:
     def __post_init__(self) -> None:
         positive("strength", self.strength)
 
-    def matrix(self, zone: AbsorbingZone) -> AbsorbingMatrix:
+    def form(self, zone: AbsorbingZone) -> AbsorbingForm:
         """D of both terms on the nodal velocities of the parts."""
-        fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
-        root = _impedance_roots(fine, nodes.slopes, np.linalg.norm(nodes.slopes, axis=1))
-        interpolation = csr_array(
-            root @ kron(zone.cloud.interpolation(nodes.points, zone.centres, zone.moment), unit, format="csr")
-        )
-        own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
-        own = csr_array(root @ kron(own, unit, format="csr"))
+        fine, nodes = zone.fine, zone.fine_nodes
         density = self.strength * np.interp(zone.depth, _DEPTH, _MATCHED)
-        gram = csr_array(kron(zone.fine_gram(density), unit, format="csr"))
-        high_pass = self._high_pass(zone)
-        return AbsorbingMatrix(
-            _without_zeros(interpolation.T @ (gram @ interpolation) + high_pass.T @ high_pass),
-            _without_zeros(-(interpolation.T @ (gram @ own))),
-            _without_zeros(own.T @ (gram @ own)),
+        high_pass, filtered = self._high_pass(zone)
+        return AbsorbingForm(
+            interpolation=zone.cloud.interpolation(nodes.points, zone.centres, zone.moment),
+            gram=zone.fine_gram(density),
+            root=_impedance_roots(fine, nodes.slopes, np.linalg.norm(nodes.slopes, axis=1)),
+            nodes=nodes.numbers,
+            high_pass=high_pass,
+            filtered=filtered,
+            components=fine.components,
+            fine_count=int(fine.basis.N),
         )
 
-    def _high_pass(self, zone: AbsorbingZone) -> csr_array:
-        """√(ζ V_n) (F v_c)_n at the nodes n of the coarse part in the zone and in the next six cells."""
+    def _high_pass(self, zone: AbsorbingZone) -> tuple[csr_array, csr_array]:
+        """F and √(ζ V_n) at the nodes n of the coarse part in the zone and in the next six cells."""
         coarse, nodes, size = zone.coarse, zone.coarse_nodes, zone.spacing
         inside = (nodes.depth - 1.0) / np.linalg.norm(nodes.slopes, axis=1)
         distance = np.where(nodes.beyond > SAME * size, nodes.beyond, inside) / size
@@ -226,10 +223,8 @@ class Absorber:
         if nodes.points.shape[1] == 3:
             z[distance > _TAIL - SAME] = 0.0
         chosen = np.flatnonzero(z * nodes.volumes > 0.0)
-        rows = zone.cloud.high_pass(chosen)
         zeta = self.strength * z[chosen] / size * nodes.volumes[chosen]
-        factor = _impedance_roots(coarse, nodes.slopes[chosen], zeta)
-        return csr_array(factor @ kron(rows, eye_array(coarse.components), format="csr"))
+        return zone.cloud.high_pass(chosen), _impedance_roots(coarse, nodes.slopes[chosen], zeta)
 
 
 def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> csr_array:
@@ -240,12 +235,4 @@ def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> csr_array
     blocks = shear * np.eye(size) + (pressure - shear) * n[:, :size, None] * n[:, None, :size]
     blocks = blocks * np.sqrt(factor)[:, None, None]
     # without the zeros of vectors along an axis, which would make all products denser
-    return _without_zeros(bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size,) * 2))
-
-
-def _without_zeros(matrix: csr_array) -> csr_array:
-    """The matrix without entries that are round-off: components that do not interact, sums that cancel."""
-    result = csr_array(matrix)
-    result.data[np.abs(result.data) <= _ROUND_OFF * np.abs(result.data).max(initial=0.0)] = 0.0
-    result.eliminate_zeros()
-    return result
+    return without_zeros(bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size,) * 2))

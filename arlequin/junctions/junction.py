@@ -38,7 +38,7 @@ from skfem import Mesh
 
 from arlequin.junctions.absorber import Absorber, AbsorbingZone
 from arlequin.junctions.base import (
-    AbsorbingMatrix,
+    AbsorbingForm,
     JunctionOperator,
     check_kinds,
     check_parts,
@@ -211,12 +211,12 @@ class Junction:
         gram = csr_array(select @ gram @ select.T)
         return JunctionOperator(coarse, csr_array(-fine), gram, components, space.positions)
 
-    def absorbing_matrix(self, automatic: bool = False) -> AbsorbingMatrix | None:
+    def absorbing_form(self, automatic: bool = False) -> AbsorbingForm | None:
         """Damping of the absorbing term; None without one. automatic: whether absorbing="auto" takes one."""
         if self.absorbing is None or (self.absorbing == "auto" and not (automatic and self._refines)):
             return None
         absorber = Absorber() if self.absorbing == "auto" else self.absorbing
-        return absorber.matrix(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
+        return absorber.form(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
 
     def condition(self, operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
         """Estimated condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ (`dual_condition`)."""

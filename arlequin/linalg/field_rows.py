@@ -36,9 +36,15 @@ class FieldRows:
             if first is not None:
                 components, rows = count, first
                 break
+        return cls.alike(rows, components)
+
+    @classmethod
+    def alike(cls, rows: sp.csr_array, components: int) -> "FieldRows":
+        """C = C₁ ⊗ 1 of the rows C₁ and as many components, at most 3."""
         transposed = sp.csr_array(rows.T)
         places = np.flatnonzero(np.diff(transposed.indptr))
-        return cls(components, rows, transposed[places], places, matrix.shape)
+        count, size = rows.shape
+        return cls(components, rows, transposed[places], places, (count * components, size * components))
 
     def product(self, fields: Array) -> Array:
         """C x (m,) of x (d,)."""

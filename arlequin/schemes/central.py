@@ -191,14 +191,14 @@ class CentralStepper(Stepper):
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
         self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
-        if assembly.absorber is None:
+        if assembly.absorption is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
         else:
             self._condensed = Zoned(assembly, 0.5 * step)
 
     def with_step(self, step: float) -> "CentralStepper":
         """The same with another step."""
-        if self._assembly.absorber is not None:
+        if self._assembly.absorption is not None:
             return type(self)(self._assembly, step)
         other = copy(self)
         other.step = step
@@ -231,12 +231,12 @@ class CentralStepper(Stepper):
         damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         force = external - internal - damping
-        absorber = assembly.absorber
-        at_once = self._condensed if absorber is None else Condensed(assembly, assembly.mass)
-        resisted = force if absorber is None else force - absorber @ v
+        absorption = assembly.absorption
+        at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
+        resisted = force if absorption is None else force - absorption.drag(v)
         a, constraint, drag = self._acceleration(resisted, v, 0, u, None, at_once)
         half = v - 0.5 * self.step * (a + at_once.response(pushed))
-        if absorber is not None:
+        if absorption is not None:
             a, constraint, drag = self._acceleration(force, half, 0, u, None)
         lift = self._condensed.response(pushed)
         own = _Carried(half, damping, drag, external, stored, pushed, lift, a, constraint)
@@ -336,7 +336,7 @@ class CentralStepper(Stepper):
         du, driven = step * half, 0.5 * step * (before + half)
         ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
 
-        mean_velocity = None if assembly.absorber is None else 0.5 * (before + half)
+        mean_velocity = None if assembly.absorption is None else 0.5 * (before + half)
         drag = own.drag
         if drag is not None and meeting.impulse.any():
             assert isinstance(self._condensed, Zoned)
@@ -462,7 +462,7 @@ class BulkCentralStepper(CentralStepper):
             and all(item.rest for part in assembly.parts for item in part.imposed)
             and not (system.springs or assembly.contact_count)
             and assembly.damping is None
-            and (assembly.absorber is None or assembly.constraints.shape[0] > 0)
+            and (assembly.absorption is None or assembly.constraints.shape[0] > 0)
         )
 
     fields_at_end = True
@@ -626,7 +626,7 @@ class BulkCentralStepper(CentralStepper):
     def _absorbing_zone(self) -> "_AbsorbingZone | None":
         """The dofs of absorbing junctions; None without them."""
         assembly = self._assembly
-        if assembly.absorber is None:
+        if assembly.absorption is None:
             return None
         assert isinstance(self._condensed, Zoned)
         return _AbsorbingZone(assembly, self._condensed, self._mass, self.step)
@@ -672,23 +672,15 @@ class _AbsorbingZone:
     """
 
     def __init__(self, assembly: Assembly, zoned: Zoned, mass: Array, step: float) -> None:
-        absorber, at = assembly.absorber, zoned.zone
-        assert absorber is not None
-        held = np.intersect1d(absorber.indices, assembly.imposed_dofs)
-        self.dofs = np.union1d(at, held)
-        self.free = at
-        self._free, self._held = np.searchsorted(self.dofs, at), np.searchsorted(self.dofs, held)
-        self._step, self._mass = step, mass[at]
-        self._on_held = sp.csr_array(absorber[held][:, at])
-        self._brake, self._no_rates = zoned.brake, np.zeros(assembly.constraints.shape[0])
+        self.dofs, self.free = zoned.resisting, zoned.zone
+        self._step, self._mass, self._zoned = step, mass[self.free], zoned
+        self._no_rates = np.zeros(assembly.constraints.shape[0])
 
     def solve(self, half: Array, free: Array) -> tuple[Array, Array, Array]:
         """φ (m,), D_a v̄ (z,), N, and v_{n+½} of the free dofs of the zone, from v_{n−½} and v* (d,)."""
-        found = self._brake.solve(self._mass * free[self.free], self._no_rates, 0.5 * half[self.free], self._step)
-        drag = np.zeros(self.dofs.size)
-        drag[self._free] = found.drag
-        drag[self._held] = self._on_held @ found.moving
-        return found.multipliers / self._step, drag, found.y
+        brake, push = self._zoned.brake, self._mass * free[self.free]
+        found = brake.solve(push, self._no_rates, 0.5 * half[self.free], self._step)
+        return found.multipliers / self._step, self._zoned.drag(found), found.y
 
     def loss(self, before: Array, after: Array, drag: Array) -> float:
         """Δt v̄·D_a v̄, J, from v_{n−½}, v_{n+½} and the drag (z,).

@@ -22,6 +22,7 @@ from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
+from arlequin.system.absorption import Absorption
 from arlequin.system.assembly import Assembly
 
 
@@ -64,9 +65,10 @@ class MasslessCondensation(Assembly):
         fields.update(stiffness=stiffness, contact=contact)
         massless = sp.csr_array(sp.eye_array(full.dof_count))[:, c]
         follow = sp.csr_array(keep - massless @ sp.csr_array(from_interior))
-        for name in ("damping", "absorber"):
-            if fields[name] is not None:
-                fields[name] = sp.csr_array(follow.T @ fields[name] @ follow)
+        if full.damping is not None:
+            fields["damping"] = sp.csr_array(follow.T @ full.damping @ follow)
+        if full.absorber is not None:
+            fields["absorption"] = Absorption(sp.csr_array(follow.T @ full.absorber @ follow))
         self = cls(**fields)
         for name, value in (
             ("full", full),

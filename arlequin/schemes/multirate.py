@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, Work, viscous_loss
+from arlequin.linalg.products import applied
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.linalg.constraints import independent
@@ -339,7 +340,8 @@ class _AbsorbingCoupling:
         fine = np.array([_path(batch)[self._fine_touched] for batch in done[1].batches]) / small
         coarse = np.tile(done[0].path[self._coarse_touched] / self._step, (len(fine), 1))
         coarse[:, self._crossed] += self._times[:, None] * slope
-        lost = viscous_loss(self._absorber, small, np.concatenate([coarse, fine], axis=1)).sum()
+        flow = np.concatenate([coarse, fine], axis=1)
+        lost = viscous_loss(small, flow, applied(self._absorber, flow)).sum()
         return float(lost + small * (self._times @ self._times) * (slope @ (self._unique * slope)))
 
     def _split(self, found: Array) -> tuple[Array, Array, Array, Array]:
@@ -500,8 +502,8 @@ def _side(
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
     stepper: Any
-    if isinstance(scheme, CentralDifference) and own.absorber is not None:
-        bare = replace(own, absorber=None)
+    if isinstance(scheme, CentralDifference) and own.absorption is not None:
+        bare = replace(own, absorption=None)
         stepper = scheme.prepare(bare, step)
         assert isinstance(stepper, CentralStepper)
         stepper = DraggedStepper(stepper, bare, own.absorber)

@@ -7,16 +7,17 @@ With the bare mass M (z, z), the damping D of the junctions and the constraints 
 h half a time step: b, v are the forces, k = 1, and the velocity at its start, g = h, where y is the acceleration.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial import Chebyshev, Polynomial
 
+from arlequin.linalg.field_rows import FieldRows
 from arlequin.models.linalg.constraints import constraint_factor
-from arlequin.models.linalg.largest import largest_ratio
+from arlequin.models.linalg.largest import largest_of_product
 from arlequin.models.linalg.saddle import SaddlePoint
-from arlequin.models.linalg.threads import map_pieces, slices
 from arlequin.models.types import Array
 
 # Relative change of the damping that the products may make; factors of the drag change reflections in proportion.
@@ -71,15 +72,15 @@ class PolynomialBrake:
     v̄·D w = v̄·D′ v̄ ≥ 0 exactly. Products and projections by the factor of S take about as long as the bare step.
     """
 
-    def __init__(self, mass: Array, damping: sp.csr_array, rows: sp.csr_array, half: float) -> None:
-        """mass (z,): the diagonal of M; half: h."""
+    def __init__(self, mass: Array, product: Callable[[Array], Array], rows: sp.csr_array, half: float) -> None:
+        """mass (z,): the diagonal of M; product: v ↦ D v; half: h."""
         self._inverse, self._half, self._all = 1.0 / mass, half, rows.shape[0]
-        self._pieces = [(at, damping[at]) for at in slices(mass.size)]
+        self._product = product
         schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
         self._kept, self._constrained = constraint_factor(schur)
         kept = rows if self._kept.size == self._all else sp.csr_array(rows[self._kept])
-        self._rows, self._columns = kept, sp.csr_array(kept.T)
-        self.polynomial = damping_polynomial(_MARGIN * half * largest_ratio(damping, self._inverse, _TOLERANCE))
+        self._rows = FieldRows.of(kept)
+        self.polynomial = damping_polynomial(_MARGIN * largest_of_product(product, half * self._inverse, _TOLERANCE))
 
     def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
         y, multipliers = self._projected(b, c[self._kept])
@@ -96,7 +97,7 @@ class PolynomialBrake:
 
     def _moving(self, v: Array) -> Array:
         """q(h Q D) v."""
-        first, *others = self.polynomial.coef
+        first, *others = (float(each) for each in self.polynomial.coef)
         total = first * v
         for coefficient in others:
             v = self._projected(self._half * self._product(v), None)[0]
@@ -108,21 +109,12 @@ class PolynomialBrake:
         y = self._inverse * b
         if not self._kept.size:
             return y, np.zeros(0)
-        missing = -(self._rows @ y)
+        missing = -self._rows.product(y)
         multipliers = self._constrained(missing if c is None else missing + c)
-        y += self._inverse * (self._columns @ multipliers)
+        pull = np.zeros(y.size)
+        self._rows.write_transposed(multipliers, pull)
+        y += self._inverse * pull
         return y, multipliers
-
-    def _product(self, v: Array) -> Array:
-        """D v (z,); each row is one sum, whatever the number of threads."""
-        out = np.empty(v.size)
-
-        def rows(piece: tuple[slice, sp.csr_array]) -> None:
-            at, block = piece
-            out[at] = block @ v
-
-        map_pieces(rows, self._pieces)
-        return out
 
 
 def damping_polynomial(largest: float, departure: float = _DEPARTURE) -> Polynomial:

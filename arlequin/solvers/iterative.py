@@ -78,7 +78,7 @@ class IterativeSystem:
 
     @cached_property
     def iterations(self) -> int:
-        """Of conjugate gradients for one right-hand side without contact, a smooth and a rough part of the same size."""
+        """Of conjugate gradients for one right-hand side without contact, as smooth as it is rough."""
         diagonal = self._matrix.diagonal()
         rough = np.random.default_rng(0).standard_normal(diagonal.size)
         return self._gradients.solve(
@@ -199,7 +199,7 @@ class IterativeSystem:
 
 
 def node_places(assembly: Assembly, at: Any) -> NodePlaces:
-    """Where some dofs (u,) of the system are; coordinates of reduced parts, of no node, are put at the part's centre."""
+    """Where some dofs (u,) of the system are; coordinates of reduced parts are put at the part's centre."""
     parts = assembly.system.parts
     components, axes = max(part.components for part in parts), max(part.positions.shape[1] for part in parts)
     slots, positions, first = [], [], 0

@@ -25,37 +25,48 @@ class Zoned:
 
     the zone z the unknowns on which A is not the diagonal of the mass or on which constraints C act; D the damping of
     the absorbing junctions, h half a time step. Outside it y = M⁻¹(b + BᵀP); inside, y and φ follow from a
-    `FactoredBrake`, or from a `PolynomialBrake` in large zones. zone (z,): its degrees of freedom, ascending.
+    `FactoredBrake`, or from a `PolynomialBrake` in large zones. zone (z,): its degrees of freedom, ascending;
+    resisting (r,): these and the dofs with imposed motions on which D acts.
     """
 
     def __init__(self, assembly: Assembly, half: float) -> None:
         """half: h, s; with y given on the imposed dofs."""
-        assert assembly.absorber is not None
+        assert assembly.absorption is not None
         self._unknowns = unknowns = Unknowns(assembly)
-        self._absorber, self._half = assembly.absorber, half
+        self._absorption, self._half = assembly.absorption, half
         mass, self._inertia_given = unknowns.split(assembly.mass)
-        damping, self._drag_given = unknowns.split(assembly.absorber)
         rows = assembly.constraints
         self._product, self._basis = assembly.contact.basis_product, assembly.contact.basis
         self._rows_given = rows[:, unknowns.given] if unknowns.given.size else None
         own = sp.csr_array(rows[:, unknowns.at])
-        self._mass, self._damping, diagonal = mass, damping, mass.diagonal()
-        joined = np.diff(damping.indptr) > 0
+        self._mass, diagonal = mass, mass.diagonal()
+        touched = np.zeros(assembly.dof_count, dtype=bool)
+        touched[self._absorption.dofs] = True
+        joined = touched[unknowns.at]
         dense = abs(mass - sp.diags_array(diagonal)) @ np.ones(diagonal.size) > 0.0
         joined |= dense
         joined[own.indices] = True
         self._zone = np.flatnonzero(joined)
         self.zone = np.arange(assembly.dof_count)[unknowns.at][self._zone]
         self._inverse = np.where(joined, 0.0, 1.0 / diagonal)
-        inside = sp.csr_array(damping[self._zone][:, self._zone])
+        self._held = np.flatnonzero(touched[unknowns.given])
+        held = unknowns.given[self._held]
+        self.resisting = np.union1d(self.zone, held)
+        self._inside, self._on_held = (np.searchsorted(self.resisting, each) for each in (self.zone, held))
+        self._resist = self._absorption.among(self.resisting) if held.size else None
         across = sp.csr_array(own[:, self._zone])
         axes = max((part.positions.shape[1] for part in assembly.system.parts), default=0)
         large = axes == 3 and self._zone.size > _LARGE and not dense.any()
         with phase(f"damping of {self._zone.size:,} unknowns with {rows.shape[0]:,} constraints"):
             self.brake: Brake = (
-                PolynomialBrake(diagonal[self._zone], inside, across, half)
+                PolynomialBrake(diagonal[self._zone], self._absorption.among(self.zone), across, half)
                 if large
-                else FactoredBrake(sp.csr_array(mass[self._zone][:, self._zone]), inside, across, half)
+                else FactoredBrake(
+                    sp.csr_array(mass[self._zone][:, self._zone]),
+                    sp.csr_array(self._absorption.matrix[self.zone][:, self.zone]),
+                    across,
+                    half,
+                )
             )
         self._no_rates = np.zeros(rows.shape[0])
 
@@ -81,20 +92,33 @@ class Zoned:
         """
         self._unknowns.check_given(given)
         right, at = force[self._unknowns.at], self._unknowns.given
-        moving = np.zeros_like(force)
+        imposed = None
         if given is not None and at.size:
-            moving[at] = v[at] + self._half * given
             if self._rows_given is not None:
                 c = c - self._rows_given @ given
             if self._inertia_given is not None:
                 right = right - self._inertia_given @ given
-            if self._drag_given is not None:
-                right = right - self._drag_given @ moving[at]
+            imposed = (v[at] + self._half * given)[self._held]
         a = self._inverse * right
-        inner = self.brake.solve(right[self._zone], c, v[self.zone], 1.0)
+        inside = right[self._zone]
+        if imposed is not None and self._resist is not None:
+            inside -= self._resist(self._moving(None, imposed))[self._inside]
+        inner = self.brake.solve(inside, c, v[self.zone], 1.0)
         a[self._zone] = inner.y
-        moving[self.zone] = inner.moving
-        return self._unknowns.scattered(a, given), inner.multipliers, self._absorber @ moving
+        drag = np.zeros_like(force)
+        drag[self.resisting] = self.drag(inner, imposed)
+        return self._unknowns.scattered(a, given), inner.multipliers, drag
+
+    def drag(self, braked: Braked, imposed: Array | None = None) -> Array:
+        """D v̄ (r,), N, with the imposed velocities of those of these dofs that are not unknowns, 0 by default."""
+        return braked.drag if self._resist is None else self._resist(self._moving(braked.moving, imposed))
+
+    def _moving(self, inside: Array | None, imposed: Array | None) -> Array:
+        out = np.zeros(self.resisting.size)
+        for at, own in ((self._inside, inside), (self._on_held, imposed)):
+            if own is not None:
+                out[at] = own
+        return out
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
@@ -112,13 +136,11 @@ class Zoned:
         """Changes of y (d,) and φ (m,) under the contact impulses P (q,), and their drag (d,)."""
         right = self._product.transposed(impulse)[self._unknowns.at]
         y, inside = self._inverse * right, right[self._zone]
-        multipliers, drag = self._no_rates, np.zeros(self._absorber.shape[0])
+        multipliers, drag = self._no_rates, np.zeros(self._basis.shape[1])
         if inside.any():
             inner = self._pressed(inside)
             y[self._zone], multipliers = inner.y, inner.multipliers
-            moving = np.zeros_like(drag)
-            moving[self.zone] = inner.moving
-            drag = self._absorber @ moving
+            drag[self.resisting] = self.drag(inner)
         return self._unknowns.scattered(y), multipliers, drag
 
     def _pressed(self, impulse: Array) -> Braked:
@@ -131,4 +153,5 @@ class Zoned:
 
     @cached_property
     def _bare(self) -> Factor:
-        return factorise(sp.csr_array(self._mass + self._half * self._damping))
+        damping = self._unknowns.split(self._absorption.matrix)[0]
+        return factorise(sp.csr_array(self._mass + self._half * damping))

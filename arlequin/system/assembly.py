@@ -30,6 +30,7 @@ from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
@@ -114,7 +115,7 @@ class Assembly:
     mass: sp.csr_array
     stiffness: sp.csr_array
     damping: sp.csr_array | None
-    absorber: sp.csr_array | None
+    absorption: Absorption | None
     absorbing: tuple[str, ...]
     operators: tuple[JunctionOperator, ...]
     constraints: sp.csr_array
@@ -157,6 +158,11 @@ class Assembly:
     def damped(self) -> bool:
         """Whether parts or dashpots take energy."""
         return self.damping is not None or any(isinstance(part, Nonlinear) and part.viscous for part in self.parts)
+
+    @property
+    def absorber(self) -> sp.csr_array | None:
+        """Damping of the absorbing terms of the junctions (d, d), assembled when it is first asked for."""
+        return None if self.absorption is None else self.absorption.matrix
 
     @cached_property
     def viscous(self) -> sp.csr_array | None:
@@ -362,9 +368,9 @@ def assemble(
     for relation in system.relations:
         constraint_rows.append(relation_rows(relation, layout))
         grams.append(sp.eye_array(relation.count, format="csr"))
-    absorber, absorbing = _absorber(system.junctions, layout, absorbs)
-    if absorber is not None and isinstance(mass, DistributedMatrix):
-        absorber = spread(absorber)
+    absorption, absorbing = _absorption(system.junctions, layout, absorbs)
+    if absorption is not None and isinstance(mass, DistributedMatrix):
+        absorption = Absorption(spread(absorption.matrix))
     found = Assembly(
         system=system,
         parts=parts,
@@ -372,7 +378,7 @@ def assemble(
         mass=mass,
         stiffness=stiffness,
         damping=damping,
-        absorber=absorber,
+        absorption=absorption,
         absorbing=absorbing,
         operators=operators,
         constraints=_stack(constraint_rows, layout.count),
@@ -413,15 +419,11 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _absorber(
+def _absorption(
     junctions: Sequence[Any], layout: DofLayout, automatic: bool
-) -> tuple[sp.csr_array | None, tuple[str, ...]]:
-    """Absorbing terms of all junctions (d, d), None where there is none, and the names of the junctions that absorb."""
-    total, names = None, []
-    for junction in junctions:
-        own = junction.absorbing_matrix(automatic)
-        if own is not None:
-            wide = layout.widened_square(own, junction.coarse, junction.fine)
-            total = wide if total is None else sp.csr_array(total + wide)
-            names.append(junction.name)
-    return total, tuple(names)
+) -> tuple[Absorption | None, tuple[str, ...]]:
+    """Absorbing terms of all junctions, None where there is none, and the names of the junctions that absorb."""
+    forms = [(junction, junction.absorbing_form(automatic)) for junction in junctions]
+    terms = [(form, junction.coarse, junction.fine) for junction, form in forms if form is not None]
+    names = tuple(junction.name for junction, form in forms if form is not None)
+    return (Absorption(None, layout, terms) if terms else None), names

@@ -57,6 +57,14 @@ class DofLayout:
         cross = one.T @ matrix.cross @ other
         return sp.csr_array(one.T @ matrix.coarse @ one + cross + cross.T + other.T @ matrix.fine @ other)
 
+    def nodal(self, part: Part) -> bool:
+        """Whether the coordinates of a part are its nodal displacements, node by node."""
+        shapes = self.shapes[part.name]
+        size = shapes.shape[0]
+        if not isinstance(shapes, sp.csr_array) or not shapes.shape[1] == shapes.nnz == size:
+            return False
+        return bool((shapes.diagonal() == 1.0).all())
+
     def _widen(self, block: sp.csr_array | NDArray[np.float64], part: Part) -> sp.csr_array:
         block = sp.coo_array(block)
         columns = block.col + self.first[part.name]

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.system.absorption import Absorption
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import DofLayout
@@ -49,8 +50,7 @@ def restrict_assembly(
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping", "absorber")
     }
-    if block["absorber"] is not None and not block["absorber"].nnz:
-        block["absorber"] = None
+    absorber = block.pop("absorber")
     return Assembly(
         system=replace(
             assembly.system,
@@ -64,6 +64,7 @@ def restrict_assembly(
         parts=assembled,
         start=layout.start,
         operators=(),
+        absorption=Absorption(absorber) if absorber is not None and absorber.nnz else None,
         absorbing=(),
         constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),

@@ -67,7 +67,7 @@ class NodeCloud:
         counts = CUBIC[points.shape[1]]
         least = NEGLIGIBLE if points.shape[1] == 3 else 0.0
         for chunk, near, weights in self._fits(points, centres[cell], 3, counts, near_first, moment, least):
-            row, column = np.nonzero(weights)
+            row, column = np.nonzero((weights != 0.0) | (least == 0.0))
             rows.append(chunk[row])
             columns.append(self.numbers[near[row, column]])
             values.append(weights[row, column])

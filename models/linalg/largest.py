@@ -1,8 +1,11 @@
 """The largest eigenvalue of a sparse matrix beside a diagonal one."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.types import Array
@@ -17,6 +20,18 @@ def largest_ratio(matrix: sp.csr_array, inverse: Array, tolerance: float = 1e-6)
     if inverse.size < 3 or bound == 0.0:
         return bound
     scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root / unit))
-    start = np.cos(1.0 + np.arange(inverse.size))
-    found = eigsh(scaled, k=1, which="LA", v0=start, tol=tolerance, return_eigenvectors=False)
-    return min(bound, unit * float(found[0]) * (1.0 + tolerance))
+    return min(bound, unit * _largest(scaled, tolerance))
+
+
+def largest_of_product(product: Callable[[Array], Array], inverse: Array, tolerance: float) -> float:
+    """Largest eigenvalue of M⁻¹D, of the order 1, by Lanczos with products v ↦ D v; inverse (d,), d > 2: M⁻¹."""
+    root = np.sqrt(inverse)
+    size = inverse.size
+    scaled = LinearOperator((size, size), matvec=lambda x: root * product(root * x.ravel()), dtype=np.float64)
+    return _largest(scaled, tolerance)
+
+
+def _largest(matrix: Any, tolerance: float) -> float:
+    start = np.cos(1.0 + np.arange(matrix.shape[0]))
+    found = eigsh(matrix, k=1, which="LA", v0=start, tol=tolerance, return_eigenvectors=False)
+    return float(found[0]) * (1.0 + tolerance)

@@ -1,4 +1,4 @@
-"""Conjugate gradients with algebraic multigrid, for matrices spread over ranks. The only module that imports `petsc4py`.
+"""Conjugate gradients with algebraic multigrid, for matrices spread over ranks. Only this module imports `petsc4py`.
 
 Sources: Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196 (smoothed aggregation); Balay et al., PETSc/TAO users
 manual (ANL-21/39), PCGAMG; Nepomnyaschikh, Soviet J. Numer. Anal. Math. Modelling 6 (1991) 151–168 (fictitious space).
@@ -34,7 +34,7 @@ _OPTIONS: dict[str, Any] = {
     "mg_levels_ksp_max_it": 2,
     "mg_levels_pc_type": "jacobi",
 }
-# smoother: a step of Chebyshev's iteration on a symmetric Gauss-Seidel sweep of each rank, before and after, which leaves
+# smoother: a step of Chebyshev's iteration on a symmetric Gauss-Seidel sweep of each rank, before and after, leaves
 # the cycle symmetric; as good as two steps on the diagonal in about half the time
 _SMOOTHER: dict[str, Any] = {
     "ksp_type": "chebyshev",
@@ -197,8 +197,8 @@ class Multigrid:
 
 @dataclass(frozen=True)
 class _Ties:
-    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they do
-    in the rigid motions (slots of z, k)."""
+    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they
+    do in the rigid motions (slots of z, k)."""
 
     rows: sp.csr_array
     stiffness: Array
@@ -325,7 +325,7 @@ def _set(solver: Any, chosen: dict[str, Any]) -> None:
 
 
 def _without_zeros(matrix: Any) -> None:
-    """Rows of zeros given a diagonal: aggregates of fewer dofs than rigid motions leave them, and sweeps divide by it."""
+    """Rows of zeros, which aggregates of few dofs leave, given a diagonal: sweeps divide by it."""
     diagonal = matrix.getDiagonal()
     values = diagonal.getArray()
     size, some = diagonal.norm(petsc().NormType.INFINITY), values <= 0.0

@@ -72,7 +72,7 @@ def test_the_junction_keeps_the_stable_step(cells: str, ratio: float) -> None:
 def test_the_bound_knows_the_lagging_damping_within_a_third() -> None:
     """Stable exactly where Δt² K + 2 Δt D < 4 M, from z² M − (2M − Δt² K − Δt D) z + M − Δt D at z = −1."""
     absorbing = solids("triangles", 3.7, True, aq.Absorber())
-    assembly = replace(absorbing, damping=absorbing.absorber, absorber=None)
+    assembly = replace(absorbing, damping=absorbing.absorber, absorption=None)
     mass, stiffness, damping = reduced(assembly)
     step = stable_step(assembly)
 
