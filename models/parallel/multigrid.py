@@ -34,14 +34,10 @@ _OPTIONS: dict[str, Any] = {
     "mg_levels_ksp_max_it": 2,
     "mg_levels_pc_type": "jacobi",
 }
-# smoother: a step of Chebyshev's iteration on a symmetric Gauss-Seidel sweep of each rank, before and after, which leaves
-# the cycle symmetric; as good as two steps on the diagonal in about half the time
-_SMOOTHER: dict[str, Any] = {
-    "ksp_type": "chebyshev",
-    "ksp_max_it": 1,
-    "ksp_chebyshev_esteig": "0,0.1,0,1.1",
-    "pc_type": "sor",
-}
+# smoothers: a Gauss-Seidel sweep of each rank forward before, and backward after, which leaves the cycle symmetric; as
+# good as two steps of Chebyshev's iteration on the diagonal, in a third of the time
+_SWEEP: dict[str, Any] = {"ksp_type": "richardson", "ksp_max_it": 1, "pc_type": "sor"}
+_BEFORE, _AFTER = ({**_SWEEP, f"pc_sor_local_{way}": None} for way in ("forward", "backward"))
 _NUMBERS = count()  # of the preconditioners of this process, which ranks make in the same order
 
 
@@ -172,10 +168,13 @@ class Multigrid:
             _set(self._cycle, _OPTIONS)
             self._cycle.setUp()
             for level in range(1, self._cycle.getMGLevels()):
-                smoother = self._cycle.getMGSmoother(level)
-                _without_zeros(smoother.getOperators()[0])
-                smoother.setType("richardson")  # forgets the eigenvalues, which are those on the diagonal
-                _set(smoother, _SMOOTHER)
+                before, after = self._cycle.getMGSmootherDown(level), self._cycle.getMGSmootherUp(level)
+                matrix = before.getOperators()[0]
+                _without_zeros(matrix)
+                after.setOperators(matrix)
+                after.setInitialGuessNonzero(True)
+                _set(before, _BEFORE)
+                _set(after, _AFTER)
         except PETSc.Error as error:
             raise UserError(f"PETSc: no multigrid for the matrix of a step ({error})", code=FAILURE) from error
         near.destroy()
