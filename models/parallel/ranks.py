@@ -146,6 +146,8 @@ def ranks() -> Ranks:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        message = f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        message = (
+            f'{announced()} ranks were started, and mpi4py cannot be used ({error}): pip install "arlequin[petsc]"'
+        )
         raise UserError(message, code=FAILURE) from error
     return MpiRanks(MPI.COMM_WORLD)
