@@ -34,14 +34,10 @@ _OPTIONS: dict[str, Any] = {
     "mg_levels_ksp_max_it": 2,
     "mg_levels_pc_type": "jacobi",
 }
-# smoother: a step of Chebyshev's iteration on a symmetric Gauss-Seidel sweep of each rank, before and after, leaves
-# the cycle symmetric; as good as two steps on the diagonal in about half the time
-_SMOOTHER: dict[str, Any] = {
-    "ksp_type": "chebyshev",
-    "ksp_max_it": 1,
-    "ksp_chebyshev_esteig": "0,0.1,0,1.1",
-    "pc_type": "sor",
-}
+# smoothers: a Gauss-Seidel sweep of each rank forward before, and backward after, which leaves the cycle symmetric; as
+# good as two steps of Chebyshev's iteration on the diagonal, in a third of the time
+_SWEEP: dict[str, Any] = {"ksp_type": "richardson", "ksp_max_it": 1, "pc_type": "sor"}
+_BEFORE, _AFTER = ({**_SWEEP, f"pc_sor_local_{way}": None} for way in ("forward", "backward"))
 _NUMBERS = count()  # of the preconditioners of this process, which ranks make in the same order
 
 
@@ -172,10 +168,13 @@ class Multigrid:
             _set(self._cycle, _OPTIONS)
             self._cycle.setUp()
             for level in range(1, self._cycle.getMGLevels()):
-                smoother = self._cycle.getMGSmoother(level)
-                _without_zeros(smoother.getOperators()[0])
-                smoother.setType("richardson")  # forgets the eigenvalues, which are those on the diagonal
-                _set(smoother, _SMOOTHER)
+                before, after = self._cycle.getMGSmootherDown(level), self._cycle.getMGSmootherUp(level)
+                matrix = before.getOperators()[0]
+                _without_zeros(matrix)
+                after.setOperators(matrix)
+                after.setInitialGuessNonzero(True)
+                _set(before, _BEFORE)
+                _set(after, _AFTER)
         except PETSc.Error as error:
             raise UserError(f"PETSc: no multigrid for the matrix of a step ({error})", code=FAILURE) from error
         near.destroy()
@@ -197,8 +196,8 @@ class Multigrid:
 
 @dataclass(frozen=True)
 class _Ties:
-    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they
-    do in the rigid motions (slots of z, k)."""
+    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they do
+    in the rigid motions (slots of z, k)."""
 
     rows: sp.csr_array
     stiffness: Array
@@ -245,7 +244,7 @@ class _Ties:
 
 
 class _Owners:
-    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank."""
+    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank, `size` all."""
 
     def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
         self.ranks, k = A.ranks, nodes.components
@@ -325,7 +324,7 @@ def _set(solver: Any, chosen: dict[str, Any]) -> None:
 
 
 def _without_zeros(matrix: Any) -> None:
-    """Rows of zeros, which aggregates of few dofs leave, given a diagonal: sweeps divide by it."""
+    """Rows of zeros given a diagonal: aggregates of fewer dofs than rigid motions leave them, and sweeps divide by it."""
     diagonal = matrix.getDiagonal()
     values = diagonal.getArray()
     size, some = diagonal.norm(petsc().NormType.INFINITY), values <= 0.0
