@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, Work, viscous_loss
-from arlequin.models.checks import positive_integer
 from arlequin.linalg.products import applied
+from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.linalg.constraints import independent
 from arlequin.models.signatures import checked_call
