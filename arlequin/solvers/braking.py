@@ -67,7 +67,7 @@ class PolynomialBrake:
         x′ = x q / (1 − x q),   q(x) = (1 − δ T(x)) / (1 + x),   |x′/x − 1| ≤ δ (1 + x) / (1 − x δ),
 
     with T the Chebyshev polynomial of [0, x_max] of the least degree for which δ = 1/|T(−1)| is small enough, before it
-    is scaled to 1 at x = −1. D′ is symmetric, positive where D is and 0 where D is, and falls on D as Δt² and faster.
+    is scaled to 1 at x = −1, and at least 2. D′ is symmetric, positive where D is, 0 where D is; D′ − D falls as Δt².
     The mean velocity of the step is v₀ − h Q D w = (M + h D′)⁻¹ M v₀; on it the drag D w = D′ v̄ takes away
     v̄·D w = v̄·D′ v̄ ≥ 0 exactly. Products and projections by the factor of S take about as long as the bare step.
     """
@@ -128,7 +128,7 @@ def damping_polynomial(largest: float, departure: float = _DEPARTURE) -> Polynom
     """
     if largest == 0.0:
         return Polynomial([1.0])
-    degree = 1
+    degree = 2  # with the first one the damping would change in proportion to Δt
     while True:
         chebyshev = Chebyshev.basis(degree, domain=[0.0, largest])
         least = 1.0 / abs(float(chebyshev(-1.0)))
