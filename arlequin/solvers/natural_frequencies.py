@@ -8,6 +8,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from arlequin.models.checks import instance, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.matrix import binade
+from arlequin.models.parallel.matrix import DistributedMatrix
+from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.solvers.solver_choice import factored
@@ -44,6 +46,8 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     positive_integer("count", count)
     instance("system", system, System, "must be a System")
     assembly = assemble(system)
+    if isinstance(assembly.mass, DistributedMatrix):
+        refuse_ranks("natural_frequencies")
     if assembly.massless.any():
         raise UserError("natural frequencies: a part has nodes without mass")
     assembly.rigidity.refuse("natural frequencies: take the solid itself, of a stiffer material")

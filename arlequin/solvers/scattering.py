@@ -24,6 +24,8 @@ from scipy.sparse.linalg import splu
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.parallel.matrix import DistributedMatrix
+from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.system.assembly import Assembly, assemble
@@ -93,6 +95,8 @@ class PlaneWaves:
         errors = {} if self.step is None else dict.fromkeys(self.system.names, self.step**2 / 6.0)
         object.__setattr__(self, "_assembly", assemble(self.system, errors, absorbs=True))
         assembly = self.assembly
+        if isinstance(assembly.mass, DistributedMatrix):
+            refuse_ranks("PlaneWaves")
         if assembly.contact_count or assembly.imposed_dofs.size or not assembly.linear:
             raise UserError("PlaneWaves: the system must be linear, without contact and imposed motions")
         if self.axes > 2:

@@ -196,8 +196,8 @@ class Multigrid:
 
 @dataclass(frozen=True)
 class _Ties:
-    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they do
-    in the rigid motions (slots of z, k)."""
+    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they
+    do in the rigid motions (slots of z, k)."""
 
     rows: sp.csr_array
     stiffness: Array
@@ -244,7 +244,7 @@ class _Ties:
 
 
 class _Owners:
-    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are those of this rank, `size` all."""
+    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are its own, `size` all."""
 
     def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
         self.ranks, k = A.ranks, nodes.components
@@ -324,7 +324,7 @@ def _set(solver: Any, chosen: dict[str, Any]) -> None:
 
 
 def _without_zeros(matrix: Any) -> None:
-    """Rows of zeros given a diagonal: aggregates of fewer dofs than rigid motions leave them, and sweeps divide by it."""
+    """Rows of zeros, which aggregates of few dofs leave, given a diagonal: sweeps divide by it."""
     diagonal = matrix.getDiagonal()
     values = diagonal.getArray()
     size, some = diagonal.norm(petsc().NormType.INFINITY), values <= 0.0

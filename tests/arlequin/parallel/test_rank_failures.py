@@ -67,7 +67,7 @@ def assert_goes_on(path, whole, mpiexec, count):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the ranks in /proc")
-@pytest.mark.parametrize("victim, count", [(0, 3), (1, 1)])
+@pytest.mark.parametrize("victim, count", [(0, 3), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_a_rank_that_is_killed(victim, count, start, mpiexec, whole, tmp_path):
     process = start(2, [STUDIES, "long", tmp_path / "a.zarr"])
     begun(process, 150)
@@ -79,7 +79,14 @@ def test_a_rank_that_is_killed(victim, count, start, mpiexec, whole, tmp_path):
     assert_goes_on(tmp_path / "a.zarr", whole, mpiexec, count)
 
 
-@pytest.mark.parametrize("name, to", [("SIGTERM", "mpiexec"), ("SIGUSR1", "mpiexec"), ("SIGINT", "rank 1")])
+@pytest.mark.parametrize(
+    "name, to",
+    [
+        ("SIGTERM", "mpiexec"),
+        pytest.param("SIGUSR1", "mpiexec", marks=pytest.mark.slow),
+        pytest.param("SIGINT", "rank 1", marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_stopped(name, to, start, mpiexec, whole, tmp_path):
     """All ranks stop after the same step, the first one writes the checkpoint of that step and says how to go on."""
     process = start(2, [STUDIES, "long", tmp_path / "a.zarr"])
@@ -104,7 +111,7 @@ def test_an_error_of_all_ranks(mpiexec, tmp_path):
     assert aq.open(tmp_path / "a.zarr").sizes["time"] > 1
 
 
-@pytest.mark.parametrize("index, kind", [(1, "memory"), (0, "refused")])
+@pytest.mark.parametrize("index, kind", [(1, "memory"), pytest.param(0, "refused", marks=pytest.mark.slow)])
 def test_an_error_of_one_rank(index, kind, mpiexec, tmp_path):
     """The others learn of it where they meet next: the run ends in order, the record stays readable."""
     run = mpiexec(2, [STUDIES, "alone", tmp_path / "a.zarr", index, kind])
@@ -113,6 +120,7 @@ def test_an_error_of_one_rank(index, kind, mpiexec, tmp_path):
     assert Checkpoint.read(tmp_path / "a.zarr") is not None and aq.open(tmp_path / "a.zarr").sizes["time"] > 1
 
 
+@pytest.mark.slow
 def test_an_error_of_one_rank_while_the_others_never_come(mpiexec):
     begin = time.monotonic()
     run = mpiexec(2, [STUDIES, "absent", 1])
@@ -122,6 +130,7 @@ def test_an_error_of_one_rank_while_the_others_never_come(mpiexec):
     ]
 
 
+@pytest.mark.slow
 def test_a_script_that_goes_on_after_an_error_of_one_rank(mpiexec):
     run = mpiexec(2, [STUDIES, "caught"])
     assert run.returncode == 0 and sorted(run.stdout.splitlines()) == [
@@ -130,6 +139,7 @@ def test_a_script_that_goes_on_after_an_error_of_one_rank(mpiexec):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_early(mpiexec):
     run = mpiexec(2, [STUDIES, "ended"])
     assert run.returncode == 1 and "rank 1: its end" in run.stderr

@@ -36,7 +36,7 @@ def own_lines(run):
     return [line for line in run.stderr.splitlines() if line.startswith("arlequin: ")]
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_one_record_with_the_bits_of_one_rank(count, mpiexec, tmp_path):
     """Each rank has the same result, opened from the record that the first one wrote."""
     run = mpiexec(count, [STUDIES, "plain", tmp_path / "a.zarr"])
@@ -51,6 +51,7 @@ def test_one_record_with_the_bits_of_one_rank(count, mpiexec, tmp_path):
     ).exists()
 
 
+@pytest.mark.slow
 def test_results_in_memory_and_cycles_of_wear(mpiexec):
     """Every rank has them: the wear of a force F over 2 mm in each of 100 cycles is k F · 0.2 m = 1e-12 m³."""
     run = mpiexec(2, [STUDIES, "cycles"])
@@ -58,6 +59,7 @@ def test_results_in_memory_and_cycles_of_wear(mpiexec):
     assert len(last) == 2 and len(set(last.values())) == 1, run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["newmark", "theta", "alpha"])
 def test_schemes_that_are_taken(name, mpiexec):
     run = mpiexec(2, [STUDIES, "spread", name])
@@ -129,11 +131,13 @@ def one_rank(folder):
     return cases.run("bar_wall", aq.Record(folder / "one.zarr"), elements=20)
 
 
+@pytest.mark.slow
 def test_check_on_the_command_line(mpiexec):
     run = mpiexec(2, [*COMMAND, "check", "bar_wall"])
     assert run.returncode == 0 and len(re.findall(r"\d+ of \d+ within tolerance", run.stdout)) == 1, run.stderr
 
 
+@pytest.mark.slow
 def test_several_runs_in_one_result(mpiexec, tmp_path):
     """`collect_runs`: the first rank writes what all compute."""
     script = f"""

@@ -34,7 +34,7 @@ needs_ranks = pytest.mark.skipif(
 
 
 def blocks(n: int, held: bool = False) -> Assembly:
-    """A coarse block glued to one with cells half as large over a layer of two coarse cells; the coarse one's end may be
+    """A coarse block glued to one with cells half as large over two coarse cells; the coarse one's end may be
     held along it."""
     h = 1.0 / n
     imposed = {"imposed": {"top": {"z": lambda t: 0.0}}} if held else {}
