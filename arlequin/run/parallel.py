@@ -74,7 +74,7 @@ def _not_spread(part: Any) -> tuple[str, str] | None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Context of a call that all ranks make: where one fails, all do; only the first one warns."""
+    """Context of a call that all ranks make: they meet first; where one fails, all do; only the first one warns."""
     if announced() == 1:
         yield
         return
@@ -83,8 +83,9 @@ def together() -> Iterator[None]:
         if not own.root:
             warnings.showwarning = lambda *_, **__: None
         try:
+            own.goes_on("a run")  # before anything is summed over the ranks: a rank may have ended
             yield
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             own.fails(error)
             raise
 
@@ -107,7 +108,6 @@ def resumable(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint
     """`find_resumable` by the first rank, for all; UserError where the ranks' studies differ."""
     if ranks().count == 1:
         return find_resumable(record, study)
-    ranks().goes_on("a run")
     differing = [i for i, other in enumerate(ranks().gathered(digest(study))) if other != digest(study)]
     if any(ranks().gathered(bool(differing))):
         raise UserError(

@@ -1,7 +1,6 @@
 """Studies that `test_rank_*.py` run under mpiexec: `python rank_studies.py NAME [PATH] [words]`."""
 
 import os
-import signal
 import sys
 import time
 
@@ -107,8 +106,17 @@ def ended():
     simulate(None)
 
 
-def killed_by(number):
-    os.kill(os.getpid(), getattr(signal, number))
+def exits():
+    """One rank ends in the middle of a step, in which the other waits for its share of a sum."""
+
+    def load(t):
+        if t > 100 * STEP:
+            if aq.ranks().index == 1:
+                sys.exit(3)
+            aq.ranks().gathered(t)
+        return 0.0, -10.0
+
+    simulate(None, load=load)
 
 
 def cycles():

@@ -143,3 +143,8 @@ def test_a_script_that_goes_on_after_an_error_of_one_rank(mpiexec):
 def test_a_rank_that_ends_early(mpiexec):
     run = mpiexec(2, [STUDIES, "ended"])
     assert run.returncode == 1 and "rank 1: its end" in run.stderr
+
+
+def test_a_rank_that_ends_while_another_waits_for_it(mpiexec):
+    run = mpiexec(2, [STUDIES, "exits"])
+    assert run.returncode == 1 and run.stderr.count("arlequin: rank 1: SystemExit: 3") == 1
