@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.matrix import not_definite
-from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.linalg.threads import map_pieces, slices
+from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
 
@@ -46,7 +46,10 @@ class ProjectedConjugateGradients:
     """
 
     def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
-        """A (d, d): by rows, or spread over ranks; rows: C (m, d); most: iterations before an error is raised. UserError where A has no positive diagonal."""
+        """A (d, d): by rows, or spread over ranks; rows: C (m, d); most: iterations before an error is raised.
+
+        UserError where A has no positive diagonal.
+        """
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
