@@ -34,8 +34,9 @@ class Theta:
 
     solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once.
     "iterative": conjugate gradients, which need little memory and take a number of iterations in proportion to
-    cΔt / h, 50 at 3 (`arlequin.solvers.iterative`). "auto": whichever is predicted to be quicker, if it fits into
-    memory.
+    cΔt / h, 50 at 3 (`arlequin.solvers.iterative`). "petsc-iterative": with algebraic multigrid of PETSc, about 50 at
+    any cΔt / h, each the work of 8; runs under mpiexec with "iterative" take it by themselves beyond 400. "auto":
+    whichever is predicted to be quicker, if it fits into memory.
 
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
     momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses

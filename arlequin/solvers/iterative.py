@@ -78,12 +78,10 @@ class IterativeSystem:
 
     @cached_property
     def iterations(self) -> int:
-        """Of conjugate gradients for one right-hand side without contact, as smooth as it is rough."""
-        diagonal = self._matrix.diagonal()
-        rough = np.random.default_rng(0).standard_normal(diagonal.size)
-        return self._gradients.solve(
-            diagonal + np.sqrt(diagonal) * np.linalg.norm(np.sqrt(diagonal)) * rough / np.linalg.norm(rough)
-        ).iterations
+        """Of conjugate gradients for a right-hand side with a smooth and a rough part."""
+        units = np.sqrt(self._matrix.diagonal())
+        rough = np.random.default_rng(0).standard_normal(units.size)
+        return self._gradients.solve(units * (1.0 + rough)).iterations
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
@@ -199,7 +197,7 @@ class IterativeSystem:
 
 
 def node_places(assembly: Assembly, at: Any) -> NodePlaces:
-    """Where some dofs (u,) of the system are; coordinates of reduced parts are put at the part's centre."""
+    """Where some dofs (u,) of the system are; coordinates of reduced parts, of no node, at the part's centre."""
     parts = assembly.system.parts
     components, axes = max(part.components for part in parts), max(part.positions.shape[1] for part in parts)
     slots, positions, first = [], [], 0

@@ -31,7 +31,7 @@ _MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of 
 # entry of A and per unknown in an iteration
 _MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
 # iterations with multigrid, the time of one over that of one without, and that of its set-up; bytes an entry of A
-_MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 45, 8.0, 40, 60.0
+_MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 50, 8.0, 40, 60.0
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def direct_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
 
 def iterative_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
     """Of projected conjugate gradients: 16 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d the
-    diagonal of A = M + … and m that of the lumped mass; 45 where multigrid pays; 1.7 times as many with contact."""
+    diagonal of A = M + … and m that of the lumped mass; 50 where multigrid pays; 1.7 times as many with contact."""
     work, nnz = _PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0], matrix.nnz
     rows = assembly.contact.basis.shape[0]
     needed = 36.0 * nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0]

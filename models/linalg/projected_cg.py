@@ -48,7 +48,8 @@ class ProjectedConjugateGradients:
     def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
         """A (d, d): by rows, or spread over ranks; rows: C (m, d); most: iterations before an error is raised.
 
-        UserError where A has no positive diagonal."""
+        UserError where A has no positive diagonal.
+        """
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))

@@ -1,4 +1,4 @@
-"""Conjugate gradients with algebraic multigrid, for matrices spread over ranks. Only this module imports `petsc4py`.
+"""Conjugate gradients with algebraic multigrid for matrices spread over ranks. Nothing else imports `petsc4py`.
 
 Sources: Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196 (smoothed aggregation); Balay et al., PETSc/TAO users
 manual (ANL-21/39), PCGAMG; Nepomnyaschikh, Soviet J. Numer. Anal. Math. Modelling 6 (1991) 151–168 (fictitious space).
@@ -138,10 +138,11 @@ class Multigrid:
     def __init__(self, A: DistributedMatrix, rows: sp.csr_array, nodes: NodePlaces) -> None:
         """A (u, u), rows C (m, u), the same on every rank as is what nodes says."""
         diagonal = A.diagonal()
-        ties = _Ties.of(rows, diagonal, nodes)
+        motions = nodes.rigid_motions()
+        ties = _Ties.of(rows, diagonal, nodes, motions)
         self._owners = owners = _Owners(A, ties, nodes)
         own = owners.rows(A, ties, float(diagonal.mean()))
-        motions = np.linalg.qr(np.concatenate([nodes.rigid_motions(), ties.motions]))[0]
+        motions = np.linalg.qr(np.concatenate([motions, ties.motions]))[0]
         PETSc, comm = petsc(), _communicator(A.ranks)
         sizes = (own.shape[0], owners.size)
         self._matrix = PETSc.Mat().createAIJ(
@@ -205,8 +206,9 @@ class _Ties:
     motions: Array
 
     @classmethod
-    def of(cls, rows: sp.csr_array, diagonal: Array, nodes: NodePlaces) -> "_Ties":
-        """Of C (m, u) and the diagonal of A (u,); rows of C that couple different components tie nothing."""
+    def of(cls, rows: sp.csr_array, diagonal: Array, nodes: NodePlaces, motions: Array) -> "_Ties":
+        """Of C (m, u), the diagonal of A (u,) and the rigid motions of the slots of nodes; rows of C that couple
+        different components tie nothing."""
         k, first = nodes.components, nodes.components * len(nodes.positions)
         C = sp.coo_array(rows)
         component = nodes.slot[C.col] % k
@@ -232,25 +234,21 @@ class _Ties:
         moved = sp.csr_array(
             sp.coo_array((-across.data, (across.row, (node * k + own)[across.col])), shape=(glued.size, count * k))
         )
-        motions = np.zeros((count * k, nodes.rigid_motions().shape[1] if count else 0))
-        if count:
-            pull = moved.T @ sp.diags_array(stiffness)
-            held = -np.asarray(pull.sum(axis=1)).ravel()
-            sure = held > 0.0
-            motions[sure] = -(pull @ nodes.rigid_motions()[nodes.slot[glued]])[sure] / held[sure][:, None]
-        else:
-            motions = np.zeros((0, nodes.rigid_motions().shape[1]))
-        return cls(sp.csr_array(sp.hstack([fixed, moved], format="csr")), stiffness, tied_to, motions)
+        pull = sp.csr_array(-moved.T @ sp.diags_array(stiffness))
+        held = np.asarray(pull.sum(axis=1)).ravel()
+        field = pull @ motions[nodes.slot[glued]]  # the mean of the dofs that are tied to z
+        field[held > 0.0] /= held[held > 0.0][:, None]
+        return cls(sp.csr_array(sp.hstack([fixed, moved], format="csr")), stiffness, tied_to, field)
 
 
 class _Owners:
-    """Slots numbered so that each rank has consecutive ones, node by node: `slots` are its own, `size` all."""
+    """Slots numbered so that each rank has consecutive ones, node by node: `slots` of this rank, `size` of all."""
 
     def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
         self.ranks, k = A.ranks, nodes.components
         index, ranks = A.ranks.index, A.ranks.count
         self._slot = nodes.slot
-        mine = np.full(len(nodes.positions), ranks, dtype=np.int32)
+        mine: Any = np.full(len(nodes.positions), ranks, dtype=np.int32)
         mine[nodes.slot[np.diff(A.local.indptr) > 0] // k] = index
         owner = np.minimum(A.ranks.lowest(mine), ranks - 1)
         owner = np.concatenate([owner, owner[nodes.slot[ties.tied_to] // k]])
@@ -324,12 +322,11 @@ def _set(solver: Any, chosen: dict[str, Any]) -> None:
 
 
 def _without_zeros(matrix: Any) -> None:
-    """Rows of zeros, which aggregates of few dofs leave, given a diagonal: sweeps divide by it."""
+    """A diagonal for rows of zeros, which aggregates of fewer dofs than rigid motions leave: sweeps divide by it."""
     diagonal = matrix.getDiagonal()
-    values = diagonal.getArray()
-    size, some = diagonal.norm(petsc().NormType.INFINITY), values <= 0.0
-    if diagonal.getComm().tompi4py().allreduce(int(some.sum())) if diagonal.getComm().getSize() > 1 else some.any():
-        values[some] = size
+    if not diagonal.min()[1] > 0.0:
+        values, largest = diagonal.getArray(), diagonal.norm(petsc().NormType.INFINITY)
+        values[values <= 0.0] = largest
         matrix.setOption(petsc().Mat.Option.NEW_NONZERO_ALLOCATION_ERR, False)
         matrix.setDiagonal(diagonal)
         matrix.assemble()

@@ -34,8 +34,8 @@ needs_ranks = pytest.mark.skipif(
 
 
 def blocks(n: int, held: bool = False) -> Assembly:
-    """A coarse block glued to one with cells half as large over two coarse cells; the coarse one's end may be
-    held along it."""
+    """A coarse block glued to one with cells half as large over a layer of two coarse cells; the coarse one may be held
+    at its end, along its axis."""
     h = 1.0 / n
     imposed = {"imposed": {"top": {"z": lambda t: 0.0}}} if held else {}
     coarse = aq.Solid("coarse", aq.mesh.box((0, 1), (0, 1), (1 - 2 * h, 2 - h), cells=(n, n, n + 1)), STEEL, **imposed)
