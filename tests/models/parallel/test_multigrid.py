@@ -108,6 +108,7 @@ def test_iterations_do_not_grow(courant: float) -> None:
 
 
 @needs_petsc
+@pytest.mark.slow
 @needs_ranks
 def test_two_ranks() -> None:
     settings = {
