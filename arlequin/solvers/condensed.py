@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
+from arlequin.models.linalg.bordered import Bordered, border
 from arlequin.models.linalg.constraints import eliminate, independent
+from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.parallel.matrix import compressed
 from arlequin.models.phases import phase
 from arlequin.models.types import Array

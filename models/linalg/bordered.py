@@ -1,7 +1,6 @@
 """Symmetric positive definite matrices A bordered by rows R: R A⁻¹ Rᵀ and A⁻¹(b + Rᵀ p) without columns A⁻¹Rᵀ."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
 from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
+from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.matrix import binade, canonical, only_diagonal
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
@@ -22,14 +22,6 @@ _MARGIN = 2.0  # of the shift, at least, over the estimate of the largest eigenv
 _RAISED = 1024.0  # by which it grows where the bordered matrix was not positive definite
 _PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
 _ENOUGH = 1e-2  # relative residual that ends the conjugate gradients
-
-
-@dataclass(frozen=True)
-class ForwardPass:
-    """What a right-hand side b (u,) or (u, n) is after the first half of its solution, and R A⁻¹ b (r,) or (r, n)."""
-
-    half: Array
-    border: Array
 
 
 class Bordered(Protocol):

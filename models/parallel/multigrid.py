@@ -66,7 +66,7 @@ class NodePlaces:
         out[:, np.arange(k), np.arange(k)] = 1.0
         for column, (i, j) in enumerate(turns, k):
             out[:, i, column], out[:, j, column] = -x[:, j], x[:, i]
-        return out.reshape(n * k, -1)
+        return out.reshape(n * k, -1) + 0.0  # no negative zeros
 
 
 def available() -> bool:
