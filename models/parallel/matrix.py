@@ -33,11 +33,6 @@ class DistributedMatrix:
         """Stored entries on all ranks together."""
         return int(self.ranks.summed(np.array([self.local.nnz]))[0])
 
-    @property
-    def size(self) -> int:
-        """Stored entries on this rank."""
-        return int(self.local.nnz)
-
     def diagonal(self) -> Array:
         """The diagonal (n,)."""
         return self.ranks.summed(self.local.diagonal())

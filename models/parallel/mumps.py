@@ -111,8 +111,7 @@ class MumpsBorder:
         moved = self.solve(load)
         if not float(load @ moved) > _HELD * float(moved @ (diagonal * moved)):
             raise not_definite()
-        if self._count:
-            self._schur = self._checked()
+        self._schur: Array | None = self._checked() if self._count else np.zeros((0, 0))
 
     def _checked(self) -> Array:
         """S (r, r) on every rank, from the triangle of −S that MUMPS writes by rows; its product with a vector must be
@@ -123,7 +122,7 @@ class MumpsBorder:
             out = symmetric_of_lower(self._complement)
             np.negative(out, out=out)
         self._complement = np.zeros((0, 0))
-        out = shared(out, (self._count, self._count), self._ranks)
+        out = self._ranks.array_of_root(out, (self._count, self._count))
         if not np.abs(out @ probe - answer).max() <= 1e-6 * np.abs(answer).max():
             raise UserError("MUMPS: its Schur complement does not agree with its solutions", code=FAILURE)
         return out
@@ -135,10 +134,10 @@ class MumpsBorder:
         return self
 
     def schur(self) -> Array:
-        """S (r, r) on every rank: the caller's to overwrite."""
-        if not self._count:
-            return np.zeros((0, 0))
-        found, self._schur = self._schur, np.zeros((0, 0))
+        """S (r, r) on every rank: the caller's to overwrite, and given once for each factorisation."""
+        if self._schur is None:
+            raise RuntimeError("S was taken: it is not kept")
+        found, self._schur = self._schur, None
         return found
 
     def solve(self, b: Array) -> Array:
@@ -196,10 +195,7 @@ class MumpsBorder:
 
     def _sent(self, values: Array) -> Array:
         """A copy of the first rank's values, on every rank."""
-        out = np.array(values)
-        if isinstance(self._ranks, MpiRanks):
-            self._ranks.comm.Bcast(out, root=0)
-        return out
+        return self._ranks.array_of_root(np.array(values), values.shape)
 
     def _run(self, job: int) -> None:
         """A phase of MUMPS; its failures are raised as UserError."""
@@ -254,15 +250,6 @@ def dissection_order(A: DistributedMatrix) -> Indices:
     number = np.empty(first.size, dtype=np.int64)
     number[np.argsort(first, kind="stable")] = np.arange(first.size)
     return np.argsort(place[number[vertex.ravel()]], kind="stable")
-
-
-def shared(values: Array, shape: tuple[int, int], among: Ranks) -> Array:
-    """The first rank's matrix on every rank."""
-    if not isinstance(among, MpiRanks):
-        return values
-    out = np.ascontiguousarray(values) if among.root else np.empty(shape)
-    among.comm.Bcast(out, root=0)
-    return out
 
 
 def _context(among: Ranks) -> Any:

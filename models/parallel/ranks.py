@@ -44,6 +44,9 @@ class Ranks(Protocol):
     def of_root(self, value: Any) -> Any:
         """The first rank's value, on every rank."""
 
+    def array_of_root(self, values: Array, shape: tuple[int, ...]) -> Array:
+        """The first rank's array of a shape, on every rank; what others give is not read."""
+
     def gathered(self, value: Any) -> list[Any]:
         """The values of all ranks (count,), on every rank."""
 
@@ -86,6 +89,9 @@ class OneRank:
 
     def of_root(self, value: Any) -> Any:
         return value
+
+    def array_of_root(self, values: Array, shape: tuple[int, ...]) -> Array:
+        return values
 
     def gathered(self, value: Any) -> list[Any]:
         return [value]
@@ -145,6 +151,11 @@ class MpiRanks:
 
     def of_root(self, value: Any) -> Any:
         return self.comm.bcast(value, root=0)
+
+    def array_of_root(self, values: Array, shape: tuple[int, ...]) -> Array:
+        out = np.ascontiguousarray(values) if self.root else np.empty(shape)
+        self.comm.Bcast(out, root=0)
+        return out
 
     def gathered(self, value: Any) -> list[Any]:
         return list(self.comm.allgather(value))
