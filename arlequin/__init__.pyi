@@ -53,6 +53,11 @@ from arlequin.multilevel.interface import Interface as Interface
 from arlequin.multilevel.laws.asperities import Asperities as Asperities
 from arlequin.multilevel.laws.asperity_table import AsperityTable as AsperityTable
 from arlequin.multilevel.laws.friction import Coulomb as Coulomb
+from arlequin.multilevel.laws.friction_laws import PressureFriction as PressureFriction
+from arlequin.multilevel.laws.friction_laws import RateAndState as RateAndState
+from arlequin.multilevel.laws.friction_laws import StaticDynamic as StaticDynamic
+from arlequin.multilevel.laws.friction_laws import Stribeck as Stribeck
+from arlequin.multilevel.laws.friction_laws import VelocityFriction as VelocityFriction
 from arlequin.multilevel.laws.law_check import check_law as check_law
 from arlequin.multilevel.laws.penalty import ImpactElement as ImpactElement
 from arlequin.multilevel.laws.penalty import Penalty as Penalty

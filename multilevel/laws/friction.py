@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.models.checks import non_negative, positive
 from arlequin.models.errors import UserError
@@ -16,27 +17,40 @@ VARIABLES = 2  # internal variables of a friction law, at most
 
 @dataclass(frozen=True, eq=False)
 class SlidingState:
-    """State of sliding of k contact points at the start of a step.
+    """State of sliding of k contact points, at which a friction law is evaluated.
 
-    pressure (k,), Pa: mean normal pressure of the last accepted step, 0 before the first; slip_rate (k,), m/s: ‖v_t‖
-    (0 in statics, which has no rates); slip (k,), m: accumulated slip ∫‖v_t‖ dt of a point while it was pressed;
-    variables (k, 2): internal variables of the law, 0 at first.
+    pressure (k,), Pa: mean normal pressure of the step; slip_rate (k,), m/s: mean ‖v_t‖ of the step (0 in statics,
+    which has no rates); slip (k,), m: accumulated slip ∫‖v_t‖ dt of a point while it was pressed; variables (k, 2):
+    internal variables of the law, 0 at first; stuck (k,): points that stick, whose coefficient is the threshold of
+    stick (default: none).
     """
 
     pressure: Array
     slip_rate: Array
     slip: Array
     variables: Array
+    stuck: NDArray[np.bool_] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.stuck is None:
+            object.__setattr__(self, "stuck", np.zeros(self.slip_rate.size, dtype=bool))
+
+    def of(self, points: Any) -> "SlidingState":
+        """The state of some of the points."""
+        return SlidingState(
+            self.pressure[points], self.slip_rate[points], self.slip[points], self.variables[points], self.stuck[points]
+        )  # fmt: skip
 
 
 @runtime_checkable
 class FrictionLaw(Protocol):
-    """Dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖w‖, whose coefficient μ is evaluated at the start of each step.
+    """Dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖w‖ with a coefficient μ that may depend on the state of sliding.
 
-    w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. Methods are pure;
-    what they return is committed by accepted steps alone. As μ is that of the start, a coefficient that changes makes
-    the scheme first order in the step; each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0. Test a law by `check_law`;
-    see docs/how-to/friction-law.md.
+    w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. μ is that of the
+    mean slip rate and pressure of the step, and of the internal variables after the share θ of it
+    (`arlequin.multilevel.solvers.sliding`): the order of the scheme is kept. Methods are pure; only accepted steps
+    commit what they return. Each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0. Test a law by `check_law`; see
+    docs/how-to/friction-law.md.
     """
 
     @property
@@ -59,16 +73,19 @@ class FrictionLaw(Protocol):
         """Coefficient μ ≥ 0 (k,) at the states of k points."""
 
     def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
-        """Internal variables (k, 2) at the end of a step of the length Δt, s, with the slip (k,), m, of the points.
+        """Internal variables (k, 2) after the time `step`, s, in which the points slip by `slip` (k,), m.
 
-        state: slip rate and variables at the start of the step, pressure and accumulated slip at its end.
+        state: mean slip rate and pressure of the step, the accumulated slip after that time, the variables at the
+        start, and which points stick.
         """
 
 
 class VariableFriction:
     """Base class of friction laws with a coefficient that depends on the state: rigid, without internal variables.
 
-    A law defines `mu`, and `advance` if it has internal variables (see `FrictionLaw`).
+    A law defines `mu`, and `advance` if it has internal variables (see `FrictionLaw`). With a compiled `kernel`
+    (`arlequin.multilevel.laws.signature.FRICTION`) and its constants `coefficients`, `CompiledFriction` defines both,
+    and small systems run in compiled loops.
     """
 
     compliance: float = 0.0
@@ -81,6 +98,36 @@ class VariableFriction:
 
     def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
         return state.variables
+
+
+class CompiledFriction(VariableFriction):
+    """Base class of friction laws that are given by a compiled kernel."""
+
+    def kernel(self) -> Any:
+        """Compiled function of the signature `arlequin.multilevel.laws.signature.FRICTION`."""
+        raise NotImplementedError(f"{type(self).__name__} defines no kernel()")
+
+    def coefficients(self) -> Array:
+        """Constants (m,) of the kernel."""
+        raise NotImplementedError(f"{type(self).__name__} defines no coefficients()")
+
+    def mu(self, state: SlidingState) -> Array:
+        return self._after(state, np.zeros(state.slip_rate.size), 0.0)[0]
+
+    def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
+        return self._after(state, slip, step)[1]
+
+    def _after(self, state: SlidingState, slip: Array, step: float) -> tuple[Array, Array]:
+        from arlequin.multilevel.laws._friction_kernels import evaluate_many
+
+        out = np.empty((state.slip_rate.size, VARIABLES))
+        table = np.ascontiguousarray(np.stack([state.slip_rate, state.pressure, state.slip]))
+        variables, slip = (np.ascontiguousarray(each, dtype=float) for each in (state.variables, slip))
+        mu = evaluate_many(
+            self.kernel(), self.coefficients(), table, slip, float(step), np.ascontiguousarray(state.stuck), variables,
+            out,
+        )  # fmt: skip
+        return mu, out
 
 
 @checked_call

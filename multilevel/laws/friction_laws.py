@@ -1,0 +1,236 @@
+"""Friction laws with a coefficient μ that depends on slip, slip rate, pressure or internal variables.
+
+All are dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖v_t‖ on the total normal pressure p_n of any normal laws, and differ
+in μ ≥ 0: whatever it is, friction takes μ p_n ‖v_t‖ ≥ 0. How a step is solved, and which of several solutions is taken
+where μ falls with the slip rate, is written in `arlequin.multilevel.solvers.sliding`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from arlequin.models.checks import check_fields, finite_array, non_negative, one_of, positive
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.friction import CompiledFriction
+
+
+def _falls(static: float, dynamic: float) -> None:
+    """UserError where the dynamic coefficient is above the static one."""
+    if dynamic > static:
+        raise UserError.parameter("dynamic", dynamic, f"must be at most the static coefficient, {static:g}")
+
+
+@checked_call
+@dataclass(frozen=True)
+class StaticDynamic(CompiledFriction):
+    """Static and dynamic friction: stick holds up to μ_s p_n, slip takes μ p_n,
+
+        sharp (the default):                μ = μ_d
+        slip_distance D, m:                 μ = μ_s − (μ_s − μ_d) min(s/D, 1), s the slip since the last stick
+        velocity v₀, m/s:                   μ = μ_d + (μ_s − μ_d) e^(−‖v_t‖/v₀)
+
+    static: μ_s; dynamic: μ_d ≤ μ_s, with μ_s = μ_d Coulomb's law. A point sticks while its traction is below μ_s p_n,
+    and again once its slip comes to an end; one that comes into contact at a slip rate slips at μ_d. In a step a point
+    that stuck at its start keeps sticking if it can, also where it could slip, too; one that slips keeps slipping if
+    it can. A release is of first order in the step; `Theta(events="locate")` finds its instant (sharp law).
+
+    Source: Rabinowicz, J. Appl. Phys. 22 (1951) 1373–1379; Code_Aster R5.06.03 (COULOMB_STAT_DYNA); slip weakening: Ida,
+    J. Geophys. Res. 77 (1972) 3796–3805.
+    """
+
+    static: float
+    dynamic: float
+    slip_distance: float | None = None
+    velocity: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, static=non_negative, dynamic=non_negative)
+        _falls(self.static, self.dynamic)
+        for name in ("slip_distance", "velocity"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.slip_distance is not None and self.velocity is not None:
+            raise UserError.parameter("velocity", self.velocity, "must be left out beside a slip_distance")
+
+    @property
+    def state_dependent(self) -> bool:  # type: ignore[override]
+        return self.static != self.dynamic
+
+    @property
+    def sharp(self) -> bool:
+        """Whether the coefficient falls to μ_d as soon as the point slips."""
+        return self.slip_distance is None and self.velocity is None
+
+    def coefficients(self) -> Array:
+        return np.array([self.static, self.dynamic, self.slip_distance or 0.0, self.velocity or 0.0])
+
+    def kernel(self) -> Any:
+        from arlequin.multilevel.laws._friction_kernels import static_dynamic
+
+        return static_dynamic
+
+
+@checked_call
+@dataclass(frozen=True)
+class Stribeck(CompiledFriction):
+    """Stribeck's curve: μ(v) = μ_d + (μ_s − μ_d) e^(−(v/v_s)^δ) + μ_v v, v = ‖v_t‖.
+
+    static: μ_s; dynamic: μ_d ≤ μ_s; velocity v_s, m/s; exponent δ; viscous μ_v, s/m.
+
+    Source: Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30 (1994) 1083–1138.
+    """
+
+    static: float
+    dynamic: float
+    velocity: float
+    exponent: float = 1.0
+    viscous: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self, static=non_negative, dynamic=non_negative, velocity=positive, exponent=positive, viscous=non_negative
+        )
+        _falls(self.static, self.dynamic)
+
+    def coefficients(self) -> Array:
+        return np.array([self.static, self.dynamic, self.velocity, self.exponent, self.viscous])
+
+    def kernel(self) -> Any:
+        from arlequin.multilevel.laws._friction_kernels import stribeck
+
+        return stribeck
+
+
+def _table(name: str, at: Any, coefficients: Any) -> Array:
+    """Constants of a table: n, the abscissae, the ordinates."""
+    x, y = finite_array(name, at).ravel(), finite_array("coefficients", coefficients).ravel()
+    if x.size < 2 or x.size != y.size:
+        raise UserError.parameter("coefficients", f"{y.size} values", f"needs one for each of {x.size} {name}, 2 at least")
+    if x[0] < 0.0 or not (np.diff(x) > 0.0).all():
+        raise UserError.parameter(name, x.tolist(), "must not be negative and grow from each value to the next")
+    if (y < 0.0).any():
+        raise UserError.parameter("coefficients", y.tolist(), "must not be negative")
+    return np.concatenate([[x.size], x, y])
+
+
+@checked_call
+@dataclass(frozen=True)
+class VelocityFriction(CompiledFriction):
+    """μ(‖v_t‖) by a table, piecewise linear, constant beyond its ends; growing, falling or both.
+
+    velocities (n,), m/s: from 0 or more, growing; coefficients (n,): μ ≥ 0 there. A formula μ(v) is tabulated by
+    `VelocityFriction.of(function, velocities)`, or made a law of its own (docs/how-to/friction-law.md).
+    """
+
+    velocities: Sequence[float]
+    coefficients_: Sequence[float]
+
+    def __init__(self, velocities: Sequence[float], coefficients: Sequence[float]) -> None:
+        table = _table("velocities", velocities, coefficients)
+        n = int(table[0])
+        object.__setattr__(self, "velocities", tuple(table[1 : 1 + n].tolist()))
+        object.__setattr__(self, "coefficients_", tuple(table[1 + n :].tolist()))
+
+    @classmethod
+    def of(cls, function: Callable[[float], float], velocities: Sequence[float]) -> "VelocityFriction":
+        """The table of a function μ(v) at these velocities, m/s."""
+        if not callable(function):
+            raise UserTypeError.parameter("function", function, "must be a function of the slip rate")
+        return cls(velocities, [float(function(float(v))) for v in velocities])
+
+    def coefficients(self) -> Array:
+        return np.array([len(self.velocities), *self.velocities, *self.coefficients_])
+
+    def kernel(self) -> Any:
+        from arlequin.multilevel.laws._friction_kernels import velocity_table
+
+        return velocity_table
+
+
+@checked_call
+@dataclass(frozen=True)
+class PressureFriction(CompiledFriction):
+    """μ(p_n) by a table, piecewise linear, constant beyond its ends.
+
+    pressures (n,), Pa: from 0 or more, growing; coefficients (n,): μ ≥ 0 there. The traction μ(p) p must not fall with
+    the pressure: harder pressing would else set a sticking point free.
+    """
+
+    pressures: Sequence[float]
+    coefficients_: Sequence[float]
+
+    def __init__(self, pressures: Sequence[float], coefficients: Sequence[float]) -> None:
+        table = _table("pressures", pressures, coefficients)
+        n = int(table[0])
+        p, mu = table[1 : 1 + n], table[1 + n :]
+        # on a segment d(μp)/dp = μ + p dμ/dp is linear in p: its ends decide
+        slope = np.diff(mu) / np.diff(p)
+        if (np.minimum(mu[:-1] + p[:-1] * slope, mu[1:] + p[1:] * slope) < -1e-12 * mu.max()).any():
+            raise UserError.parameter(
+                "coefficients", mu.tolist(), "must not fall so fast that the traction μ(p) p falls with the pressure"
+            )
+        object.__setattr__(self, "pressures", tuple(p.tolist()))
+        object.__setattr__(self, "coefficients_", tuple(mu.tolist()))
+
+    def coefficients(self) -> Array:
+        return np.array([len(self.pressures), *self.pressures, *self.coefficients_])
+
+    def kernel(self) -> Any:
+        from arlequin.multilevel.laws._friction_kernels import pressure_table
+
+        return pressure_table
+
+
+@checked_call
+@dataclass(frozen=True)
+class RateAndState(CompiledFriction):
+    """Rate-and-state friction of Dieterich and Ruina, regularised at rest,
+
+        μ(v, θ) = a asinh[ v/(2V₀) e^((μ₀ + b ln(V₀θ/D_c))/a) ]   (≈ μ₀ + a ln(v/V₀) + b ln(V₀θ/D_c))
+        ageing law  θ̇ = 1 − vθ/D_c,      slip law  θ̇ = −(vθ/D_c) ln(vθ/D_c)
+
+    coefficient μ₀ at the reference velocity V₀, m/s; direct a > 0; evolution b; distance D_c, m; state θ₀, s: at the
+    start (default: D_c/V₀, steady sliding at V₀). Internal variable: ln(θ/θ₀), recorded as `friction_state`. Over a
+    step both laws are integrated exactly at its mean slip rate. A point never sticks, it creeps. With b > a steady
+    sliding at the normal force N is unstable on springs softer than N(b − a)/D_c.
+
+    Source: Dieterich, J. Geophys. Res. 84 (1979) 2161–2168; Ruina, J. Geophys. Res. 88 (1983) 10359–10370; Rice,
+    Lapusta & Ranjith, J. Mech. Phys. Solids 49 (2001) 1865–1898.
+    """
+
+    coefficient: float
+    direct: float
+    evolution: float
+    distance: float
+    velocity: float
+    law: Literal["ageing", "slip"] = "ageing"
+    state: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self, coefficient=positive, direct=positive, evolution=non_negative, distance=positive, velocity=positive
+        )
+        one_of("law", self.law, ("ageing", "slip"))
+        if self.state is not None:
+            object.__setattr__(self, "state", positive("state", self.state))
+
+    def coefficients(self) -> Array:
+        initial = 0.0 if self.state is None else math.log(self.velocity * self.state / self.distance)
+        own = self.coefficient, self.direct, self.evolution, self.distance, self.velocity
+        return np.array([*own, initial, float(self.law == "slip")])
+
+    def steady(self, velocity: float) -> float:
+        """μ of steady sliding, θ = D_c/v, at a slip rate, m/s."""
+        at = math.log(positive("velocity", velocity) / self.velocity)
+        exponent = (self.coefficient - self.evolution * at) / self.direct
+        return self.direct * math.asinh(0.5 * math.exp(at + exponent))
+
+    def kernel(self) -> Any:
+        from arlequin.multilevel.laws._friction_kernels import rate_and_state
+
+        return rate_and_state
