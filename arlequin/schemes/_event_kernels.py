@@ -27,10 +27,10 @@ _SMALL = 1e-11  # of the largest velocity or force at the contact: none
 _PUSH = 1e-6  # of the slip rate of a point that jams: the approach under which its shock is found
 
 
-# Rows (r,) of the points k start at first (k + 1,), the normal first; friction (k,); rows B (r, d), and angles T (r,
-# d) and arms (r, 2) of those on rotating bodies, see `_look`, both empty without; gap (k,) at u = 0 and the largest
-# that counts as none, m.
-_Contact = namedtuple("_Contact", "first friction rows angles arms gap touching")
+# Rows (r,) of the points k start at first (k + 1,), the normal first; coefficients of friction (k,) of points that slip,
+# and static (k,) of those that stick; rows B (r, d), and angles T (r, d) and arms (r, 2) of those on rotating bodies,
+# see `_look`, both empty without; gap (k,) at u = 0 and the largest that counts as none, m.
+_Contact = namedtuple("_Contact", "first friction static rows angles arms gap touching")
 
 
 # mode (k,): OPEN, SLIP or STICK; sign (k,) of the slip; anchor (r,): where sticking points and closed gaps stand, m.
@@ -459,7 +459,7 @@ def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
     1 an open point meets its partner, 2 the force of a closed one has fallen to zero, 3 a sticking one has reached its
     threshold, 4 a slipping one has come to rest.
     """
-    first, friction, gap, touching = contact.first, contact.friction, contact.gap, contact.touching
+    first, static, gap, touching = contact.first, contact.static, contact.gap, contact.touching
     mode, sign, rows = modes.mode, modes.sign, at.rows
     _look(contact, u, v, at)
     _free(modal, load, u, v, free)
@@ -477,7 +477,7 @@ def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
                 which[k] = 1
         elif forces[r] < -scale:
             which[k] = 2
-        elif rough and mode[k] == STICK and abs(forces[r + 1]) > friction[k] * forces[r] + scale:
+        elif rough and mode[k] == STICK and abs(forces[r + 1]) > static[k] * forces[r] + scale:
             which[k] = 3
             any_slips = True
         elif rough and mode[k] == SLIP and sign[k] * dot(rows[r + 1], v) < 0.0:
@@ -486,7 +486,7 @@ def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
     if any_slips:  # points that share a force reach their thresholds together
         for k in range(mode.size):
             r = first[k]
-            near = (1.0 - _TOGETHER) * friction[k] * forces[r]
+            near = (1.0 - _TOGETHER) * static[k] * forces[r]
             if which[k] == 0 and mode[k] == STICK and first[k + 1] - r > 1 and abs(forces[r + 1]) > near:
                 which[k] = 3
     return any_broken
@@ -503,17 +503,19 @@ def _push(contact, delassus, k, sense):
 
 
 @called_njit()
-def _rest_force(own, cross, other, edge, normal, tangent):
-    """Forces (n, t) of one point at rest, |t| ≤ μ n, from its accelerations (normal, tangent) without them.
+def _rest_force(own, cross, other, edges, normal, tangent):
+    """Forces (n, t) of one point at rest from its accelerations (normal, tangent) without them.
 
-    own, cross, other: H_nn, H_nt, H_tt. It stays apart, sticks, or starts to slip against the friction.
+    own, cross, other: H_nn, H_nt, H_tt; edges: μ_s, μ_d. It stays apart, sticks with |t| ≤ μ_s n, or starts to slip
+    against the friction μ_d n.
     """
+    static, edge = edges
     if normal >= 0.0:
         return 0.0, 0.0
     det = own * other - cross * cross
     if det > _DEPENDENT * own * other:
         push, pull = (cross * tangent - other * normal) / det, (cross * normal - own * tangent) / det
-        if abs(pull) <= edge * push:
+        if abs(pull) <= static * push:
             return push, pull
     for sense in (-1.0, 1.0):
         stiff = own - edge * sense * cross
@@ -525,16 +527,66 @@ def _rest_force(own, cross, other, edge, normal, tangent):
 
 
 @called_njit()
+def _accelerate(contact, free, delassus, closed, slipping, forces, jams):
+    """Forces (r,) of the closed points, improved from those given by Gauss–Seidel sweeps; returns the rest.
+
+    slipping: senses (k,), 0 at rest, where the static coefficient holds, and the size of an acceleration. Marks jams.
+    """
+    first, friction, static = contact.first, contact.friction, contact.static
+    slips, scale = slipping
+    rest = 0.0
+    for _ in range(20000):
+        rest = 0.0
+        for k in range(closed.size):
+            if not closed[k]:
+                continue
+            r, rough = first[k], first[k + 1] - first[k] > 1
+            stiff, cross = delassus[r, r], 0.0
+            own = free[r] + delassus[r] @ forces
+            if rough:
+                cross = delassus[r, r + 1]
+            if rough and slips[k] != 0.0:
+                stiff = _push(contact, delassus, k, slips[k])
+                jams[k] = stiff <= _DEPENDENT * delassus[r, r] and own - stiff * forces[r] < -_SMALL * scale
+            elif rough and static[k] * abs(cross) >= (1.0 - _TOGETHER) * stiff:
+                other = delassus[r + 1, r + 1]
+                push, pull = forces[r], forces[r + 1]
+                forces[r], forces[r + 1] = _rest_force(
+                    stiff, cross, other, (static[k], friction[k]), own - stiff * push - cross * pull,
+                    free[r + 1] + delassus[r + 1] @ forces - cross * push - other * pull,
+                )  # fmt: skip
+                rest = max(rest, max(abs(forces[r] - push) * stiff, abs(forces[r + 1] - pull) * other))
+                continue
+            new = max(forces[r] - own / stiff, 0.0) if stiff > _DEPENDENT * delassus[r, r] else 0.0
+            rest = max(rest, abs(new - forces[r]) * abs(stiff))
+            forces[r] = new
+            if rough:
+                if slips[k] != 0.0:
+                    forces[r + 1] = -friction[k] * slips[k] * new
+                else:
+                    own = free[r + 1] + delassus[r + 1] @ forces
+                    edge = static[k] * new
+                    new = min(max(forces[r + 1] - own / delassus[r + 1, r + 1], -edge), edge)
+                    rest = max(rest, abs(new - forces[r + 1]) * delassus[r + 1, r + 1])
+                    forces[r + 1] = new
+        if rest <= 1e-15 * scale:
+            break
+    return rest
+
+
+@called_njit()
 def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jams):
-    """Modes of the closed points (k,) from the accelerations that Coulomb's law allows them (Gauss–Seidel).
+    """Modes of the closed points (k,) from the accelerations that dry friction allows them (Gauss–Seidel).
 
     A closed point that parts, ġ > 0, is open; one that slips keeps its direction, and one that has reached its
-    threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. free,
-    velocity (r,): accelerations without contact forces and velocities of the rows; limits: what is no velocity along
-    the normals and the tangents. jams (k,): marks those in Painlevé's range that would dip below their obstacle
-    whatever their force. Returns the rest of the iteration.
+    threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. Where the
+    static coefficient is above the dynamic one, all that is at rest is first held by the static one; what slips then
+    falls to the dynamic one, until no other point is set free by that. free, velocity (r,): accelerations without
+    contact forces and velocities of the rows; limits: what is no velocity along the normals and the tangents. jams
+    (k,): marks those in Painlevé's range that would dip below their obstacle whatever their force. Returns the rest of
+    the iteration.
     """
-    first, friction, mode, sign = contact.first, contact.friction, modes.mode, modes.sign
+    first, friction, static, mode, sign = contact.first, contact.friction, contact.static, modes.mode, modes.sign
     forces = np.zeros(free.size)
     slips = np.zeros(mode.size)
     jams[:] = False
@@ -548,43 +600,18 @@ def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jam
             slips[k] = np.sign(velocity[r + 1])
     scale = max(np.abs(free).max(), 1e-300) if free.size else 1.0
     rest = 0.0
-    for _ in range(20000):
-        rest = 0.0
+    moved = free.copy()
+    for _ in range(1 + mode.size):
+        rest = _accelerate(contact, free, delassus, closed, (slips, scale), forces, jams)
+        moved[:] = free + delassus @ forces
+        falls = False
         for k in range(mode.size):
-            if not closed[k]:
-                continue
-            r, rough = first[k], first[k + 1] - first[k] > 1
-            stiff, cross = delassus[r, r], 0.0
-            own = free[r] + delassus[r] @ forces
-            if rough:
-                cross = delassus[r, r + 1]
-            if rough and slips[k] != 0.0:
-                stiff = _push(contact, delassus, k, slips[k])
-                jams[k] = stiff <= _DEPENDENT * delassus[r, r] and own - stiff * forces[r] < -_SMALL * scale
-            elif rough and friction[k] * abs(cross) >= (1.0 - _TOGETHER) * stiff:
-                other = delassus[r + 1, r + 1]
-                push, pull = forces[r], forces[r + 1]
-                forces[r], forces[r + 1] = _rest_force(
-                    stiff, cross, other, friction[k], own - stiff * push - cross * pull,
-                    free[r + 1] + delassus[r + 1] @ forces - cross * push - other * pull,
-                )  # fmt: skip
-                rest = max(rest, max(abs(forces[r] - push) * stiff, abs(forces[r + 1] - pull) * other))
-                continue
-            new = max(forces[r] - own / stiff, 0.0) if stiff > _DEPENDENT * delassus[r, r] else 0.0
-            rest = max(rest, abs(new - forces[r]) * abs(stiff))
-            forces[r] = new
-            if rough:
-                if slips[k] != 0.0:
-                    forces[r + 1] = -friction[k] * slips[k] * new
-                else:
-                    own = free[r + 1] + delassus[r + 1] @ forces
-                    edge = friction[k] * new
-                    new = min(max(forces[r + 1] - own / delassus[r + 1, r + 1], -edge), edge)
-                    rest = max(rest, abs(new - forces[r + 1]) * delassus[r + 1, r + 1])
-                    forces[r + 1] = new
-        if rest <= 1e-15 * scale:
+            r = first[k]
+            if slips[k] == 0.0 and static[k] > friction[k] and forces[r] > 0.0 and abs(moved[r + 1]) > _SMALL * scale:
+                slips[k] = np.sign(moved[r + 1])
+                falls = True
+        if not falls:
             break
-    moved = free + delassus @ forces
     for k in range(mode.size):
         r, rough = first[k], first[k + 1] - first[k] > 1
         mode[k] = OPEN
@@ -594,7 +621,7 @@ def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jam
         if rough and slips[k] != 0.0:
             sign[k] = slips[k]
         elif rough:
-            if abs(forces[r + 1]) < friction[k] * forces[r] or abs(moved[r + 1]) <= _SMALL * scale:
+            if abs(forces[r + 1]) < static[k] * forces[r] or abs(moved[r + 1]) <= _SMALL * scale:
                 mode[k] = STICK
             else:
                 sign[k] = np.sign(moved[r + 1])
@@ -603,8 +630,8 @@ def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jam
 
 @called_njit()
 def _impulses(laws, delassus, closed, before):
-    """Impulses (r,) without rebound on rows of the velocities `before` (r,), with Coulomb's law between them; the
-    residual."""
+    """Impulses (r,) without rebound on rows of the velocities `before` (r,), with Coulomb's law of the dynamic
+    coefficient between them; the residual."""
     count, points = before.size, closed.size
     own, history = np.zeros(count), np.zeros((0, HISTORY))
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
@@ -707,13 +734,13 @@ def located_steps(count, step, system, kernels, solvers, modal, rows, loads, beg
     a contact problem that was not solved, residual ∞).
 
     Plain tuples of `CompiledSystem`, whose laws and gaps these are, `ModalSystem`, `LocatedState`, which becomes that
-    of the last step, and `LocatedSteps`. rows: B (r, d), angles (r, d) and arms (r, 2), see `_look`; loads
-    (count, 4, d) at 0, 1/3, 2/3 and 1 of each step; begins: there are no steps before.
+    of the last step, and `LocatedSteps`. rows: B (r, d), angles (r, d) and arms (r, 2), see `_look`, and the static
+    coefficients (k,); loads (count, 4, d) at 0, 1/3, 2/3 and 1 of each step; begins: there are no steps before.
     """
     system, modal, loads = named_system(borrow(system), kernels, solvers[0]), ModalSystem(*borrow(modal)), borrow(loads)
     state, steps, laws = LocatedState(*borrow(state)), LocatedSteps(*borrow(steps)), system.laws
-    by_rows, angles, arms = borrow(rows)
-    contact = _Contact(laws.first, laws.friction, by_rows, angles, arms, system.gap, system.touching)
+    by_rows, angles, arms, static = borrow(rows)
+    contact = _Contact(laws.first, laws.friction, static, by_rows, angles, arms, system.gap, system.touching)
     modes = _Modes(state.mode, state.sign, state.anchor)
     u, v, mode, sign, fastest = state.u, state.v, state.mode, state.sign, state.fastest
     first, gap, touching = contact.first, contact.gap, contact.touching

@@ -16,6 +16,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
@@ -40,6 +41,9 @@ class LocatedThetaStepper(Stepper):
     order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
     instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
     Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step.
+
+    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips, in impacts too, under μ_d λ_n: where it
+    is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
 
     Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
     Painlevé's rod) the velocities jump without approach, as the impact law says for one that vanishes: it sticks or
@@ -128,7 +132,8 @@ class LocatedThetaStepper(Stepper):
         steps = zeros_of(LocatedSteps, count, d, d, 5, r, r, k, k, k, k, (), (), (), types=types)
         system, kernels, modal = self._system
         taken = located_steps(
-            count, step, system, kernels, self._solver(), modal, (self._rows, self._turns, self._arms), loads,
+            count, step, system, kernels, self._solver(), modal,
+            (self._rows, self._turns, self._arms, np.ascontiguousarray(laws.static_friction)), loads,
             state.n == 0, (q, p, *modes), tuple(steps),
         )  # fmt: skip
         if self._solver is newton_solver and np.isinf(steps.residual).any():
@@ -244,10 +249,17 @@ def check_laws(assembly: Assembly) -> None:
         or laws.compliance.any()
         or laws.tangential_compliance.any()
         or laws.has_elastic_stick
-        or laws.state_dependent
         or laws.restitution.any()
     ):
-        raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, both rigid')
+        raise UserError(
+            'events="locate" takes Unilateral(level="velocity"), and Coulomb or StaticDynamic, all of them rigid'
+        )
+    for law in laws.friction_laws:
+        if law is not None and law.state_dependent and not (isinstance(law, StaticDynamic) and law.sharp):
+            raise UserError(
+                f'events="locate": the coefficient of {type(law).__name__} varies with the motion: take Coulomb, or '
+                "StaticDynamic(static, dynamic) without slip_distance or velocity"
+            )
     if (np.diff(laws.first) > 2).any():
         raise UserError('events="locate": friction in space has no line to slip on: take a plane model')
     instants = np.concatenate([assembly.imposed(t) for t in (0.0, 1.0, np.pi)])

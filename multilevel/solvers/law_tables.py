@@ -290,6 +290,12 @@ class PointLaws:
         squares[self.first[:-1]] = 0.0
         return np.sqrt(np.add.reduceat(squares, self.first[:-1])) if self.count else np.zeros(0)
 
+    @cached_property
+    def static_friction(self) -> Array:
+        """Coefficients (k,) at the threshold of stick of points that have not slipped."""
+        state = _at_rest(self.count)
+        return _coefficients(self.friction_laws, replace(state, stuck=np.ones(self.count, dtype=bool)))
+
     def sliding(self, history: Array, slip_rate: Array) -> SlidingState:
         """The state of sliding by the history and the slip rates (k,), m/s."""
         out, own = _at_rest(self.count), history[self._sliding_start :]
@@ -316,7 +322,7 @@ class PointLaws:
         for law, points in _groups(self.friction_laws):
             if law.state_dependent:
                 rows = (np.cumsum(self._slides) - 1)[points]
-                own[rows, 2:] = law.advance(_at(state, points), slip[points], step)
+                own[rows, 2:] = law.advance(state.of(points), slip[points], step)
 
     def elastic_stick_energy(self, traction: Array) -> Any:
         """Stored energy of elastic stick, J, of spring tractions (r,) or (b, r): Σ A ‖s‖²/(2 K_T)."""
@@ -394,10 +400,6 @@ def _at_rest(count: int) -> SlidingState:
     return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
 
 
-def _at(state: SlidingState, points: NDArray[np.int64]) -> SlidingState:
-    return SlidingState(state.pressure[points], state.slip_rate[points], state.slip[points], state.variables[points])
-
-
 def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDArray[np.int64]]]:
     """Friction laws and their points: one vectorised call for each law."""
     groups: dict[int, tuple[FrictionLaw, list[int]]] = {}
@@ -411,7 +413,7 @@ def _coefficients(laws: tuple[FrictionLaw | None, ...], state: SlidingState) -> 
     """Coefficients of friction (k,) at a state; UserError where a law gives none."""
     out = np.zeros(len(laws))
     for law, points in _groups(laws):
-        given, rule = law.mu(_at(state, points)), f"must return finite coefficients ≥ 0 of shape ({points.size},)"
+        given, rule = law.mu(state.of(points)), f"must return finite coefficients ≥ 0 of shape ({points.size},)"
         try:
             mu = np.asarray(given, dtype=float)
         except (TypeError, ValueError):

@@ -227,7 +227,7 @@ def test_refusals() -> None:
     with pytest.raises(UserError, match="constant coefficient"):
         element = aq.ImpactElement(1e6)
         aq.simulate(block(law, normal=element), aq.SymplecticEuler(), duration=0.01, step=1e-4)
-    with pytest.raises(UserError, match="Coulomb alone"):
+    with pytest.raises(UserError, match="coefficient of Stribeck varies with the motion"):
         aq.simulate(block(law), aq.Theta(0.5, events="locate"), duration=0.01, step=1e-3)
     with pytest.raises(UserError, match="coefficient of friction that changes"):
         aq.simulate_ensemble([block(law), block(law)], aq.Theta(0.5), duration=0.01, step=1e-3)

@@ -1,0 +1,224 @@
+"""Two masses joined by a spring, the first on a rough floor, the second pulled: exact stick and slip (SDND106).
+
+m₁ is pressed on the floor by N, with the coefficients μ_s of stick and μ_d of slip; F pulls m₂ up to the time T, then
+nothing does. Both start at rest. With r = x₂ − x₁, X the centre of mass and M = m₁ + m₂
+
+    stick, |kr| ≤ μ_s N                 ẋ₁ = 0,   m₂ r̈ = F − k r
+    slip in the sense s = sign ẋ₁       M Ẍ = F − s μ_d N,   r̈ = F/m₂ + s μ_d N/m₁ − k (1/m₁ + 1/m₂) r
+
+so that r = r̄ + R cos(ωt − φ) in both, and x₁ = X − (m₂/M) r. The threshold of stick is reached at an arc cosine. In
+slip ẍ₁ = (kr − s μ_d N)/m₁ has its zeros at arc cosines, too; between two of them ẋ₁ is monotone, and its first zero is
+found there to round-off. Where it falls to zero the mass sticks if |kr| ≤ μ_s N, else it slips back.
+
+Source: Code_Aster V5.01.106, which gives the first stick, slip and stick.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, count
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+
+_AFTER = 1e-12  # of a period, after the start of a phase: its own event is over
+_MOST = 100_000  # phases
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """r = mean + size cos(pulsation t − phase), t from the start of the phase."""
+
+    mean: float
+    size: float
+    pulsation: float
+    phase: float
+
+    @classmethod
+    def of(cls, mean: float, pulsation: float, value: float, rate: float) -> "Harmonic":
+        """From its value and rate at t = 0."""
+        along, across = value - mean, rate / pulsation
+        return cls(mean, math.hypot(along, across), pulsation, math.atan2(across, along))
+
+    def value(self, t: ArrayLike) -> Array:
+        return np.asarray(self.mean + self.size * np.cos(self.pulsation * np.asarray(t) - self.phase))
+
+    def rate(self, t: ArrayLike) -> Array:
+        return np.asarray(-self.size * self.pulsation * np.sin(self.pulsation * np.asarray(t) - self.phase))
+
+    def crossings(self, level: float) -> Iterator[float]:
+        """Instants t > 0, in order, at which r is at a level; none where it does not reach it."""
+        share = (level - self.mean) / self.size if self.size > 0.0 else math.inf
+        if abs(share) > 1.0:
+            return
+        turn, angle = 2.0 * math.pi, math.acos(share)
+        first = sorted((self.phase + sense * angle) % turn for sense in (1.0, -1.0))
+        for n in range(_MOST):
+            for each in first:
+                t = (each + n * turn) / self.pulsation
+                if t > _AFTER / self.pulsation:
+                    yield t
+
+
+@dataclass(frozen=True)
+class Phase:
+    """From `start` to `end`, s, in stick (sense 0) or slip; position and velocity of the centre of mass (or of m₁ in
+    stick) at its start, its acceleration, and r."""
+
+    start: float
+    end: float
+    sense: int
+    position: float
+    velocity: float
+    acceleration: float
+    spread: Harmonic
+
+
+@dataclass(frozen=True)
+class PulledEvent:
+    """At `time` (s) the first mass starts to slip, reverses, or sticks; `sense` of the slip that follows, 0: stick."""
+
+    time: float
+    kind: Literal["slip", "reversal", "stick"]
+    sense: int
+
+
+@dataclass(frozen=True)
+class PulledMasses:
+    """masses m₁, m₂, kg; stiffness k, N/m; normal N and pull F, N; release T, s; static μ_s ≥ dynamic μ_d."""
+
+    first: float = 5.0
+    second: float = 5.0
+    stiffness: float = 1e4
+    normal: float = 1e4
+    pull: float = 3000.0
+    release: float = 0.2
+    static: float = 0.3
+    dynamic: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second", "stiffness", "normal", "release", "static"):
+            checks.positive(name, getattr(self, name))
+        checks.non_negative("dynamic", self.dynamic)
+        if self.dynamic > self.static:
+            raise UserError.parameter("dynamic", self.dynamic, f"must be at most static = {self.static:g}")
+
+    def events(self, end: float) -> list[PulledEvent]:
+        """Changes of state up to a time, s."""
+        out: list[PulledEvent] = []
+        phases = self._motion(end)
+        for before, after in zip(phases[:-1], phases[1:], strict=True):
+            if before.sense != after.sense:
+                kind: Literal["slip", "reversal", "stick"] = (
+                    "stick" if after.sense == 0 else "slip" if before.sense == 0 else "reversal"
+                )
+                out.append(PulledEvent(after.start, kind, after.sense))
+        return out
+
+    def positions(self, t: ArrayLike) -> Array:
+        """x₁ and x₂ (…, 2), m."""
+        return self._fields(t, self._places)
+
+    def velocities(self, t: ArrayLike) -> Array:
+        """ẋ₁ and ẋ₂ (…, 2), m/s."""
+        return self._fields(t, self._speeds)
+
+    def friction_loss(self, end: float) -> float:
+        """What friction has taken up to a time, J: μ_d N times the way of the first mass."""
+        way = 0.0
+        for phase in self._motion(end):
+            if phase.sense:
+                last = min(phase.end, end) - phase.start
+                way += abs(float(self._places(phase, last)[0] - self._places(phase, 0.0)[0]))
+        return self.dynamic * self.normal * way
+
+    @cached_property
+    def _share(self) -> float:
+        return self.second / (self.first + self.second)
+
+    def _fields(self, t: ArrayLike, what: Callable[[Phase, Array], Array]) -> Array:
+        times = np.asarray(t, dtype=float)
+        phases = self._motion(float(times.max(initial=0.0)))
+        index = np.clip(np.searchsorted([p.start for p in phases], times, side="right") - 1, 0, None)
+        out = np.empty((*times.shape, 2))
+        for n in np.unique(index):
+            at = index == n
+            out[at] = what(phases[n], times[at] - phases[n].start)
+        return out
+
+    def _places(self, phase: Phase, t: ArrayLike) -> Array:
+        t = np.asarray(t, dtype=float)
+        along, spread = phase.position + (phase.velocity + 0.5 * phase.acceleration * t) * t, phase.spread.value(t)
+        first = along - self._share * spread if phase.sense else along
+        return np.stack([first, first + spread], axis=-1)
+
+    def _speeds(self, phase: Phase, t: ArrayLike) -> Array:
+        t = np.asarray(t, dtype=float)
+        along, rate = phase.velocity + phase.acceleration * t, phase.spread.rate(t)
+        first = along - self._share * rate if phase.sense else along
+        return np.stack([first, first + rate], axis=-1)
+
+    def _motion(self, end: float) -> list[Phase]:
+        """Phases that cover [0, end]."""
+        time, x, v, sense, phases = 0.0, np.zeros(2), np.zeros(2), 0, []
+        while not phases or (phases[-1].end <= end and len(phases) < _MOST):
+            load, last = (self.pull, self.release) if time < self.release else (0.0, math.inf)
+            phase = self._phase(time, sense, x, v, load)
+            phases.append(phase)
+            if phase.end >= last:  # the load ends in this phase
+                phase = phases[-1] = replace(phase, end=last)
+            if math.isinf(phase.end):
+                break
+            over = phase.end - time
+            x, v = self._places(phase, over), self._speeds(phase, over)
+            if phase.end != last:
+                pulled = self.stiffness * (x[1] - x[0])
+                v[0] = 0.0
+                held = sense != 0 and abs(pulled) <= self.static * self.normal
+                sense = 0 if held else int(math.copysign(1.0, pulled))
+            time = phase.end
+        return phases
+
+    def _phase(self, start: float, sense: int, x: Array, v: Array, load: float) -> Phase:
+        """The phase from a start on, up to its own event."""
+        m, n, k = self.first, self.second, self.stiffness
+        spread, rate = float(x[1] - x[0]), float(v[1] - v[0])
+        if sense == 0:
+            own = Harmonic.of(load / k, math.sqrt(k / n), spread, rate)
+            levels = (self.static * self.normal / k, -self.static * self.normal / k)
+            ends = [t for level in levels for t in [next(own.crossings(level), math.inf)]]
+            return Phase(start, start + min(ends), 0, float(x[0]), 0.0, 0.0, own)
+        friction = sense * self.dynamic * self.normal
+        square = k * (1.0 / m + 1.0 / n)
+        own = Harmonic.of((load / n + friction / m) / square, math.sqrt(square), spread, rate)
+        phase = Phase(
+            start, math.inf, sense, float(x[0]) + self._share * spread, float(v[0]) + self._share * rate,
+            (load - friction) / (m + n), own,
+        )  # fmt: skip
+
+        return replace(phase, end=start + self._rest(phase, self.release - start if load else math.inf))
+
+    def _rest(self, phase: Phase, last: float) -> float:
+        """Time after its start at which the first mass, in slip, comes to rest; ∞ where not before `last`."""
+
+        def speed(t: float) -> float:
+            return phase.sense * float(self._speeds(phase, t)[0])
+
+        own, low = phase.spread, 0.0
+        # the zeros of its acceleration; without, or after very many, any growing times
+        turns = chain(own.crossings(phase.sense * self.dynamic * self.normal / self.stiffness), count())
+        for turn in turns:
+            high = min(turn if isinstance(turn, float) else 2.0 * low + 1.0 / own.pulsation, last)
+            if speed(high) <= 0.0:
+                return float(brentq(speed, low, high, xtol=1e-16, rtol=1e-15)) if speed(low) > 0.0 else low
+            if high == last:
+                break
+            low = high
+        return math.inf
