@@ -20,7 +20,7 @@ from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
-from arlequin.schemes.theta_compiled import FEW, is_small
+from arlequin.schemes.theta_compiled import FEW
 from arlequin.schemes.theta_pairing import rows_of_corners
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
@@ -30,6 +30,8 @@ from arlequin.system.assembly import Assembly
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12
+_INSIDE = 2.0**-20  # of a step: where it is asked for the limits of the loads at its ends
+_JUMP = 1e-4  # of the largest value of a load in a step: a smooth load changes by less in that time
 
 
 class LocatedThetaStepper(Stepper):
@@ -40,7 +42,8 @@ class LocatedThetaStepper(Stepper):
     motion is smooth and is taken by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of the time left:
     order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
     instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
-    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step.
+    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step, and
+    may jump at its ends (see `_loads`).
 
     With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips, in impacts too, under μ_d λ_n: where it
     is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
@@ -120,12 +123,9 @@ class LocatedThetaStepper(Stepper):
         from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
-        count, given = as_many(
-            lambda most: assembly.loads(step / 3.0 * np.arange(3 * state.n, 3 * (state.n + most) + 1, dtype=float)),
-            count,
-        )
-        forces = row_products(given[:, self._free] / self._unit, self._shapes)
-        loads = np.ascontiguousarray(np.stack([forces[i : 3 * count + i : 3] for i in range(4)], axis=1))
+        count, given = as_many(lambda most: self._loads(state.n, most), count)
+        forces = row_products(given[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
+        loads = np.ascontiguousarray(forces.reshape(count, 4, -1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
         d, r, k, types = q.size, laws.row_count, laws.count, {"status": np.int8, "events": np.int64}
@@ -166,6 +166,24 @@ class LocatedThetaStepper(Stepper):
             own=(steps.u[-1], steps.v[-1], modes),
         )
         return end, block
+
+    def _loads(self, n: int, count: int) -> Array:
+        """Forces (count, 4, d), N, at 0, 1/3, 2/3 and 1 of each of the steps from step n on.
+
+        Where a load jumps at an end of a step, that step has its limit there: the value 2⁻²⁰ Δt inside the
+        step, if it differs by more than smooth loads do.
+        """
+        assembly, step = self._assembly, self.step
+        times = step / 3.0 * np.arange(3 * n, 3 * (n + count) + 1, dtype=float)
+        given = assembly.loads(times)
+        out = np.stack([given[i : 3 * count + i : 3] for i in range(4)], axis=1)
+        if not all(part.steady for part in assembly.parts) or callable(assembly.system.gravity):
+            inside = assembly.loads(np.stack([times[:-1:3] + _INSIDE * step, times[3::3] - _INSIDE * step]).T.ravel())
+            largest = np.abs(out).max(axis=1)
+            for side, at in ((0, 0), (1, 3)):
+                limit = inside[side::2]
+                out[:, at] = np.where(np.abs(limit - out[:, at]) > _JUMP * largest, limit, out[:, at])
+        return out
 
     @cached_property
     def _system(self) -> tuple[Any, Any, Any]:
@@ -230,7 +248,9 @@ class LocatedThetaStepper(Stepper):
 def _small(assembly: Assembly) -> None:
     """UserError where the system is not small and linear."""
     parts = "point masses, bars, beams, springs and modal parts"
-    if not is_small(assembly) or assembly.dof_count > FEW:
+    contact = assembly.contact
+    fits = assembly.dof_count <= FEW and contact.laws.row_count <= FEW and assembly.strains is not None
+    if not fits or not contact.fixed:
         raise UserError(
             f'events="locate" is for up to {FEW} degrees of freedom of {parts}, with obstacles of fixed normals'
         )

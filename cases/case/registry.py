@@ -44,6 +44,8 @@ NAMES = (
     "ironing",
     "sdnd100",
     "sdnd104",
+    "sdnd106",
+    "stick_slip_belt",
     "cylinder_impact",
     "sphere_impact",
     "oblique_impact",
