@@ -12,7 +12,8 @@ from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
-from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
+from arlequin.multilevel.solvers.closing import LEAST
+from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._system_kernels import (
     add_product,
     add_transposed,

@@ -16,6 +16,7 @@ from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_co
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.multilevel.solvers.sliding import SlidingStep
 from arlequin.step.acceptance import RESIDUAL_LIMIT
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
@@ -230,8 +231,7 @@ def solve_contact_step(
     if laws.state_dependent:
         before = motion.velocity if motion.velocity_before is None else motion.velocity_before
         rates = np.zeros(kinematics.rows) if static else kinematics.relative_velocities(before, step)
-        sliding = laws.sliding(history, laws.slip_size(rates))
-        laws = laws.at(sliding)
+        sliding = laws.sliding(history, laws.slip_size(rates), lasts)
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
@@ -256,20 +256,33 @@ def solve_contact_step(
             kinematics.relative_velocities(motion.end_velocity, time)[some.rows],
             closed[some.points], np.inf if static else step, theta, time,
         )  # fmt: skip
+        slip_free = None
+        if held is not None or sliding is not None:
+            slip_free = kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows]
+        table = None if closing is None else closing.table(some.rows)
+        if sliding is not None and not static:
+            creeping = np.repeat(some.laws.creeps, np.diff(some.laws.first))
+            creeping[some.laws.first[:-1]] = False
+            table[0] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[0])
         known = partial(
             solve_contact,
-            some.laws if sliding is None else some.laws.with_friction(laws.friction[some.points]),
-            free,
-            history[some.histories],
-            slip_free=None
-            if held is None
-            else kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows],
+            motion=free,
+            history=history[some.histories],
+            slip_free=None if held is None else slip_free,
             spring_traction=None if held is None else held[some.rows],
-            closing=None if closing is None else closing.table(some.rows),
+            closing=table,
         )
-        part = known(guess[some.rows], contact.method)
-        if part.singular and contact.indeterminate:
-            part = known(part.impulse, replace(contact.method, stabilised=True))
+        if sliding is None:
+            part = known(some.laws, guess=guess[some.rows], method=contact.method)
+            if part.singular and contact.indeterminate:
+                part = known(some.laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
+        else:
+            own = SlidingStep(some.laws, sliding.of(some.points), slip_free)
+            at_first = guess[some.rows]
+            part = own.solve(
+                lambda laws, at: known(laws, guess=at_first if at is None else at, method=contact.method),
+                free, history[some.histories], table,
+            )  # fmt: skip
         iterations += part.iterations
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular
@@ -293,7 +306,9 @@ def solve_contact_step(
     answers[some.rows] = np.diag(delassus)
     if sliding is not None:
         slip = laws.slip_size(kinematics.apply_local(end_of(solution, kinematics) - motion.displacement))
-        pressure = solution.impulse[kinematics.first] / (time * laws.area)
+        pressure = np.maximum(solution.impulse[kinematics.first], 0.0) / (time * laws.area)
+        rates = slip / time if not static else 0.0 * slip
+        sliding = replace(sliding, slip_rate=rates, stuck=solution.status == STICK)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     springs = None
     if held is not None and solution.spring_traction is not None:

@@ -47,7 +47,7 @@ class FrictionLaw(Protocol):
     """Dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖w‖ with a coefficient μ that may depend on the state of sliding.
 
     w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. μ is that of the
-    mean slip rate and pressure of the step, and of the internal variables after the share θ of it
+    mean slip rate and pressure of the step, and of the internal variables in its middle
     (`arlequin.multilevel.solvers.sliding`): the order of the scheme is kept. Methods are pure; only accepted steps
     commit what they return. Each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0. Test a law by `check_law`; see
     docs/how-to/friction-law.md.
@@ -92,6 +92,7 @@ class VariableFriction:
     stiffness: float = math.inf
     damping: float = 0.0
     state_dependent: bool = True
+    creeps: bool = False  # whether the law never sticks: friction then acts on the mean slip rate of a step
 
     def mu(self, state: SlidingState) -> Array:
         raise NotImplementedError(f"{type(self).__name__} defines no coefficient mu(state)")

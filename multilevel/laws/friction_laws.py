@@ -211,6 +211,8 @@ class RateAndState(CompiledFriction):
     law: Literal["ageing", "slip"] = "ageing"
     state: float | None = None
 
+    creeps = True
+
     def __post_init__(self) -> None:
         check_fields(
             self, coefficient=positive, direct=positive, evolution=non_negative, distance=positive, velocity=positive

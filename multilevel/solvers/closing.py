@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.problem import ACTS, STICKS
 
-ACTS, STICKS = 1, 2  # bits of the persistence flags
 LEAST = 1e-10  # impulse relative to the largest below which it is round-off
 
 

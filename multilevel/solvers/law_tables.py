@@ -14,7 +14,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import VARIABLES, FrictionLaw, SlidingState
-from arlequin.multilevel.solvers.problem import LawTable
+from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
 
@@ -118,7 +118,7 @@ class PointLaws:
         """Initial history (l, h) at the gaps (k,)."""
         from arlequin.multilevel.laws.signature import HISTORY
 
-        history = np.zeros((self._sliding_start + np.count_nonzero(self._slides), HISTORY))
+        history = np.zeros((self._sliding_start + np.count_nonzero(self.slides), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
@@ -211,12 +211,12 @@ class PointLaws:
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the history of some of the points."""
         springs = np.cumsum(self.elastic_stick) - 1 + self.rows[-1]
-        sliding = np.cumsum(self._slides) - 1 + self._sliding_start
+        sliding = np.cumsum(self.slides) - 1 + self._sliding_start
         return np.concatenate(
             [
                 _spans(self.rows, points),
                 springs[points][self.elastic_stick[points]],
-                sliding[points][self._slides[points]],
+                sliding[points][self.slides[points]],
             ]
         )
 
@@ -270,14 +270,14 @@ class PointLaws:
         history[self.rows[-1] : self._sliding_start, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
 
     @cached_property
-    def _slides(self) -> NDArray[np.bool_]:
+    def slides(self) -> NDArray[np.bool_]:
         """Points (k,) whose coefficient of friction depends on the state."""
         return np.array([law is not None and law.state_dependent for law in self.friction_laws], dtype=bool)
 
     @property
     def state_dependent(self) -> bool:
         """Whether the coefficient of friction of any point depends on the state."""
-        return bool(self._slides.any())
+        return bool(self.slides.any())
 
     @cached_property
     def _sliding_start(self) -> int:
@@ -291,17 +291,24 @@ class PointLaws:
         return np.sqrt(np.add.reduceat(squares, self.first[:-1])) if self.count else np.zeros(0)
 
     @cached_property
+    def creeps(self) -> NDArray[np.bool_]:
+        """Points (k,) whose friction law never sticks, so that friction acts on the mean slip rate of a step."""
+        return np.array([bool(getattr(law, "creeps", False)) for law in self.friction_laws], dtype=bool)
+
+    @cached_property
     def static_friction(self) -> Array:
         """Coefficients (k,) at the threshold of stick of points that have not slipped."""
         state = _at_rest(self.count)
         return _coefficients(self.friction_laws, replace(state, stuck=np.ones(self.count, dtype=bool)))
 
-    def sliding(self, history: Array, slip_rate: Array) -> SlidingState:
-        """The state of sliding by the history and the slip rates (k,), m/s."""
+    def sliding(self, history: Array, slip_rate: Array, lasts: NDArray[np.int8] | None = None) -> SlidingState:
+        """The state of sliding by the history and the slip rates (k,), m/s; lasts (k,): persistence flags of the last
+        step. Points stick that did so in it or have no slip rate."""
         out, own = _at_rest(self.count), history[self._sliding_start :]
-        out.slip[self._slides], out.pressure[self._slides] = own[:, 0], own[:, 1]
-        out.variables[self._slides] = own[:, 2:]
-        return replace(out, slip_rate=slip_rate)
+        out.slip[self.slides], out.pressure[self.slides] = own[:, 0], own[:, 1]
+        out.variables[self.slides] = own[:, 2:]
+        stuck = slip_rate == 0.0
+        return replace(out, slip_rate=slip_rate, stuck=stuck if lasts is None else stuck | ((lasts & STICKS) > 0))
 
     def at(self, state: SlidingState) -> "PointLaws":
         """The same laws with the coefficients of friction at a state of sliding."""
@@ -313,16 +320,24 @@ class PointLaws:
         object.__setattr__(out, "friction", friction)
         return out
 
+    def coefficients_after(self, state: SlidingState, slip: Array, elapsed: float) -> Array:
+        """Coefficients (k,) after the time elapsed, s, with the slips (k,), m, from a state at the start of a step."""
+        return _coefficients(self.friction_laws, self._after(state, slip, elapsed))
+
     def advance_sliding(self, history: Array, state: SlidingState, slip: Array, pressure: Array, step: float) -> None:
         """Write the state after a step with the slips (k,), m, and mean pressures (k,), Pa, to a history."""
         slip = np.where(pressure > 0.0, slip, 0.0)
-        state = replace(state, pressure=pressure, slip=state.slip + slip)
+        end = self._after(replace(state, pressure=pressure), slip, step)
         own = history[self._sliding_start :]
-        own[:, 0], own[:, 1] = state.slip[self._slides], pressure[self._slides]
+        own[:, 0], own[:, 1], own[:, 2:] = end.slip[self.slides], pressure[self.slides], end.variables[self.slides]
+
+    def _after(self, state: SlidingState, slip: Array, elapsed: float) -> SlidingState:
+        """The state with the accumulated slip and the internal variables after the time elapsed."""
+        moved, variables = replace(state, slip=state.slip + slip), state.variables.copy()
         for law, points in _groups(self.friction_laws):
             if law.state_dependent:
-                rows = (np.cumsum(self._slides) - 1)[points]
-                own[rows, 2:] = law.advance(state.of(points), slip[points], step)
+                variables[points] = law.advance(moved.of(points), slip[points], elapsed)
+        return replace(moved, variables=variables)
 
     def elastic_stick_energy(self, traction: Array) -> Any:
         """Stored energy of elastic stick, J, of spring tractions (r,) or (b, r): Σ A ‖s‖²/(2 K_T)."""

@@ -21,6 +21,7 @@ class FreeMotion(NamedTuple):
     impulse_factor: Any
 
 
+ACTS, STICKS = 1, 2  # bits of the persistence flags, see `arlequin.multilevel.solvers.closing.persistence`
 ON_BORDER = 1e-9  # distance from the border of the friction disk, relative to its radius, that is round-off
 
 

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.kernels
 GRAVITY, THROWN, MASS = 10.0, 2.0, 3.0
 SCHEMES = (aq.Theta(0.5), aq.Theta(1.0), aq.Newmark(), aq.HHT(-0.05), aq.GeneralisedAlpha.with_radius(0.8))
 EVERY = (*SCHEMES, aq.CentralDifference())
+ORDERS = (2.0, 1.0, 2.0, 2.0, 2.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,13 @@ def energies(result: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "scheme", [pytest.param(s, marks=pytest.mark.slow if i in (1, 3) else ()) for i, s in enumerate(EVERY)]
+    ("scheme", "order"),
+    [
+        pytest.param(s, order, marks=pytest.mark.slow if i in (1, 3) else ())
+        for i, (s, order) in enumerate(zip(EVERY, ORDERS, strict=True))
+    ],
 )
-def test_velocity_weakening_is_of_first_order(scheme: Any) -> None:
+def test_velocity_weakening_keeps_the_order(scheme: Any, order: float) -> None:
     law = Stribeck(0.4, 0.1, 0.5)
     errors = []
     for steps in (100, 200, 400):
@@ -121,7 +126,7 @@ def test_velocity_weakening_is_of_first_order(scheme: Any) -> None:
         assert own["friction"][-1] == pytest.approx(taken, rel=1e-12)
         assert (np.diff(own["friction"]) > 0.0).all()
         assert (np.diff(own["kinetic"]) < 0.0).all()
-    assert np.log2(np.abs(errors[:-1]) / np.abs(errors[1:])) == pytest.approx([1.0, 1.0], abs=0.01)
+    assert np.log2(np.abs(errors[:-1]) / np.abs(errors[1:])) == pytest.approx([order, order], abs=0.02)
     assert abs(errors[-1]) < 1e-3 * THROWN
 
 
@@ -135,16 +140,16 @@ def test_accumulated_slip(scheme: Any) -> None:
         result = aq.simulate(block(law), scheme, duration=0.3, step=0.3 / steps)
         exact = THROWN * np.cos(0.3 * omega) - law.start / law.rate * omega * np.sin(0.3 * omega)
         errors.append(velocity(result)[-1] - exact)
-    assert abs(errors[1]) < 2e-3
-    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.05)
+    assert abs(errors[1]) < 1e-4
+    assert errors[0] / errors[1] == pytest.approx(4.0, abs=0.05)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_internal_variables_advance_once_a_step(scheme: Any) -> None:
-    """v_n = V − g Δt Σ_{i<n} (μ₀ + rate i Δt), whatever the passes of a step."""
+    """v_n = V − g Δt Σ_{i<n} (μ₀ + rate (i + ½) Δt), whatever the passes of a step."""
     law, step = Ageing(0.1, 0.3), 0.01
     result = aq.simulate(block(law), scheme, duration=0.4, step=step)
-    mu = law.start + law.rate * step * np.arange(40)
+    mu = law.start + law.rate * step * (np.arange(40) + 0.5)
     end = np.sqrt(2.0 * energies(result)["kinetic"][-1] / MASS)
     assert end == pytest.approx(THROWN - GRAVITY * step * mu.sum(), rel=1e-11)
 
@@ -171,7 +176,7 @@ def test_stick_slip_never_gains_energy(scheme: Any) -> None:
     result = aq.simulate(block(law, 2e3), scheme, duration=3.0, step=2e-3)
     own, speed = energies(result), velocity(result)
     total = own["kinetic"] + own["strain"]
-    turns = speed[1:] * speed[:-1] <= 0.0  # or ends in stick
+    turns = speed[1:] * speed[:-1] <= 1e-18  # or ends in stick
     assert np.diff(total)[~turns].max() <= 1e-13 * total[0]
     assert np.diff(total)[turns].max() <= 1e-4 * total[0]
     assert np.diff(total + own["scheme"]).max() <= 1e-13 * total[0]

@@ -1,0 +1,115 @@
+"""The contact problem of a step whose coefficients of friction depend on the state of sliding.
+
+Friction over a step is that of one coefficient, μ̄ = μ(v̄, p̄, z), of the mean slip rate v̄ = ‖Δs‖/Δt, the mean pressure
+p̄ = P_n/(hA) and the internal variables z and accumulated slip after Δt/2 of sliding at v̄: the midpoint rule, of order
+2 where scheme and law are. Given coefficients, the problem is Coulomb's (`solve_contact`), for any normal laws,
+pairing and solver; the coefficients are found around it,
+
+    F(V) = v̄(μ(V)) − V = 0,
+
+by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
+(`revise_rates`). A point that sticks needs μ̄ at most at its threshold of stick, a point that slips μ̄ equal to its law to
+1e-11; what does not get there is not accepted.
+
+Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
+solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
+sticks if it can; one that slipped begins from its slip rate, and where μ falls the iterates V ← v̄(μ(V)) go monotonically
+to the next solution, so that no solution between the start and the one taken is passed over.
+
+Points whose law never sticks (`creeps`) have friction on the mean slip rate instead of that at the end: its sign is then
+that of v̄ also where the rate falls by orders of magnitude within a step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.friction import SlidingState
+from arlequin.multilevel.solvers.contact import ContactSolution
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.problem import FreeMotion
+
+
+@dataclass(frozen=True)
+class SlidingStep:
+    """Sliding of k points in a step.
+
+    start: state at the start, with the slip rates there and the pressures of the last step; slip_free (r,), m: slips of
+    the step without impulses. Δt and θ are those of the motion, Δt infinite in statics, where slip rates are 0.
+    """
+
+    laws: PointLaws
+    start: SlidingState
+    slip_free: Array
+
+    def solve(
+        self,
+        solve: Callable[[PointLaws, Array | None], ContactSolution],
+        motion: FreeMotion,
+        history: Array,
+        closing: Array | None,
+    ) -> ContactSolution:
+        """The solution with coefficients of the laws; solve(laws, guess): that with the coefficients of `laws`."""
+        from arlequin.multilevel.solvers._kernels import KRYLOV_FROM
+        from arlequin.multilevel.solvers._sliding_kernels import (
+            ACCEPTED,
+            PASSES,
+            SETTLED,
+            STALLED,
+            friction_error,
+            mean_rates,
+            revise_rates,
+        )
+
+        laws, start = self.laws, self.start
+        static = not np.isfinite(motion.step)
+        step = 1.0 if static else motion.step
+        slides, share = laws.slides, 1.0 if static else 0.5  # of the step, at whose end or middle the laws are taken
+        at = np.where(start.stuck, 0.0, start.slip_rate)
+        rate, mean = np.zeros(laws.count), np.zeros(laws.row_count)
+        closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
+        pressure, none = start.pressure, np.zeros(laws.count, dtype=bool)
+
+        def coefficients(rate: Array, stuck: NDArray[np.bool_], share: float) -> Array:
+            state = replace(start, slip_rate=0.0 * rate if static else rate, pressure=pressure, stuck=stuck)
+            return laws.coefficients_after(state, share * step * rate, share * step)
+
+        rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
+        friction = np.where(start.stuck & slides, rest, coefficients(at, none, share))
+        many = laws.row_count > KRYLOV_FROM
+        rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if many else None
+        guess, iterations, best, stalled = None, 0, np.inf, 0
+        for attempt in range(PASSES):
+            solution = solve(laws.with_friction(friction), guess)
+            iterations += solution.iterations
+            if solution.singular or not solution.residual < np.inf:
+                break
+            change = motion.delassus @ solution.impulse
+            mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate)
+            pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
+            value = coefficients(rate, none, share)
+            rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
+            error = friction_error(friction, value, rest, solution.status)
+            stalled = 0 if error < 0.5 * best else stalled + 1
+            best = min(best, error)
+            if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
+                break
+            near, here = (coefficients(at * factor, none, share) for factor in (1.0 + 1e-6, 1.0))
+            slope = np.divide(near - here, 1e-6 * at, out=np.zeros_like(at), where=at > 0.0)
+            table, kernels = laws.with_friction(friction).table(laws.tangential_compliance)
+            free = (
+                np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, motion.rate_free,
+                motion.closed, motion.step, motion.theta, motion.impulse_factor,
+            )  # fmt: skip
+            revise_rates(
+                free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
+                at, slope, rest, motion.gap_per_velocity / step, rounded,
+            )  # fmt: skip
+            friction, guess = coefficients(at, none, share), solution.impulse
+        else:
+            solution = replace(solution, residual=max(solution.residual, best))
+        return replace(solution, iterations=iterations)
