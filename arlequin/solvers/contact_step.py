@@ -263,7 +263,7 @@ def solve_contact_step(
         if sliding is not None and not static:
             creeping = np.repeat(some.laws.creeps, np.diff(some.laws.first))
             creeping[some.laws.first[:-1]] = False
-            table[0] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[0])
+            table[[0, 2]] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[[0, 2]])
         known = partial(
             solve_contact,
             motion=free,

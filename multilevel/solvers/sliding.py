@@ -9,7 +9,7 @@ pairing and solver; the coefficients are found around it,
 
 by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
 (`revise_rates`). A point that sticks needs μ̄ at most at its threshold of stick, a point that slips μ̄ equal to its law to
-1e-11; what does not get there is not accepted.
+1e-11, but for the round-off of the slip rate; what does not get there is not accepted.
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
 solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
@@ -70,7 +70,7 @@ class SlidingStep:
         step = 1.0 if static else motion.step
         slides, share = laws.slides, 1.0 if static else 0.5  # of the step, at whose end or middle the laws are taken
         at = np.where(start.stuck, 0.0, start.slip_rate)
-        rate, mean = np.zeros(laws.count), np.zeros(laws.row_count)
+        rate, noise, mean = np.zeros(laws.count), np.zeros(laws.count), np.zeros(laws.row_count)
         closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
         pressure, none = start.pressure, np.zeros(laws.count, dtype=bool)
 
@@ -89,11 +89,11 @@ class SlidingStep:
             if solution.singular or not solution.residual < np.inf:
                 break
             change = motion.delassus @ solution.impulse
-            mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate)
+            mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate, noise)
             pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
-            value = coefficients(rate, none, share)
+            low, high = (coefficients(each, none, share) for each in (np.maximum(rate - noise, 0.0), rate + noise))
             rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
-            error = friction_error(friction, value, rest, solution.status)
+            error = friction_error(friction, low, high, rest, solution.status)
             stalled = 0 if error < 0.5 * best else stalled + 1
             best = min(best, error)
             if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
