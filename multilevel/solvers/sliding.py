@@ -48,12 +48,16 @@ class SlidingStep:
 
     def solve(
         self,
-        solve: Callable[[PointLaws, Array | None], ContactSolution],
+        solve: Callable[[PointLaws, Array], ContactSolution],
         motion: FreeMotion,
         history: Array,
-        closing: Array | None,
+        closing: Array,
+        guess: Array,
     ) -> ContactSolution:
-        """The solution with coefficients of the laws; solve(laws, guess): that with the coefficients of `laws`."""
+        """The solution with coefficients of the laws; solve(laws, guess): that with the coefficients of `laws`.
+
+        motion, history, closing and the first guess: see `solve_contact`.
+        """
         from arlequin.multilevel.solvers._kernels import KRYLOV_FROM
         from arlequin.multilevel.solvers._sliding_kernels import (
             ACCEPTED,
@@ -71,7 +75,6 @@ class SlidingStep:
         slides, share = laws.slides, 1.0 if static else 0.5  # of the step, at whose end or middle the laws are taken
         at = np.where(start.stuck, 0.0, start.slip_rate)
         rate, noise, mean = np.zeros(laws.count), np.zeros(laws.count), np.zeros(laws.row_count)
-        closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
         pressure, none = start.pressure, np.zeros(laws.count, dtype=bool)
 
         def coefficients(rate: Array, stuck: NDArray[np.bool_], share: float) -> Array:
@@ -82,7 +85,7 @@ class SlidingStep:
         friction = np.where(start.stuck & slides, rest, coefficients(at, none, share))
         many = laws.row_count > KRYLOV_FROM
         rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if many else None
-        guess, iterations, best, stalled = None, 0, np.inf, 0
+        iterations, best, stalled = 0, np.inf, 0
         for attempt in range(PASSES):
             solution = solve(laws.with_friction(friction), guess)
             iterations += solution.iterations
@@ -106,7 +109,7 @@ class SlidingStep:
                 motion.closed, motion.step, motion.theta, motion.impulse_factor,
             )  # fmt: skip
             revise_rates(
-                free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
+                free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(), solution.status, rate, mean,
                 at, slope, rest, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             friction, guess = coefficients(at, none, share), solution.impulse
