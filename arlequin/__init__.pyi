@@ -53,6 +53,7 @@ from arlequin.multilevel.interface import Interface as Interface
 from arlequin.multilevel.laws.asperities import Asperities as Asperities
 from arlequin.multilevel.laws.asperity_table import AsperityTable as AsperityTable
 from arlequin.multilevel.laws.friction import Coulomb as Coulomb
+from arlequin.multilevel.laws.friction_laws import Orthotropic as Orthotropic
 from arlequin.multilevel.laws.friction_laws import PressureFriction as PressureFriction
 from arlequin.multilevel.laws.friction_laws import RateAndState as RateAndState
 from arlequin.multilevel.laws.friction_laws import StaticDynamic as StaticDynamic

@@ -12,6 +12,12 @@ from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
+from arlequin.multilevel.solvers._sliding_kernels import (
+    SlidingPoints,
+    SlidingTable,
+    advance_points,
+    solve_sliding,
+)  # fmt: skip
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._system_kernels import (
@@ -245,7 +251,7 @@ def _solve_chosen(problem, laws, step, theta, options, solution):
 
 
 @njit(cache=True, nogil=True)
-def theta_steps(count, system, kernels, solvers, operators, loads, state, steps, rotation):
+def theta_steps(count, system, kernels, solvers, operators, loads, state, steps, rotation, sliding):
     """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta_sparse`); returns how many were accepted.
 
     Plain tuples of what has these names: system: `CompiledSystem`; operators: `ThetaOperators`; loads: mean external
@@ -253,7 +259,8 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
     `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. kernels: of the regular laws; solvers:
     that of the contact problem, whose −1 iterations in the step after those accepted say that it failed. rotation: None
     on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
-    configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
+    configuration as `arlequin.solvers.contact_step.solve_contact_step` does. sliding: None, or friction laws whose
+    coefficients depend on the state, on fixed normals (`arlequin.schemes.theta_pairing.CompiledSliding.arguments`).
     """
     system, operators = named_system(borrow(system), kernels, solvers[0]), ThetaOperators(*borrow(operators))
     external, imposed = borrow(loads)
@@ -300,6 +307,11 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
         of_active = _chosen(contact.active, laws, history)
         chosen = borrow(of_active)
         options = operators.method, operators.rho, operators.proximal
+    if sliding is not None:
+        functions, table_arrays, points_arrays, creeps, sliding_rows = sliding
+        sliding_table, sliding_points = SlidingTable(*table_arrays), SlidingPoints(*points_arrays)
+        slip_free, slide = np.empty(count_rows), np.empty(count_rows)
+        at_start, rates = np.empty((2, points)), np.empty(points)
     for n in range(count):
         _predict(motion, external[n], imposed[n], moving, prediction)
         used, residual, singular = 0, 0.0, False
@@ -331,6 +343,22 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
                     delassus, theta * step, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
                     impulse, normal, status,
                 )  # fmt: skip
+            elif acts and sliding is not None:
+                for r in range(count_rows):
+                    slip_free[r] = end[r] - displacement[r]
+                for k in range(points):
+                    size_squared = 0.0
+                    for t in range(first[k] + 1, first[k + 1]):
+                        size_squared += velocity[t] * velocity[t]
+                    at_start[0, k] = np.sqrt(size_squared)
+                    at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
+                    sliding_points.stuck[k] = sliding_points.stuck[k] or at_start[0, k] == 0.0
+                used, residual, singular = solve_sliding(
+                    (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
+                    laws.solve, history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
+                    (impulse, trial, normal, status), (functions, table_arrays, points_arrays, creeps), slip_free,
+                    at_start,
+                )  # fmt: skip
             elif acts:
                 used, residual, singular = laws.solve(
                     (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
@@ -360,6 +388,19 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
                 multipliers -= theta * (released @ on_basis)
         else:
             traction[:] = 0.0
+        if sliding is not None:
+            if not acts:
+                copy_table(history, trial)
+            slide[:] = 0.0
+            add_product(basis, y, slide)
+            for k in range(points):
+                size_squared = 0.0
+                for t in range(first[k] + 1, first[k + 1]):
+                    size_squared += slide[t] * slide[t]
+                rates[k] = np.sqrt(size_squared)
+            advance_points(
+                functions, sliding_table, sliding_points, impulse, status, first, area, rates, step, trial, sliding_rows
+            )  # fmt: skip
         multipliers /= theta
         if not _advance(bulk, external[n], on_basis, prediction, moving):
             return n

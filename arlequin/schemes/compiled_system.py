@@ -78,8 +78,9 @@ class LawTables(NamedTuple):
     def of(cls, laws: PointLaws, tangential_compliance: Array | None = None) -> Self:
         """tangential_compliance: by default that of the laws."""
         compliance = laws.tangential_compliance if tangential_compliance is None else tangential_compliance
+        friction = laws.friction.copy() if laws.state_dependent else laws.friction  # the loops change it
         return cls(
-            laws.kernels[0], None, laws.first, laws.area, laws.level, laws.compliance, laws.friction, compliance,
+            laws.kernels[0], None, laws.first, laws.area, laws.level, laws.compliance, friction, compliance,
             laws.tangential_stiffness, laws.tangential_damping, laws.rows, laws.kernels[1], laws.coefficients,
         )  # fmt: skip
 

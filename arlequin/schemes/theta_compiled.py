@@ -118,7 +118,7 @@ def is_small(assembly: Assembly) -> bool:
         and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
         and assembly.strains is not None
-        and not assembly.laws.state_dependent
+        and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
     )
 
@@ -215,7 +215,7 @@ class SmallThetaStepper(ThetaStepper):
         taken = int(
             theta_steps(
                 count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
-                self._pairing.arguments(configurations),
+                self._pairing.arguments(configurations), self._sliding(now, state),
             )
         )  # fmt: skip
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
@@ -272,6 +272,16 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros(self._assembly.laws.count, dtype=np.int8) if lasts is None else lasts,
         )  # fmt: skip
         return ThetaLoopState(*(np.array(field) for field in fields))
+
+    def _sliding(self, now: ThetaLoopState, state: State) -> Any:
+        """Friction laws whose coefficients depend on the state, as the loop reads them; None without."""
+        laws = self._assembly.laws
+        if not laws.state_dependent:
+            return None
+        start = laws.sliding(now.history, np.ones(laws.count), state.lasts)
+        functions, kind, coefficients = laws.friction_kernels
+        points = start.slip, start.variables, start.stuck
+        return functions, (kind, coefficients), points, laws.creeps, laws.sliding_rows
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""

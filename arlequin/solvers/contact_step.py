@@ -15,6 +15,7 @@ from arlequin.multilevel.solvers.closing import Closing, persistence
 from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.multilevel.solvers.sliding import SlidingStep
 from arlequin.step.acceptance import RESIDUAL_LIMIT
@@ -259,11 +260,11 @@ def solve_contact_step(
         slip_free = None
         if held is not None or sliding is not None:
             slip_free = kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows]
-        table = None if closing is None else closing.table(some.rows)
+        table = np.zeros((3, some.rows.size)) if closing is None else closing.table(some.rows)
         if sliding is not None and not static:
             creeping = np.repeat(some.laws.creeps, np.diff(some.laws.first))
             creeping[some.laws.first[:-1]] = False
-            table[0] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[0])
+            table[[0, 2]] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[[0, 2]])
         known = partial(
             solve_contact,
             motion=free,
@@ -277,12 +278,20 @@ def solve_contact_step(
             if part.singular and contact.indeterminate:
                 part = known(some.laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
         else:
+            scaled = OrthotropicRows.of(some.laws, kinematics.tangents[some.points])
+            if scaled is not None:
+                known.keywords["motion"], known.keywords["closing"] = scaled.motion(free), scaled.rates(table)
+
+            def with_coefficients(
+                laws: PointLaws, at: Array, known: Any = known, scaled: OrthotropicRows | None = scaled
+            ) -> ContactSolution:
+                solve = partial(known, method=contact.method)
+                if scaled is None:
+                    return solve(laws, guess=at)
+                return scaled.solve(lambda laws, at: solve(laws, guess=at), laws, at)
+
             own = SlidingStep(some.laws, sliding.of(some.points), slip_free)
-            at_first = guess[some.rows]
-            part = own.solve(
-                lambda laws, at: known(laws, guess=at_first if at is None else at, method=contact.method),
-                free, history[some.histories], table,
-            )  # fmt: skip
+            part = own.solve(with_coefficients, free, history[some.histories], table, guess[some.rows])
         iterations += part.iterations
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular

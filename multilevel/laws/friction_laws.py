@@ -16,7 +16,7 @@ from arlequin.models.checks import check_fields, finite_array, non_negative, one
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.friction import CompiledFriction
+from arlequin.multilevel.laws.friction import CompiledFriction, SlidingState, VariableFriction
 
 
 def _falls(static: float, dynamic: float) -> None:
@@ -236,3 +236,46 @@ class RateAndState(CompiledFriction):
         from arlequin.multilevel.laws._friction_kernels import rate_and_state
 
         return rate_and_state
+
+
+@checked_call
+@dataclass(frozen=True)
+class Orthotropic(VariableFriction):
+    """Orthotropic friction: the traction lies in an ellipse, and the slip is against the normal of another one,
+
+        (t₁/μ₁)² + (t₂/μ₂)² ≤ p_n²,       v_i = −λ t_i/ν_i²,  λ ≥ 0,  on its edge.
+
+    first: μ₁ > 0 along `direction`, a vector in space whose part along the surface is the first axis; second: μ₂ > 0
+    across. slip_ratio: ν₁/ν₂ of the slip's ellipse; by default μ₁/μ₂, the normal of the friction ellipse (associated
+    slip, of maximum dissipation); 1: slip straight against the traction. Friction takes Σ λ t_i²/ν_i² ≥ 0. In plane
+    models the first coefficient alone counts.
+
+    Source: Michalowski & Mróz, Archives of Mechanics 30 (1978) 259–276; Mróz & Stupkiewicz, Int. J. Eng. Sci. 32 (1994)
+    1113–1131.
+    """
+
+    first: float
+    second: float
+    direction: Sequence[float]
+    slip_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, first=positive, second=positive)
+        direction = finite_array("direction", self.direction, (None,))
+        if direction.size not in (2, 3) or not direction.any():
+            raise UserError.parameter("direction", self.direction, "must be a vector of 2 or 3 components, not 0")
+        object.__setattr__(self, "direction", tuple(direction.tolist()))
+        if self.slip_ratio is not None:
+            object.__setattr__(self, "slip_ratio", positive("slip_ratio", self.slip_ratio))
+
+    @property
+    def slip_axes(self) -> tuple[float, float]:
+        """ν₁, ν₂, with ν₁ν₂ = μ₁μ₂."""
+        if self.slip_ratio is None:
+            return self.first, self.second
+        mean, share = math.sqrt(self.first * self.second), math.sqrt(self.slip_ratio)
+        return mean * share, mean / share
+
+    def mu(self, state: SlidingState) -> Array:
+        """1: of the ellipse."""
+        return np.ones(state.slip_rate.size)

@@ -31,6 +31,7 @@ SETTLED = 1e-13  # difference of a coefficient from its law, relative to it, tha
 ACCEPTED = 1e-11  # and beyond which a step is not accepted
 PASSES = 200  # problems with given coefficients, at most
 STALLED = 6  # of them that do not halve the difference, from which on `ACCEPTED` will do
+_ROUND_OFF = 2.0**-50
 _RELATIVE = 1e-6  # change of a slip rate by which slopes are taken
 _TOLERANCE = 1e-4  # of the linearised problem where it is solved iteratively
 _MOST = 8.0  # change of the logarithm of a slip rate in a pass
@@ -65,26 +66,32 @@ def add_friction_kernel(kernels, kernel):
 
 
 @njit(cache=True)
-def mean_rates(first, slip_free, per_velocity, step, velocity_change, out, rate):
-    """Mean slip rates of a step as vectors `out` (r,) and their sizes `rate` (k,): (slip_free + τ W P)/Δt."""
+def mean_rates(first, slip_free, per_velocity, step, velocity_change, out, rate, noise):
+    """Mean slip rates of a step as vectors `out` (r,) and their sizes `rate` (k,): (slip_free + τ W P)/Δt; noise (k,):
+    their round-off."""
     for k in range(rate.size):
-        total = 0.0
+        total, size = 0.0, 0.0
         for t in range(first[k] + 1, first[k + 1]):
             out[t] = (slip_free[t] + per_velocity * velocity_change[t]) / step
             total += out[t] * out[t]
+            size += (abs(slip_free[t]) + abs(per_velocity * velocity_change[t])) / step
         rate[k] = np.sqrt(total)
+        noise[k] = _ROUND_OFF * size
 
 
 @njit(cache=True)
-def friction_error(friction, value, rest, status):
-    """Largest difference of the coefficients (k,) from those of their laws: `value` where a point slips; where it
-    sticks the coefficient may be anything up to the threshold `rest`."""
+def friction_error(friction, low, high, rest, status):
+    """Largest difference of the coefficients (k,) from those of their laws, relative to them: where a point slips,
+    from the range of `low` and `high`, the law at its slip rate but for the round-off of that; where it sticks the
+    coefficient may be anything up to the threshold `rest`."""
     most = 0.0
     for k in range(friction.size):
+        own = friction[k]
         if status[k] == SLIP:
-            most = max(most, abs(friction[k] - value[k]) / max(friction[k], value[k], 1e-300))
-        elif status[k] == STICK and friction[k] > rest[k]:
-            most = max(most, (friction[k] - rest[k]) / friction[k])
+            below, above = min(low[k], high[k]), max(low[k], high[k])
+            most = max(most, max(below - own, own - above, 0.0) / max(own, below, 1e-300))
+        elif status[k] == STICK and own > rest[k]:
+            most = max(most, (own - rest[k]) / own)
     return most
 
 
@@ -211,7 +218,7 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
     at, pressure = start[0].copy(), start[1].copy()
     rate, mean, variables = np.zeros(count), np.zeros(impulse.size), np.empty(points.variables.shape[1])
     value, rest, slope, near = friction.copy(), friction.copy(), np.zeros(count), friction.copy()
-    velocity_change, none = np.empty(impulse.size), np.zeros(count, dtype=np.bool_)
+    velocity_change, none, noise = np.empty(impulse.size), np.zeros(count, dtype=np.bool_), np.empty(count)
     elapsed, used, best, stalled = 0.5 * step, 0, np.inf, 0
     evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
     evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
@@ -221,19 +228,20 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
             at[k] = 0.0 if points.stuck[k] else at[k]
         if creeps[k]:
             for t in range(first[k] + 1, first[k + 1]):
-                closing[0, t] = slip_free[t] / per_velocity - motion[3][t]
+                closing[0, t] = closing[2, t] = slip_free[t] / per_velocity - motion[3][t]
     for attempt in range(PASSES):
         more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution)
         if more < 0 or singular or not residual < np.inf:
             return more, residual, singular
         used += more
         multiply(motion[0], impulse, velocity_change)
-        mean_rates(first, slip_free, per_velocity, step, velocity_change, mean, rate)
+        mean_rates(first, slip_free, per_velocity, step, velocity_change, mean, rate, noise)
         for k in range(count):
             pressure[k] = max(impulse[first[k]], 0.0) / (factor * area[k])
-        evaluate_points(functions, table, points, pressure, rate, elapsed, none, variables, value)
+        evaluate_points(functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, none, variables, value)
+        evaluate_points(functions, table, points, pressure, rate + noise, elapsed, none, variables, near)
         evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
-        error = friction_error(friction, value, rest, status)
+        error = friction_error(friction, value, near, rest, status)
         stalled = 0 if error < 0.5 * best else stalled + 1
         best = min(best, error)
         if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):

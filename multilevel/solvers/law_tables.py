@@ -13,7 +13,7 @@ from arlequin.models.checks import finite_array, within
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from arlequin.multilevel.laws.friction import VARIABLES, FrictionLaw, SlidingState
+from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState
 from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
@@ -290,6 +290,39 @@ class PointLaws:
         squares[self.first[:-1]] = 0.0
         return np.sqrt(np.add.reduceat(squares, self.first[:-1])) if self.count else np.zeros(0)
 
+    @property
+    def friction_compiled(self) -> bool:
+        """Whether all friction laws whose coefficient depends on the state are given by compiled kernels."""
+        return all(law is None or not law.state_dependent or _compiled(law) for law in self.friction_laws)
+
+    @cached_property
+    def friction_kernels(self) -> tuple[Any, NDArray[np.int64], Array]:
+        """The compiled kernels of these laws as a typed list, the index of each point's (k,), −1 for a constant
+        coefficient, and the constants (k, m)."""
+        from arlequin.multilevel.solvers._sliding_kernels import add_friction_kernel, no_friction_kernels
+
+        kernels, index = no_friction_kernels(), {}
+        kind = np.full(self.count, -1, dtype=np.int64)
+        constants = [np.zeros(0)] * self.count
+        for law, points in _groups(self.friction_laws):
+            if not (law.state_dependent and _compiled(law)):
+                continue
+            kernel, own = law.kernel(), np.asarray(law.coefficients(), dtype=float)  # type: ignore[attr-defined]
+            if id(kernel) not in index:
+                index[id(kernel)] = len(index)
+                add_friction_kernel(kernels, kernel)
+            for k in points:
+                kind[k], constants[k] = index[id(kernel)], own
+        table = np.zeros((self.count, max((own.size for own in constants), default=0)))
+        for row, own in zip(table, constants, strict=True):
+            row[: own.size] = own
+        return kernels, kind, table
+
+    @cached_property
+    def sliding_rows(self) -> NDArray[np.int64]:
+        """Row (k,) of the history of the points whose coefficient of friction depends on the state; −1 of others."""
+        return np.where(self.slides, self._sliding_start + np.cumsum(self.slides) - 1, -1)
+
     @cached_property
     def creeps(self) -> NDArray[np.bool_]:
         """Points (k,) whose friction law never sticks, so that friction acts on the mean slip rate of a step."""
@@ -413,6 +446,11 @@ def _restitution(law: SetValuedLaw) -> float:
 def _at_rest(count: int) -> SlidingState:
     """Points that have neither slipped nor been pressed."""
     return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
+
+
+def _compiled(law: FrictionLaw) -> bool:
+    """Whether a friction law is given by a compiled kernel."""
+    return isinstance(law, CompiledFriction)
 
 
 def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDArray[np.int64]]]:

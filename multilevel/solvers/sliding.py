@@ -9,7 +9,7 @@ pairing and solver; the coefficients are found around it,
 
 by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
 (`revise_rates`). A point that sticks needs μ̄ at most at its threshold of stick, a point that slips μ̄ equal to its law to
-1e-11; what does not get there is not accepted.
+1e-11, but for the round-off of the slip rate; what does not get there is not accepted.
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
 solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
@@ -48,12 +48,16 @@ class SlidingStep:
 
     def solve(
         self,
-        solve: Callable[[PointLaws, Array | None], ContactSolution],
+        solve: Callable[[PointLaws, Array], ContactSolution],
         motion: FreeMotion,
         history: Array,
-        closing: Array | None,
+        closing: Array,
+        guess: Array,
     ) -> ContactSolution:
-        """The solution with coefficients of the laws; solve(laws, guess): that with the coefficients of `laws`."""
+        """The solution with coefficients of the laws; solve(laws, guess): that with the coefficients of `laws`.
+
+        motion, history, closing and the first guess: see `solve_contact`.
+        """
         from arlequin.multilevel.solvers._kernels import KRYLOV_FROM
         from arlequin.multilevel.solvers._sliding_kernels import (
             ACCEPTED,
@@ -70,8 +74,7 @@ class SlidingStep:
         step = 1.0 if static else motion.step
         slides, share = laws.slides, 1.0 if static else 0.5  # of the step, at whose end or middle the laws are taken
         at = np.where(start.stuck, 0.0, start.slip_rate)
-        rate, mean = np.zeros(laws.count), np.zeros(laws.row_count)
-        closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
+        rate, noise, mean = np.zeros(laws.count), np.zeros(laws.count), np.zeros(laws.row_count)
         pressure, none = start.pressure, np.zeros(laws.count, dtype=bool)
 
         def coefficients(rate: Array, stuck: NDArray[np.bool_], share: float) -> Array:
@@ -82,18 +85,18 @@ class SlidingStep:
         friction = np.where(start.stuck & slides, rest, coefficients(at, none, share))
         many = laws.row_count > KRYLOV_FROM
         rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if many else None
-        guess, iterations, best, stalled = None, 0, np.inf, 0
+        iterations, best, stalled = 0, np.inf, 0
         for attempt in range(PASSES):
             solution = solve(laws.with_friction(friction), guess)
             iterations += solution.iterations
             if solution.singular or not solution.residual < np.inf:
                 break
             change = motion.delassus @ solution.impulse
-            mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate)
+            mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate, noise)
             pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
-            value = coefficients(rate, none, share)
+            low, high = (coefficients(each, none, share) for each in (np.maximum(rate - noise, 0.0), rate + noise))
             rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
-            error = friction_error(friction, value, rest, solution.status)
+            error = friction_error(friction, low, high, rest, solution.status)
             stalled = 0 if error < 0.5 * best else stalled + 1
             best = min(best, error)
             if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
@@ -106,7 +109,7 @@ class SlidingStep:
                 motion.closed, motion.step, motion.theta, motion.impulse_factor,
             )  # fmt: skip
             revise_rates(
-                free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
+                free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(), solution.status, rate, mean,
                 at, slope, rest, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             friction, guess = coefficients(at, none, share), solution.impulse
