@@ -265,6 +265,7 @@ class CentralStepper(Stepper):
             history=state.history,
             worn=state.worn,
             guess=state.impulse,
+            sticks=state.lasts,
         )
         half = free + self._condensed.response(meeting.impulse)
         u = state.u + step * half

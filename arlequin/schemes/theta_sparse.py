@@ -635,15 +635,15 @@ class ThetaStepper(Stepper):
         kinetic, strain, asperity = batch.works[-1, :, :3].T
         end = replace(state, kinetic=kinetic.copy(), strain=strain.copy(), asperity=asperity.copy())
         single = went.solutions[-1].single
-        if single is None or self._steady:
+        laws = self._assembly.laws
+        if single is None or (self._steady and not laws.state_dependent):
             return end, batch
         worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
         end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence)
-        laws = self._assembly.laws
-        state = laws.friction_state(end.history)[None, None] if laws.state_dependent else None
+        sliding = laws.friction_state(end.history[0])[None, None] if laws.state_dependent else None
         return end, replace(
-            batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None], friction_state=state
+            batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None], friction_state=sliding
         )  # fmt: skip
 
 

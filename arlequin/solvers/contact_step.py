@@ -199,6 +199,7 @@ def solve_contact_step(
     static: bool = False,
     worn: WearState | None = None,
     lasts: NDArray[np.int8] | None = None,
+    sticks: NDArray[np.int8] | None = None,
 ) -> ContactStep:
     """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
@@ -212,7 +213,8 @@ def solve_contact_step(
     gap_per_velocity, s: change of the gap at the end of the step by a change of the velocity there, θΔt of the
     θ-scheme; step Δt, s; theta: weight of the end of the step in the mean forces; history of the laws, guess (r,), N·s,
     and lasts (k,), what lasts of the last step (see docs/theory/contact.md): those of `State`; static: a load step;
-    worn: wear of the points. For an example see docs/how-to/scheme.md.
+    worn: wear of the points; sticks (k,): `lasts` for the friction laws, of schemes whose contact does not persist. For
+    an example see docs/how-to/scheme.md.
     """
     laws, time = contact.laws, 1.0 if static else step
 
@@ -236,7 +238,7 @@ def solve_contact_step(
     if laws.state_dependent:
         before = motion.velocity if motion.velocity_before is None else motion.velocity_before
         rates = np.zeros(kinematics.rows) if static else kinematics.relative_velocities(before, step)
-        sliding = laws.sliding(history, laws.slip_size(rates), lasts)
+        sliding = laws.sliding(history, laws.slip_size(rates), lasts if sticks is None else sticks)
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
@@ -261,7 +263,7 @@ def solve_contact_step(
             kinematics.relative_velocities(motion.end_velocity, time)[some.rows],
             closed[some.points], np.inf if static else step, theta, time,
         )  # fmt: skip
-        slip_free = None
+        slip_free = np.zeros(0)
         if held is not None or sliding is not None:
             slip_free = kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows]
         table = np.zeros((3, some.rows.size)) if closing is None else closing.table(some.rows)

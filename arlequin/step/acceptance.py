@@ -58,8 +58,9 @@ def warn_of_branches(laws: PointLaws, normal: Array, response: Array, share: flo
     """A `ModelWarning`, once, where steps may have several solutions; see `arlequin.multilevel.solvers.sliding`."""
     if may_branch(laws, normal, response, share):
         warn_user(
-            "friction falls so fast with the slip rate that a step may have several solutions: the one that continues the "
-            "motion is taken (stick stays stick while it can); a smaller step makes it unique, see docs/theory/contact.md",
+            "friction falls so fast with the slip rate that a step may have several solutions: the one that continues "
+            "the motion is taken (stick stays stick while it can); a smaller step makes it unique, see "
+            "docs/theory/contact.md",
             ModelWarning,
         )  # fmt: skip
 

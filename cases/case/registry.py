@@ -45,6 +45,7 @@ NAMES = (
     "sdnd100",
     "sdnd104",
     "sdnd106",
+    "rate_state_block",
     "stick_slip_belt",
     "cylinder_impact",
     "sphere_impact",

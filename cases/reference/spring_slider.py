@@ -1,10 +1,10 @@
 """Spring-slider with rate-and-state friction: growth rates about steady sliding, and the motion as an ordinary
 differential equation.
 
-A block of the mass m, pressed by N, is pulled at V through a spring k. With the stretch w = Vt + s − u of the spring
-beyond that of steady sliding and ψ = ln(V₀θ/D_c),
+A block of the mass m, pressed by N, is pulled at V through a spring k. With s₀ the stretch of the spring
+in steady sliding and ψ = ln(V₀θ/D_c),
 
-    m u̇̇ = k(Vt + s₀ − u) − N μ(u̇, ψ),      ψ̇ = (V₀/D_c) e^(−ψ) − u̇/D_c  (ageing)  or  −(u̇/D_c)(ψ + ln u̇/V₀)  (slip)
+    m ü = k(Vt + s₀ − u) − N μ(u̇, ψ),      ψ̇ = (V₀/D_c) e^(−ψ) − u̇/D_c  (ageing)  or  −(u̇/D_c)(ψ + ln u̇/V₀)  (slip)
 
 about u̇ = V, ψ = −ln V/V₀ small motions e^{λt} obey, with the slopes A = ∂μ/∂ln v and B = ∂μ/∂ψ there,
 
@@ -25,8 +25,8 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class SpringSlider:
-    """mass, kg; force N, N; stiffness k, N/m; velocity V, m/s; μ₀, a, b, D_c (m), V₀ (m/s) of the law; by_slip: the slip
-    law, else the ageing law."""
+    """mass, kg; force N, N; stiffness k, N/m; velocity V, m/s; μ₀, a, b, D_c (m), V₀ (m/s) of the law; by_slip: the
+    slip law, else the ageing law."""
 
     mass: float
     force: float
@@ -105,7 +105,5 @@ class SpringSlider:
             return [v - self.velocity, force / self.mass, rate]
 
         scale = np.array([self.distance, self.velocity, 1.0])
-        found = solve_ivp(
-            slope, (0.0, times[-1]), start, method="Radau", t_eval=times, rtol=1e-10, atol=1e-12 * scale
-        )
+        found = solve_ivp(slope, (0.0, times[-1]), start, method="Radau", t_eval=times, rtol=1e-10, atol=1e-12 * scale)
         return np.asarray(found.y.T)

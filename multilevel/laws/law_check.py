@@ -350,9 +350,9 @@ def _check_friction(law: FrictionLaw, states: SlidingState, step: float) -> None
         if not fits:
             raise _fault(law, name, "attribute", shown(value), wanted)
     count = states.slip_rate.size
-    one = SlidingState(*(np.array(each[:1]) for each in _fields(states)))
+    one = states.of(slice(0, 1))
     for own in (one, states):
-        size, copy = own.slip_rate.size, SlidingState(*(each.copy() for each in _fields(own)))
+        size, copy = own.slip_rate.size, own.of(np.arange(own.slip_rate.size))
         mu = np.asarray(law.mu(copy), dtype=float)
         if mu.shape != (size,):
             raise _fault(law, "mu()", f"at {size} points", f"the shape {mu.shape}", f"the shape {(size,)}")
@@ -376,8 +376,8 @@ def _check_friction(law: FrictionLaw, states: SlidingState, step: float) -> None
         raise _fault(law, "mu()", where, f"{mu.min():.6g} to {mu.max():.6g}", "one value (or state_dependent = True)")
 
 
-def _fields(states: SlidingState) -> tuple[Array, Array, Array, Array]:
-    return states.pressure, states.slip_rate, states.slip, states.variables
+def _fields(states: SlidingState) -> tuple[Any, ...]:
+    return states.pressure, states.slip_rate, states.slip, states.variables, states.stuck
 
 
 def _check_set_valued(law: SetValuedLaw) -> None:

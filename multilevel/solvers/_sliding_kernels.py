@@ -9,7 +9,6 @@ from numba.typed import List
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import FRICTION_KERNEL
-from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._kernels import (
     OPEN,
     SLIP,
@@ -230,7 +229,7 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
     table, points = SlidingTable(*table), SlidingPoints(*points)
     per_velocity, step, factor = motion[1], motion[5], motion[7]
     first, area, friction = laws[0], laws[1], laws[4]
-    impulse, trial, normal, status = solution
+    impulse, trial, _, status = solution
     count = area.size
     at, pressure = start[0].copy(), start[1].copy()
     rate, mean, variables = np.zeros(count), np.zeros(impulse.size), np.empty(points.variables.shape[1])
@@ -255,7 +254,9 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
         mean_rates(first, slip_free, per_velocity, step, velocity_change, mean, rate, noise)
         for k in range(count):
             pressure[k] = max(impulse[first[k]], 0.0) / (factor * area[k])
-        evaluate_points(functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, none, variables, value)
+        evaluate_points(
+            functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, none, variables, value
+        )
         evaluate_points(functions, table, points, pressure, rate + noise, elapsed, none, variables, near)
         evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
         for k in range(count):

@@ -293,7 +293,9 @@ class PointLaws:
     @property
     def friction_compiled(self) -> bool:
         """Whether all friction laws whose coefficient depends on the state are given by compiled kernels."""
-        return all(law is None or not law.state_dependent or _compiled(law) for law in self.friction_laws)
+        return all(
+            law is None or not law.state_dependent or isinstance(law, CompiledFriction) for law in self.friction_laws
+        )
 
     @cached_property
     def friction_kernels(self) -> tuple[Any, NDArray[np.int64], Array]:
@@ -301,13 +303,14 @@ class PointLaws:
         coefficient, and the constants (k, m)."""
         from arlequin.multilevel.solvers._sliding_kernels import add_friction_kernel, no_friction_kernels
 
-        kernels, index = no_friction_kernels(), {}
+        kernels = no_friction_kernels()
+        index: dict[int, int] = {}
         kind = np.full(self.count, -1, dtype=np.int64)
         constants = [np.zeros(0)] * self.count
         for law, points in _groups(self.friction_laws):
-            if not (law.state_dependent and _compiled(law)):
+            if not (law.state_dependent and isinstance(law, CompiledFriction)):
                 continue
-            kernel, own = law.kernel(), np.asarray(law.coefficients(), dtype=float)  # type: ignore[attr-defined]
+            kernel, own = law.kernel(), law.coefficients()
             if id(kernel) not in index:
                 index[id(kernel)] = len(index)
                 add_friction_kernel(kernels, kernel)
@@ -461,11 +464,6 @@ def _restitution(law: SetValuedLaw) -> float:
 def _at_rest(count: int) -> SlidingState:
     """Points that have neither slipped nor been pressed."""
     return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
-
-
-def _compiled(law: FrictionLaw) -> bool:
-    """Whether a friction law is given by a compiled kernel."""
-    return isinstance(law, CompiledFriction)
 
 
 def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDArray[np.int64]]]:

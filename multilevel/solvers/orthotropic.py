@@ -6,8 +6,8 @@ symmetric, and the friction ellipse of the semi-axes μ₁ P_n, μ₂ P_n has in
 
     μ̂(φ) P_n,    μ̂ = [(ν₁ cos φ/μ₁)² + (ν₂ sin φ/μ₂)²]^(−1/2),
 
-which is 1 where the slip is normal to the friction ellipse (ν = μ). Elsewhere the radius is that of the direction of the
-last iterate, until it is that of the solution.
+which is 1 where the slip is normal to the friction ellipse (ν = μ). Elsewhere the radius is that of the direction of
+the last iterate, until it is that of the solution.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ _ACCEPTED = 1e-11
 
 @dataclass(frozen=True)
 class OrthotropicRows:
-    """Scaling of the tangential rows (r,) of k points. matrices (k, t, t): T, the identity without orthotropic friction;
-    ratios (k, t): ν_i/μ_i, 0 there."""
+    """Scaling of the tangential rows (r,) of k points. matrices (k, t, t): T, the identity without orthotropic
+    friction; ratios (k, t): ν_i/μ_i, 0 there."""
 
     laws: PointLaws
     matrices: Array
@@ -83,7 +83,7 @@ class OrthotropicRows:
         self, solve: Callable[[PointLaws, Array], ContactSolution], laws: PointLaws, guess: Array
     ) -> ContactSolution:
         """The solution on the rows themselves; solve(laws, guess): on the scaled rows."""
-        inverse = np.linalg.inv(self.matrices)
+        inverse: Array = np.linalg.inv(self.matrices).astype(float)
         at, iterations, own = self._times(inverse, guess), 0, (self.ratios > 0.0).any(axis=1)
         friction = np.where(own, self._radius(at), laws.friction)
         for _ in range(_PASSES):

@@ -14,16 +14,15 @@ came to rest in the step; a point that slips μ̄ equal to its law to
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
 solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
-sticks if it can; one that slipped begins from its slip rate, and where μ falls the iterates V ← v̄(μ(V)) go monotonically
-to the next solution, so that no solution between the start and the one taken is passed over.
+sticks if it can; one that slipped begins from its slip rate, and where μ falls the iterates V ← v̄(μ(V)) go
+monotonically to the next solution, so that none between the start and the one taken is passed over.
 
-Points whose law never sticks (`creeps`) have friction on the mean slip rate instead of that at the end: its sign is then
-that of v̄ also where the rate falls by orders of magnitude within a step.
+Points whose law never sticks (`creeps`) have friction on the mean slip rate instead of that at the end: its sign is
+then that of v̄ also where the rate falls by orders of magnitude within a step.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,8 +121,8 @@ class SlidingStep:
             )  # fmt: skip
             before = at.copy()
             revise_rates(
-                free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(), solution.status, rate, mean,
-                at, slope, rest, motion.gap_per_velocity / step, rounded,
+                free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(),
+                solution.status, rate, mean, at, slope, rest, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             relax(attempt, before, at)
             friction = friction.copy()  # the solution has those of before

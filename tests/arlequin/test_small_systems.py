@@ -237,4 +237,5 @@ def test_one_compiled_kernel_serves_them_all():
     for name in ("slider", "shocked", "glued"):
         system, step = SYSTEMS[name]()
         aq.simulate(system, aq.Theta(0.5), duration=10 * step, step=step)
-    assert sum(own[-2:] == (numba.types.none,) * 2 for own in theta_steps.signatures) == 1  # another is of rotating bodies
+    plain = [own for own in theta_steps.signatures if own[-2:] == (numba.types.none,) * 2]
+    assert len(plain) == 1  # others are of rotating bodies, and of friction that depends on the state

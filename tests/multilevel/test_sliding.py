@@ -44,7 +44,9 @@ def solve(laws: PointLaws, delassus: Array, rate: Array, start: SlidingState, ga
     return found, slip_free + 0.5 * STEP * delassus @ found.impulse
 
 
-def certificate(laws: PointLaws, delassus: Array, rate: Array, start: SlidingState, gap: Array, found: Any, slip: Array) -> float:
+def certificate(
+    laws: PointLaws, delassus: Array, rate: Array, start: SlidingState, gap: Array, found: Any, slip: Array
+) -> float:
     """Largest violation of complementarity, of the friction disk and of the laws, written point by point, relative to
     the impulses; the law of each point on its own."""
     after, worst = rate + delassus @ found.impulse, 0.0
