@@ -120,7 +120,7 @@ def tolerance(parameters: Parameters) -> float:
     p = parameters
     if p.events == "locate":
         return max(1e-9, 0.5 * p.phase**4)
-    return 20.0 * p.phase
+    return 0.3 * p.phase
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
