@@ -145,9 +145,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         near = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
         checks.append(Check("changes of state, largest error of an instant", late, 0.0, near, "s", "absolute"))
     lost = float(result.dataset["energy"].sel(kind="friction").values[-1])
-    way_cost = p.dynamic * p.normal * size
+    work = p.static * p.normal * size
     checks.append(
-        Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * way_cost, "J", "absolute")
+        Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute")
     )
     return [*checks, *energy_checks(result)]
 

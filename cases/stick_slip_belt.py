@@ -235,8 +235,8 @@ def _friction_figure(result: xarray.DataTree, found: BeltCycle, parameters: Para
     fine = np.linspace(0.0, 1.05 * rate.max(), 501)
     scale, unit = style.prefix(fine, "m/s")
     with style.panels(1, 3.2) as (figure, (axes,)):
-        axes.plot([0.0, *scale * fine], [p.static, *exact.friction(fine)], color=style.REFERENCE, linewidth=3.0,
-                  alpha=0.5, label="law")  # fmt: skip
+        slips, mu = [0.0, 0.0, *scale * fine], [min(0.0, force.min()), p.static, *exact.friction(fine)]
+        axes.plot(slips, mu, color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="law")
         axes.plot(scale * rate, force, ".", color=style.COLOURS[0], markersize=3, label="computed, mean of a step")
         axes.set_xlabel(style.label("Slip rate", unit))
         axes.set_ylabel("Friction over normal force (1)")
