@@ -113,32 +113,31 @@ class BeltOscillator:
         return float(end), motion
 
     def _integrated(self) -> tuple[float, Callable[[ArrayLike], Array]] | None:
-        m, k, c, speed = self.mass, self.stiffness, self.damping, self.velocity
+        # without units: ωt, ωx/V, and v/V instead of ẋ, which is exactly 0 at the start
+        omega = math.sqrt(self.stiffness / self.mass)
+        length, rate = self.velocity / omega, self.velocity
+        force, drag = self.stiffness * length, self.damping * omega / self.stiffness
 
         def rates(_: float, state: Array) -> list[float]:
-            # the belt's slip v instead of ẋ: exactly 0 at the start
             x, v = state
-            drive = self.normal * float(self.friction(v)) - k * x - c * (speed - v)
-            return [speed - v, -drive / m]
+            return [1.0 - v, x + drag * (1.0 - v) - self.normal / force * float(self.friction(v * rate))]
 
         def sticks(_: float, state: Array) -> float:
             return float(state[1])
 
         sticks.terminal, sticks.direction = True, -1.0  # type: ignore[attr-defined]
-        size, omega = self.static * self.normal / k, math.sqrt(k / m)
         done = solve_ivp(
-            rates, (0.0, 2.0 * math.pi * _TURNS / omega), [self.slips_from, 0.0], method="DOP853", rtol=_TOLERANCE,
-            atol=[_TOLERANCE * size, _TOLERANCE * speed], max_step=1.0 / (omega * _PER_RADIAN), events=sticks,
-            dense_output=True,
+            rates, (0.0, 2.0 * math.pi * _TURNS), [self.slips_from / length, 0.0], method="DOP853", rtol=_TOLERANCE,
+            atol=_TOLERANCE, max_step=1.0 / _PER_RADIAN, events=sticks, dense_output=True,
         )  # fmt: skip
         if not done.t_events[0].size:
             return None
 
         def motion(t: ArrayLike) -> Array:
-            x, v = done.sol(np.ravel(t)).reshape(2, *np.shape(t))
-            return np.stack([x, speed - v])
+            x, v = done.sol(omega * np.ravel(t)).reshape(2, *np.shape(t))
+            return np.stack([length * x, rate * (1.0 - v)])
 
-        return float(done.t_events[0][0]), motion
+        return float(done.t_events[0][0]) / omega, motion
 
     @property
     def slip_time(self) -> float:
