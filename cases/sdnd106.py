@@ -84,9 +84,7 @@ def build(parameters: Parameters) -> aq.Study:
     spring = aq.Spring("spring", masses.boundary("first"), masses.boundary("second"), stiffness=(p.stiffness, 0.0))
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     friction = aq.StaticDynamic(p.static, p.dynamic)
-    contact = aq.Interface(
-        "floor", masses.boundary("first"), floor, aq.Unilateral(level="velocity"), friction=friction
-    )
+    contact = aq.Interface("floor", masses.boundary("first"), floor, aq.Unilateral(level="velocity"), friction=friction)
     system = aq.System([masses], springs=[spring], interfaces=[contact])
     return aq.Study(system, aq.Theta(0.5, p.events), p.end, p.step)
 
@@ -146,9 +144,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks.append(Check("changes of state, largest error of an instant", late, 0.0, near, "s", "absolute"))
     lost = float(result.dataset["energy"].sel(kind="friction").values[-1])
     work = p.static * p.normal * size
-    checks.append(
-        Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute")
-    )
+    checks.append(Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute"))
     return [*checks, *energy_checks(result)]
 
 

@@ -1,8 +1,8 @@
 """Mass on a spring, driven by a belt: the limit cycle of stick and slip, static and dynamic friction or Stribeck's.
 
-The frame is that of the belt, where the floor is at rest: the end of the spring moves at −V, and its pull −kVt, with a
-dashpot −cV, is a force on the mass. Shown is the motion x = y + Vt seen from the spring's end. The mass starts at x = 0,
-carried by the belt; from its first slip on the motion is periodic.
+The frame is that of the belt, in which the end of the spring moves at −V: its pull −kVt, with a dashpot −cV, is a force
+on the mass. Shown is the motion x = y + Vt seen from the end of the spring. The mass starts at x = 0, carried by the
+belt; from its first slip on the motion is periodic.
 
 The reference is `arlequin.cases.reference.belt`: closed form for `law=static-dynamic`, integrated to 1e-12 for
 `law=stribeck`, whose friction falls with the slip rate, implicitly in each step. Relative errors over the last period:

@@ -45,7 +45,7 @@ class LocatedThetaStepper(Stepper):
     Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step, and
     may jump at its ends (see `_loads`).
 
-    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips, in impacts too, under μ_d λ_n: where it
+    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips under μ_d λ_n, in impacts, too: where it
     is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
 
     Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
@@ -122,7 +122,7 @@ class LocatedThetaStepper(Stepper):
         """Up to `count` steps."""
         from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
 
-        assembly, laws, step = self._assembly, self._assembly.laws, self.step
+        laws, step = self._assembly.laws, self.step
         count, given = as_many(lambda most: self._loads(state.n, most), count)
         forces = row_products(given[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
         loads = np.ascontiguousarray(forces.reshape(count, 4, -1))

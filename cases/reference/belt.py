@@ -7,12 +7,13 @@ v = V − ẋ of the belt over the mass,
     slip    m ẍ + c ẋ + k x = μ(v) N     while v > 0
 
 Stick ends at x_s = (μ_s N − cV)/k whatever was before: after its first slip the motion is periodic. It sticks again
-where ẋ comes back to V, at x_e, and for (x_s − x_e)/V. With a constant μ_d (static and dynamic friction), z = x − μ_d N/k,
-δ = c/2m and ν² = k/m − δ²
+where ẋ comes back to V, at x_e, for (x_s − x_e)/V. With a constant μ_d (static and dynamic friction), z = x − μ_d N/k,
+z₀ its value at x_s, δ = c/2m and ν² = k/m − δ²
 
     z = e^(−δt) [z₀ cos νt + (V + δz₀)/ν sin νt]
 
-the zeros of z̈ are π/ν apart; between the first two ż grows to V again, or it never does. Without a dashpot, D = (μ_s − μ_d)N/k and ω² = k/m,
+the zeros of z̈ are π/ν apart; between the first two ż grows to V again, or it never does. Without a dashpot,
+D = (μ_s − μ_d)N/k and ω² = k/m,
 
     slip 2/ω (π − atan Dω/V),   stick 2D/V,   amplitude √(D² + V²/ω²).
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import Literal
 
 import numpy as np
@@ -114,7 +114,7 @@ class PulledMasses:
         """Changes of state up to a time, s."""
         out: list[PulledEvent] = []
         phases = self._motion(end)
-        for before, after in zip(phases[:-1], phases[1:], strict=True):
+        for before, after in pairwise(phases):
             if before.sense != after.sense:
                 kind: Literal["slip", "reversal", "stick"] = (
                     "stick" if after.sense == 0 else "slip" if before.sense == 0 else "reversal"
@@ -167,7 +167,8 @@ class PulledMasses:
 
     def _motion(self, end: float) -> list[Phase]:
         """Phases that cover [0, end]."""
-        time, x, v, sense, phases = 0.0, np.zeros(2), np.zeros(2), 0, []
+        time, x, v, sense = 0.0, np.zeros(2), np.zeros(2), 0
+        phases: list[Phase] = []
         while not phases or (phases[-1].end <= end and len(phases) < _MOST):
             load, last = (self.pull, self.release) if time < self.release else (0.0, math.inf)
             phase = self._phase(time, sense, (x, v), load, end)

@@ -124,25 +124,29 @@ def integrated(end):
         stretched = STIFF * np.diff(x)
         return np.append(stretched, pull(t)) - np.append(0.0, stretched)
 
-    state, sense, time, found = np.zeros(6), np.zeros(3), 0.0, []
-    while time < end:
+    def phase(time, state, sense):
+        """Up to the first change of one of the blocks."""
 
-        def rates(t, s, sense=sense.copy()):
+        def rates(t, s):
             rate = np.where(sense != 0.0, (forces(t, s[:3]) - sense * drag) / MASSES, 0.0)
             return np.concatenate([s[3:], rate])
 
-        def event(k, sense=sense.copy()):
+        def event(k):
             def change(t, s):
                 return s[3 + k] * sense[k] if sense[k] else bound[k] - abs(forces(t, s[:3])[k])
 
             change.terminal, change.direction = True, -1.0
             return change
 
-        done = solve_ivp(
+        return solve_ivp(
             rates, (time, end), state, method="DOP853", rtol=1e-11, atol=1e-13, max_step=5e-3,
             events=[event(k) for k in range(3)],
         )  # fmt: skip
-        time, state = done.t[-1], done.y[:, -1].copy()
+
+    state, sense, time, found = np.zeros(6), np.zeros(3), 0.0, []
+    while time < end:
+        done = phase(time, state, sense)
+        time, state, sense = done.t[-1], done.y[:, -1].copy(), sense.copy()
         for k in range(3):
             if done.t_events[k].size:
                 pulled = forces(time, state[:3])[k]
