@@ -204,7 +204,6 @@ class PulledMasses:
             start, math.inf, sense, float(x[0]) + self._share * spread, float(v[0]) + self._share * rate,
             (load - friction) / (m + n), own,
         )  # fmt: skip
-
         last = min(end, self.release if load else math.inf)
         return replace(phase, end=start + self._rest(phase, last - start) if last > start else math.inf)
 

@@ -217,3 +217,31 @@ def test_refusals():
             aq.simulate(aq.System([row], interfaces=[contact]), LOCATE, duration=0.1, step=0.01)
     with pytest.raises(aq.UserError, match=r"dynamic = 0\.3: must be at most the static coefficient"):
         aq.StaticDynamic(0.2, 0.3)
+
+
+def test_leaning_rods_go_on_from_any_start():
+    """Also in Painlevé's range, where a slip jams: energy is balanced, and friction and impacts only take."""
+    random, mass, length = np.random.default_rng(3), 2.0, 1.0
+    for _ in range(15):
+        angle, dynamic = random.uniform(0.3, 2.8), random.uniform(0.3, 2.5)
+        arm = 0.5 * length * np.array([np.cos(angle), np.sin(angle)])
+        across = 0.01 * length * np.array([-np.sin(angle), np.cos(angle)])
+        body = aq.RigidBody(
+            "rod", [(0.0, 0.0), tuple(2.0 * arm - across), tuple(2.0 * arm + across)], mass=mass,
+            inertia=mass * length**2 / 12.0, centre=tuple(arm), names={"tip": [0]},
+        )  # fmt: skip
+        law = aq.StaticDynamic(dynamic * random.uniform(1.0, 2.0), dynamic)
+        contact = aq.Interface("floor", body.boundary("tip"), FLOOR, aq.Unilateral(), friction=law)
+        speed, spin = random.uniform(-2.0, 2.0, 2)
+
+        def field(x, speed=speed, spin=spin):
+            return np.stack([speed - spin * x[:, 1], spin * x[:, 0]], axis=1)
+
+        system = aq.System([body], interfaces=[contact], gravity=(0.0, -9.81), velocity=field)
+        result = aq.simulate(system, LOCATE, duration=0.15, step=1e-3)
+        energy = result["energy"]
+        assert np.abs(result["balance"]).max() < 1e-12
+        assert np.diff(energy.sel(kind="friction")).min() > -1e-12 and np.diff(energy.sel(kind="impact")).min() > -1e-12
+        own = result["interface/floor"].dataset
+        normal, along = own["force"].values[:, 1], np.abs(own["force"].values[:, 0])
+        assert (along <= law.static * normal * (1.0 + 1e-9) + 1e-12).all()
