@@ -89,6 +89,10 @@ class ContactSeries:
                 ("slip", "frame point", "m", "length of the slip in contact"),
                 ("wear_work", "frame point", "J/m2", "pressure times slip rate, integrated over the time"),
             )
+            unit = getattr(self._interface.friction, "state_unit", None)
+            if unit is not None:
+                text = "state variable of the friction law"
+                out += group.variables(("friction_state", "frame point", unit, text))
         if self._follow is not None:
             out += group.variables(("point_displacement", "time point component", "m", "displacement of the point"))
         if self._lone:
@@ -143,6 +147,10 @@ class ContactSeries:
             )
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
+            law: Any = self._interface.friction
+            if getattr(law, "state_unit", None) is not None:
+                state = np.zeros_like(gaps) if block.friction_state is None else block.friction_state[..., points]
+                frames[group, "friction_state"] = law.state_value(state)[kept]
         if self._follow is not None:
             moved = applied(self._follow, block.u)
             rows[group, "point_displacement"] = moved.reshape(*moved.shape[:-1], -1, self._axes)

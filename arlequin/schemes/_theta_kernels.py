@@ -272,6 +272,7 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
     by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
+        friction_states,
     ) = steps  # fmt: skip
     size, points, count_rows = state.u.size, gap.size, state.impulse.size
     basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
@@ -413,6 +414,9 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
             all_impulse[n, r], all_traction[n, r] = impulse[r], traction[r]
         for k in range(points):
             all_status[n, k] = status[k]
+        if sliding is not None:
+            for k in range(points):
+                friction_states[n, k] = sliding_points.variables[k, 0]
         copy_table(normal, all_normal[n])
         for m in range(constraints):
             all_multipliers[n, m] = multipliers[m]

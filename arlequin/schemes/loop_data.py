@@ -53,7 +53,7 @@ class ThetaLoopState(NamedTuple):
 class ThetaSteps(NamedTuple):
     """Of some steps (b,): u, v and the mean velocity y (b, d), contact impulses (b, r), their normal parts (b, 3, k),
     status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
-    problems (b,)."""
+    problems (b,), first internal variables (b, k) of friction laws whose coefficients depend on the state."""
 
     u: Array
     v: Array
@@ -65,6 +65,7 @@ class ThetaSteps(NamedTuple):
     spring_traction: Array
     iterations: NDArray[np.int64]
     residual: Array
+    friction_state: Array
 
 
 class CornerRows(NamedTuple):

@@ -27,6 +27,7 @@ from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, Rotati
 from arlequin.schemes.theta_sparse import ThetaState, ThetaStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
@@ -187,6 +188,11 @@ class SmallThetaStepper(ThetaStepper):
         return tangential_compliance(laws, gain(laws, theta, step), theta * step)
 
     @cached_property
+    def _response(self) -> Array:
+        """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
+        return np.asarray(self._prepared().delassus.diagonal())
+
+    @cached_property
     def _system(self) -> tuple[Any, Any]:
         """The system's arrays and the kernels of its laws; made late, as kernels load."""
         return system_arguments(self._assembly, self._tangential_compliance())
@@ -211,7 +217,7 @@ class SmallThetaStepper(ThetaStepper):
         now, configurations = self._now(state), self._pairing.room(count)
         d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
         types = {"status": np.int8, "iterations": np.int64}
-        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), types=types)
+        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
         taken = int(
             theta_steps(
                 count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
@@ -240,6 +246,9 @@ class SmallThetaStepper(ThetaStepper):
             assembly, self._pairing.kinematics(configurations), state, step, theta, external[:taken], steps, tractions,
             still, configurations,
         )  # fmt: skip
+        if laws.state_dependent:
+            warn_of_branches(laws, steps.normal.sum(axis=1), self._response, theta)
+            batch = replace(batch, friction_state=steps.friction_state)
         end = State(
             n=state.n + taken,
             u=steps.u[-1].copy(),

@@ -640,7 +640,11 @@ class ThetaStepper(Stepper):
         worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
         end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence)
-        return end, replace(batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None])
+        laws = self._assembly.laws
+        state = laws.friction_state(end.history)[None, None] if laws.state_dependent else None
+        return end, replace(
+            batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None], friction_state=state
+        )  # fmt: skip
 
 
 def _rows(field: Array, at: slice) -> Array:

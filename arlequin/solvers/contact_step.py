@@ -18,7 +18,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.multilevel.solvers.sliding import SlidingStep
-from arlequin.step.acceptance import RESIDUAL_LIMIT
+from arlequin.step.acceptance import RESIDUAL_LIMIT, warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import State
@@ -167,7 +167,7 @@ class ContactStep:
             own=own,
             lasts=self.persistence,
         )
-        return end, StepBatch.single(
+        batch = StepBatch.single(
             end,
             self.kinematics,
             work,
@@ -179,6 +179,10 @@ class ContactStep:
             newton=newton,
             reactions=reaction,
         )
+        laws = assembly.laws
+        if not laws.state_dependent:
+            return end, batch
+        return end, replace(batch, friction_state=laws.friction_state(solution.history)[None])
 
 
 def solve_contact_step(
@@ -318,6 +322,8 @@ def solve_contact_step(
         pressure = np.maximum(solution.impulse[kinematics.first], 0.0) / (time * laws.area)
         rates = slip / time if not static else 0.0 * slip
         sliding = replace(sliding, slip_rate=rates, stuck=solution.status == STICK)
+        if not static:
+            warn_of_branches(laws, solution.impulse[kinematics.first], answers, gap_per_velocity / step)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     springs = None
     if held is not None and solution.spring_traction is not None:

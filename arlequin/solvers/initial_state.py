@@ -23,6 +23,7 @@ from arlequin.multilevel.pairing.multipliers import Facets
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
+from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import RigidCondensed
@@ -233,6 +234,7 @@ def _initial_forces(
     laws = contact.laws
     if laws.state_dependent:
         laws = laws.at(laws.sliding(laws.start_history(kinematics.gap), laws.slip_size(rates)))
+    orthotropic = laws
     laws = laws.multipliers()
     rows_of = contact.laws.rows_of
     points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
@@ -246,8 +248,14 @@ def _initial_forces(
             rates[rows] + step * kinematics.apply_local(free)[rows], np.ones(points.size, dtype=bool),
             step, 1.0, step,
         )  # fmt: skip
-        solution = solve_contact(
-            laws.chosen(points), free_motion, laws.start_history(kinematics.gap), np.zeros(rows.size)
-        )
+        history, none = laws.start_history(kinematics.gap), np.zeros(rows.size)
+        scaled = OrthotropicRows.of(orthotropic.chosen(points), kinematics.tangents[points])
+        if scaled is None:
+            solution = solve_contact(laws.chosen(points), free_motion, history, none)
+        else:
+            moved = scaled.motion(free_motion)
+            solution = scaled.solve(
+                lambda own, guess: solve_contact(own, moved, history, guess), laws.chosen(points), none
+            )
         forces[rows] = solution.impulse / step
     return forces

@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.errors import FAILURE, ModelWarning, UserError, warn_user
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import ContactSolution
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.sliding import may_branch
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import BulkResponse
 from arlequin.system.locate import locate_maximum
@@ -41,6 +43,8 @@ def accept(
             code=1,
         )
     if not contact.residual <= RESIDUAL_LIMIT:
+        if assembly is not None and assembly.laws.state_dependent:
+            remedy = f"{remedy}, or friction that changes less with the slip rate"
         raise Failed(
             f"contact did not converge at t = {t:.6g} s (residual {contact.residual:.2g}, allowed {RESIDUAL_LIMIT:g})",
             remedy,
@@ -48,6 +52,16 @@ def accept(
     if not np.isfinite(u).all():
         where = "" if assembly is None else f" ({locate_maximum(assembly, u)})"
         raise Failed(f"the motion is no longer finite at t = {t:.6g} s{where}")
+
+
+def warn_of_branches(laws: PointLaws, normal: Array, response: Array, share: float) -> None:
+    """A `ModelWarning`, once, where steps may have several solutions; see `arlequin.multilevel.solvers.sliding`."""
+    if may_branch(laws, normal, response, share):
+        warn_user(
+            "friction falls so fast with the slip rate that a step may have several solutions: the one that continues the "
+            "motion is taken (stick stays stick while it can); a smaller step makes it unique, see docs/theory/contact.md",
+            ModelWarning,
+        )  # fmt: skip
 
 
 def accept_shape(assembly: Assembly, u: Array, t: float) -> None:

@@ -28,6 +28,7 @@ class StepBatch:
     path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
     event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
     at the end of the last step. worn (b, k), m: depths of wear; None where nothing wears or at the start.
+    friction_state (b, k): first internal variables of the friction laws; None without and at the start.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
     on their dofs; None at the start and where the scheme has none.
@@ -47,6 +48,7 @@ class StepBatch:
     event: Array | None = None
     memory: Memory = ()
     worn: Array | None = None
+    friction_state: Array | None = None
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
     reactions: Array | None = None

@@ -93,12 +93,25 @@ class VariableFriction:
     damping: float = 0.0
     state_dependent: bool = True
     creeps: bool = False  # whether the law never sticks: friction then acts on the mean slip rate of a step
+    state_unit: str | None = None  # of `state_value`, which is then recorded as `friction_state`
 
     def mu(self, state: SlidingState) -> Array:
         raise NotImplementedError(f"{type(self).__name__} defines no coefficient mu(state)")
 
     def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
         return state.variables
+
+    def steepest_fall(self) -> float:
+        """Largest fall −dμ/d‖v_t‖ with the slip rate, s/m, of a point that has not slipped, between 1 nm/s and 1 km/s;
+        0 where μ never falls. Steps have several solutions where it is too large for their length."""
+        rates = np.geomspace(1e-9, 1e3, 2401)
+        none = np.zeros(rates.size)
+        mu = np.asarray(self.mu(SlidingState(none, rates, none, np.zeros((rates.size, VARIABLES)))), dtype=float)
+        return float(max((-np.diff(mu) / np.diff(rates)).max(), 0.0))
+
+    def state_value(self, variable: Array) -> Array:
+        """What is recorded of the first internal variable (k,): by default the variable itself."""
+        return variable
 
 
 class CompiledFriction(VariableFriction):

@@ -195,7 +195,7 @@ class RateAndState(CompiledFriction):
         ageing law  θ̇ = 1 − vθ/D_c,      slip law  θ̇ = −(vθ/D_c) ln(vθ/D_c)
 
     coefficient μ₀ at the reference velocity V₀, m/s; direct a > 0; evolution b; distance D_c, m; state θ₀, s: at the
-    start (default: D_c/V₀, steady sliding at V₀). Internal variable: ln(θ/θ₀), recorded as `friction_state`. Over a
+    start (default: D_c/V₀, steady sliding at V₀). θ is recorded as `friction_state`. Over a
     step both laws are integrated exactly at its mean slip rate. A point never sticks, it creeps. With b > a steady
     sliding at the normal force N is unstable on springs softer than N(b − a)/D_c.
 
@@ -212,6 +212,7 @@ class RateAndState(CompiledFriction):
     state: float | None = None
 
     creeps = True
+    state_unit = "s"
 
     def __post_init__(self) -> None:
         check_fields(
@@ -225,6 +226,11 @@ class RateAndState(CompiledFriction):
         initial = 0.0 if self.state is None else math.log(self.velocity * self.state / self.distance)
         own = self.coefficient, self.direct, self.evolution, self.distance, self.velocity
         return np.array([*own, initial, float(self.law == "slip")])
+
+    def state_value(self, variable: Array) -> Array:
+        """θ, s, of the internal variable ln(θ/θ₀)."""
+        start = self.distance / self.velocity if self.state is None else self.state
+        return np.asarray(start * np.exp(variable))
 
     def steady(self, velocity: float) -> float:
         """μ of steady sliding, θ = D_c/v, at a slip rate, m/s."""

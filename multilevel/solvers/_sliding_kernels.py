@@ -170,7 +170,7 @@ def revise_rates(
         multiply(p.delassus, increment, change)
     for k in range(points):
         if not slips[k]:
-            at[k] = rate[k] if status[k] == SLIP else 0.0 if status[k] == STICK else at[k]
+            at[k] = rate[k] if status[k] == SLIP else at[k]
             continue
         found = plain = rate[k]
         for t in range(p.first[k] + 1, p.first[k + 1]):
@@ -184,6 +184,23 @@ def revise_rates(
             # where μ falls plain iterates go monotonically to the next solution; Newton's must go the same way
             towards = (found - at[k]) * (plain - at[k]) >= 0.0 and found > 0.0
             at[k] = found if towards else plain
+
+
+@njit(cache=True)
+def relax(attempt, before, at):
+    """Shorten the changes of the slip rates `at` (k,) from those `before` where many passes have not settled them."""
+    share = 1.0 if attempt < 20 else 0.5 if attempt < 60 else 0.2
+    for k in range(at.size):
+        at[k] = before[k] + share * (at[k] - before[k])
+
+
+@njit(cache=True)
+def keep_sticking(status, rest, value, friction):
+    """The next coefficients `friction` (k,): those of the laws (k,), but unchanged where a point sticks below its
+    threshold."""
+    for k in range(friction.size):
+        if status[k] != STICK or friction[k] > rest[k]:
+            friction[k] = value[k]
 
 
 @called_njit()
@@ -241,6 +258,8 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
         evaluate_points(functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, none, variables, value)
         evaluate_points(functions, table, points, pressure, rate + noise, elapsed, none, variables, near)
         evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
+        for k in range(count):
+            rest[k] = max(rest[k], value[k], near[k])  # where it came to rest in the step
         error = friction_error(friction, value, near, rest, status)
         stalled = 0 if error < 0.5 * best else stalled + 1
         best = min(best, error)
@@ -250,11 +269,14 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
         evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
         for k in range(count):
             slope[k] = (near[k] - value[k]) / (_RELATIVE * at[k]) if table.kind[k] >= 0 and at[k] > 0.0 else 0.0
+        near[:] = at
         revise_rates(
             motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, rest,
             per_velocity / step, None,
         )  # fmt: skip
-        evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, friction)
+        relax(attempt, near, at)
+        evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
+        keep_sticking(status, rest, value, friction)
     return used, max(residual, best), False
 
 

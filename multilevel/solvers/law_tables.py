@@ -13,7 +13,7 @@ from arlequin.models.checks import finite_array, within
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState
+from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState, VariableFriction
 from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
@@ -342,6 +342,21 @@ class PointLaws:
         out.variables[self.slides] = own[:, 2:]
         stuck = slip_rate == 0.0
         return replace(out, slip_rate=slip_rate, stuck=stuck if lasts is None else stuck | ((lasts & STICKS) > 0))
+
+    @cached_property
+    def steepest_fall(self) -> Array:
+        """Largest fall (k,) of the coefficients with the slip rate, s/m; see `VariableFriction.steepest_fall`."""
+        out = np.zeros(self.count)
+        for law, points in _groups(self.friction_laws):
+            if law.state_dependent and isinstance(law, VariableFriction):
+                out[points] = law.steepest_fall()
+        return out
+
+    def friction_state(self, history: Array) -> Array:
+        """First internal variable (k,) of the friction laws, 0 without."""
+        out = np.zeros(self.count)
+        out[self.slides] = history[self._sliding_start :, 2]
+        return out
 
     def at(self, state: SlidingState) -> "PointLaws":
         """The same laws with the coefficients of friction at a state of sliding."""

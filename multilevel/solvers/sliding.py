@@ -8,7 +8,8 @@ pairing and solver; the coefficients are found around it,
     F(V) = v̄(μ(V)) − V = 0,
 
 by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
-(`revise_rates`). A point that sticks needs μ̄ at most at its threshold of stick, a point that slips μ̄ equal to its law to
+(`revise_rates`). A point that sticks at the end needs μ̄ at most at its threshold of stick, or at its law at v̄ if it
+came to rest in the step; a point that slips μ̄ equal to its law to
 1e-11, but for the round-off of the slip rate; what does not get there is not accepted.
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
@@ -32,6 +33,15 @@ from arlequin.multilevel.laws.friction import SlidingState
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.problem import FreeMotion
+
+
+def may_branch(laws: PointLaws, normal: Array, response: Array, share: float) -> bool:
+    """Whether a step may have several solutions: −μ′ P_n (τ/Δt) W_tt ≥ 1 at some slip rate of some point.
+
+    normal (…, k): normal impulses, N·s; response (r,): W_ii; share: τ/Δt.
+    """
+    tangential = laws.first[:-1] + np.minimum(np.diff(laws.first), 2) - 1
+    return bool((laws.steepest_fall * normal * share * response[tangential] >= 1.0).any())
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,9 @@ class SlidingStep:
             SETTLED,
             STALLED,
             friction_error,
+            keep_sticking,
             mean_rates,
+            relax,
             revise_rates,
         )
 
@@ -95,7 +107,7 @@ class SlidingStep:
             mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate, noise)
             pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
             low, high = (coefficients(each, none, share) for each in (np.maximum(rate - noise, 0.0), rate + noise))
-            rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
+            rest = np.maximum(coefficients(np.zeros(laws.count), start.stuck, 0.0), np.maximum(low, high))
             error = friction_error(friction, low, high, rest, solution.status)
             stalled = 0 if error < 0.5 * best else stalled + 1
             best = min(best, error)
@@ -108,11 +120,15 @@ class SlidingStep:
                 np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, motion.rate_free,
                 motion.closed, motion.step, motion.theta, motion.impulse_factor,
             )  # fmt: skip
+            before = at.copy()
             revise_rates(
                 free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(), solution.status, rate, mean,
                 at, slope, rest, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
-            friction, guess = coefficients(at, none, share), solution.impulse
+            relax(attempt, before, at)
+            friction = friction.copy()  # the solution has those of before
+            keep_sticking(solution.status, rest, coefficients(at, none, share), friction)
+            guess = solution.impulse
         else:
             solution = replace(solution, residual=max(solution.residual, best))
         return replace(solution, iterations=iterations)

@@ -1,0 +1,182 @@
+"""A block pulled through a spring with rate-and-state friction: stable and unstable slip on either side of the critical
+stiffness.
+
+The spring's end moves at V; the block starts close to steady sliding, in the slowest small motion about it, which
+grows or decays as e^{λt} with λ of the eigenvalues (`arlequin.cases.reference.spring_slider`). Small motions grow on
+springs softer than
+
+    k_c = N(b − a)/D_c (1 + mV²/(N a D_c)).
+
+The measured growth rate is that of the part of the motion along this eigenvector, (u − Vt, u̇ − V, ln θ). With a large
+`perturbation`, or a long run on a soft spring, the motion becomes a stick-slip of orders of magnitude in the slip rate;
+it is compared with an integration of the ordinary differential equation.
+
+Source: Ruina, J. Geophys. Res. 88 (1983) 10359–10370.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.spring_slider import SpringSlider
+from arlequin.cases.shared.impact import BALANCE_LIMIT, worst_balance
+from arlequin.cases.shared.vocabulary import ThetaValue
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.types import Array
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Default: a block of 1 kg pressed by 1 kN on a spring 10 % softer than the critical one: slip is unstable."""
+
+    stiffness_ratio: Annotated[float, Quantity("", "stiffness over the critical stiffness", positive)] = 0.9
+    mass: Annotated[float, Quantity("kg", "mass of the block", positive)] = 1.0
+    force: Annotated[float, Quantity("N", "normal force N", positive)] = 1e3
+    velocity: Annotated[float, Quantity("m/s", "velocity V of the spring's end", positive)] = 1e-3
+    coefficient: Annotated[float, Quantity("", "coefficient μ₀ at the reference velocity", positive)] = 0.6
+    direct: Annotated[float, Quantity("", "direct effect a", positive)] = 0.01
+    evolution: Annotated[float, Quantity("", "evolution effect b", positive)] = 0.015
+    distance: Annotated[float, Quantity("m", "slip distance D_c", positive)] = 1e-4
+    reference_velocity: Annotated[float, Quantity("m/s", "reference velocity V₀", positive)] = 1e-3
+    law: Annotated[Literal["ageing", "slip"], Quantity("", "law of the state")] = "ageing"
+    perturbation: Annotated[
+        float, Quantity("", "amplitude of the slip rate about V at the start, relative to V", positive)
+    ] = 1e-5
+    theta: ThetaValue = 0.5
+    steps: Annotated[int, Quantity("", "steps while V slides over D_c", positive_integer)] = 100
+    slides: Annotated[float, Quantity("", "slip V t of the run over D_c", positive)] = 40.0
+
+
+def reference(parameters: Parameters) -> SpringSlider:
+    """The spring-slider with the stiffness of the parameters."""
+    p = parameters
+    own = SpringSlider(
+        p.mass, p.force, 1.0, p.velocity, p.coefficient, p.direct, p.evolution, p.distance, p.reference_velocity,
+        p.law == "slip",
+    )  # fmt: skip
+    if own.critical_stiffness <= 0.0:
+        raise aq.UserError.parameter("evolution", p.evolution, f"must be above the direct effect, {p.direct:g}")
+    return SpringSlider(**(vars(own) | {"stiffness": p.stiffness_ratio * own.critical_stiffness}))
+
+
+def start(parameters: Parameters) -> Array:
+    """(u, u̇, ψ) at the start: steady sliding and the real part of the eigenvector of λ."""
+    p, exact = parameters, reference(parameters)
+    right = exact.eigenvectors[0]
+    shape = (right / right[1] * p.perturbation * p.velocity).real
+    return np.array([0.0, p.velocity, exact.steady[1]]) + shape
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p, exact = parameters, reference(parameters)
+    u, v, psi = start(p)
+    law = aq.RateAndState(
+        p.coefficient, p.direct, p.evolution, p.distance, p.reference_velocity, p.law,
+        state=p.distance / p.reference_velocity * float(np.exp(psi)),
+    )  # fmt: skip
+    ahead = exact.force * exact.steady[0]
+
+    def pull(t: float) -> tuple[float, float]:
+        return ahead + exact.stiffness * p.velocity * t, -p.force
+
+    block = aq.PointMasses("block", [[0.0, 0.0]], mass=p.mass, forces={"all": pull})
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    contact = aq.Interface("contact", block.boundary("all"), floor, aq.Unilateral(), friction=law)
+    spring = aq.Spring("spring", block.boundary("all"), stiffness=(exact.stiffness, 0.0))
+    system = aq.System(
+        [block], springs=[spring], interfaces=[contact], displacement=(float(u), 0.0), velocity=(float(v), 0.0)
+    )
+    slide = p.distance / p.velocity
+    return aq.Study(system, aq.Theta(p.theta), p.slides * slide, slide / p.steps)
+
+
+def motion(result: xarray.DataTree, parameters: Parameters) -> tuple[Array, Array]:
+    """Times (t,) of the frames and (u − Vt, u̇, ψ) (t, 3) there."""
+    p, part = parameters, result["part/block"]
+    times = part["frame_time"].values
+    u, v = (part[name].values[:, 0, 0] for name in ("displacement", "velocity"))
+    theta = result["interface/contact"]["friction_state"].values[:, 0]
+    return times, np.column_stack([u - p.velocity * times, v, np.log(p.reference_velocity * theta / p.distance)])
+
+
+def growth(result: xarray.DataTree, parameters: Parameters) -> complex:
+    """λ, 1/s, of the part of the motion along the eigenvector, over the run."""
+    p, exact = parameters, reference(parameters)
+    times, found = motion(result, p)
+    small = found - np.array([0.0, p.velocity, exact.steady[1]])
+    along = small @ exact.eigenvectors[1]
+    return complex(np.polyfit(times, np.unwrap(np.angle(along)), 1)[0] * 1j + np.polyfit(times, np.log(np.abs(along)), 1)[0])
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Growth rate of small motions, or the motion itself where it is not small; balance."""
+    p, exact = parameters, reference(parameters)
+    times, found = motion(result, p)
+    limit = max(BALANCE_LIMIT, 2.0**-50 * result.sizes["time"])
+    balance = Check("energy balance, worst step", worst_balance(result), 0.0, limit, "1", "absolute")
+    order = 1e-3 * max(1.0, (100.0 / p.steps) ** (2 if p.theta == 0.5 else 1))
+    if np.abs(found[:, 1] / p.velocity - 1.0).max() < 1e-2:
+        rate, wanted = growth(result, p), exact.growth
+        scale = order * abs(wanted)
+        return [
+            Check("growth rate of small motions", rate.real, wanted.real, scale, "1/s", "absolute"),
+            Check("angular frequency of small motions", abs(rate.imag), wanted.imag, scale, "1/s", "absolute"),
+            balance,
+        ]
+    some = np.unique(np.linspace(0, times.size - 1, 400).astype(int))
+    wanted_motion = exact.motion(start(p), times[some])
+    size = float(np.abs(wanted_motion[:, 0]).max())
+    off = float(np.abs(found[some, 0] - wanted_motion[:, 0]).max())
+    return [Check("largest error of the displacement, relative", off / size, 0.0, 20.0 * order, "1", "absolute"), balance]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Growth rate and largest slip rate."""
+    _, found = motion(result, parameters)
+    rate = growth(result, parameters)
+    return {
+        "growth_rate": aq.Scalar(rate.real, "1/s", "growth rate of the motion about steady sliding"),
+        "angular_frequency": aq.Scalar(abs(rate.imag), "1/s", "angular frequency about steady sliding"),
+        "largest_slip_rate": aq.Scalar(float(found[:, 1].max()), "m/s", "largest slip rate"),
+    }
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+
+    p, exact = parameters, reference(parameters)
+    times, found = motion(result, p)
+    own = exact.motion(start(p), times)
+    return {"energies": plots.energies(result), "slip": slip_figure(times, found, own, p)}
+
+
+def slip_figure(times: Array, found: Array, exact: Array, parameters: Parameters) -> Any:
+    """Slip rate over time, and friction over slip rate."""
+    from matplotlib.figure import Figure
+
+    p, model = parameters, reference(parameters)
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    slid = times * p.velocity / p.distance
+    left.plot(slid, exact[:, 1] / p.velocity, color="0.6", lw=3, label="differential equation")
+    left.plot(slid, found[:, 1] / p.velocity, color="C0", lw=1, label="steps")
+    left.set(xlabel="slip of the spring's end, $V t / D_c$", ylabel="slip rate, $\\dot u / V$")
+    if found[:, 1].max() > 10.0 * p.velocity:
+        left.set_yscale("log")
+    left.legend(frameon=False)
+    rates = np.maximum(found[:, 1], 1e-6 * p.velocity)
+    right.plot(rates / p.velocity, [model.friction(v, psi) for v, psi in zip(rates, found[:, 2], strict=True)], lw=1)
+    ends = np.array([rates.min(), rates.max()])
+    psi = -np.log(ends / p.reference_velocity)
+    steady = [model.friction(v, each) for v, each in zip(ends, psi, strict=True)]
+    right.plot(ends / p.velocity, steady, "--", color="0.4", label="steady sliding")
+    right.set(xlabel="slip rate, $\\dot u / V$", ylabel="friction coefficient")
+    if rates.max() > 10.0 * p.velocity:
+        right.set_xscale("log")
+    right.legend(frameon=False)
+    return figure
