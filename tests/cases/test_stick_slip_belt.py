@@ -90,7 +90,7 @@ def test_located_cycle_is_exact() -> None:
     np.testing.assert_allclose(events[: expected.size], expected, rtol=0.0, atol=1e-9)
 
 
-def test_stribeck_is_of_order_two() -> None:
+def test_stribeck_converges_faster_than_the_step() -> None:
     errors = []
     for steps in (1000, 2000):
         parameters = stick_slip_belt.Parameters(law="stribeck", steps=steps, cycles=3)
