@@ -118,7 +118,7 @@ def tolerance(parameters: Parameters) -> float:
     p = parameters
     if p.events == "locate":
         return max(1e-9, 0.5 * p.phase**4)
-    return 20.0 * p.phase
+    return 0.3 * p.phase
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -143,8 +143,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         near = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
         checks.append(Check("changes of state, largest error of an instant", late, 0.0, near, "s", "absolute"))
     lost = float(result.dataset["energy"].sel(kind="friction").values[-1])
-    way_cost = p.dynamic * p.normal * size
-    checks.append(Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * way_cost, "J", "absolute"))
+    work = p.static * p.normal * size
+    checks.append(Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute"))
     return [*checks, *energy_checks(result)]
 
 

@@ -185,6 +185,7 @@ QUICK = (
     Small("wear_pin", {"cells": 8, "steps": 20}, 1),
     Small("friction_pad", {"cells": 6, "transits": 1.0}, 1, units={"stiffness": "Pa"}),
     Small("sdnd100", {"scheme": "theta", "events": "locate", **SLIDER}),
+    Small("sdnd106", {"steps": 100}),
     Small("sphere_impact", {"cells": 4, "steps": 20}),
     Small("sdnv105", {"impacts": 2}, 1),
     Small(
@@ -227,6 +228,7 @@ SLOW = (
     Small("ironing", {"slider_size": 1e-3, "block_size": 1.5e-3, "steps": 6}, 1),
     *(Small("sdnd100", {"model": model, **SLIDER}) for model in ("nonsmooth", "two-body", "direct")),
     Small("sdnd104", {"end": 6.0, "step": 1e-3}),
+    *(Small("stick_slip_belt", {"steps": 200, "cycles": 3, "law": law}) for law in ("static-dynamic", "stribeck")),
     Small("cylinder_impact", DISC, 1),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "friction": 0.3, "sliding": 1.0}),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "solver": "iterative"}),

@@ -27,9 +27,9 @@ _SMALL = 1e-11  # of the largest velocity or force at the contact: none
 _PUSH = 1e-6  # of the slip rate of a point that jams: the approach under which its shock is found
 
 
-# Rows (r,) of the points k start at first (k + 1,), the normal first; coefficients of friction (k,) of points that slip,
-# and static (k,) of those that stick; rows B (r, d), and angles T (r, d) and arms (r, 2) of those on rotating bodies,
-# see `_look`, both empty without; gap (k,) at u = 0 and the largest that counts as none, m.
+# Rows (r,) of the points k start at first (k + 1,), the normal first; coefficients (k,) of points that slip, friction,
+# and of those that stick, static; rows B (r, d), and angles T (r, d) and arms (r, 2) of those on rotating bodies, see
+# `_look`, both empty without; gap (k,) at u = 0 and the largest that counts as none, m.
 _Contact = namedtuple("_Contact", "first friction static rows angles arms gap touching")
 
 

@@ -42,11 +42,11 @@ class LocatedThetaStepper(Stepper):
     motion is smooth and is taken by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of the time left:
     order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
     instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
-    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step, and
-    may jump at its ends (see `_loads`).
+    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step, and may
+    jump at its ends.
 
-    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips, in impacts too, under μ_d λ_n: where it
-    is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
+    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips under μ_d λ_n, in impacts, too: where
+    it is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
 
     Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
     Painlevé's rod) the velocities jump without approach, as the impact law says for one that vanishes: it sticks or
@@ -122,7 +122,7 @@ class LocatedThetaStepper(Stepper):
         """Up to `count` steps."""
         from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
 
-        assembly, laws, step = self._assembly, self._assembly.laws, self.step
+        laws, step = self._assembly.laws, self.step
         count, given = as_many(lambda most: self._loads(state.n, most), count)
         forces = row_products(given[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
         loads = np.ascontiguousarray(forces.reshape(count, 4, -1))
@@ -170,8 +170,8 @@ class LocatedThetaStepper(Stepper):
     def _loads(self, n: int, count: int) -> Array:
         """Forces (count, 4, d), N, at 0, 1/3, 2/3 and 1 of each of the steps from step n on.
 
-        Where a load jumps at an end of a step, that step has its limit there: the value 2⁻²⁰ Δt inside the
-        step, if it differs by more than smooth loads do.
+        Where a load jumps at an end of a step, that step has its limit there: the value 2⁻²⁰ Δt inside the step,
+        if it differs by more than smooth loads do.
         """
         assembly, step = self._assembly, self.step
         times = step / 3.0 * np.arange(3 * n, 3 * (n + count) + 1, dtype=float)

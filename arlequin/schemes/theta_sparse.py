@@ -266,7 +266,11 @@ class ThetaStepper(Stepper):
     def _advance(self, state: State, count: int, push: Array | None) -> tuple[State, StepBatch]:
         """Up to `count` steps of all members."""
         assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.basis_product
-        count = min(count, max(_CACHED // state.u.size, 1)) if self._steady else 1
+        count = (
+            min(count, max(_CACHED // state.u.size, 1))
+            if self._steady and not self._assembly.laws.state_dependent
+            else 1
+        )
         count, (loads, imposed) = as_many(partial(self._driven, state), count)
         went, now, memory, dissipated = _Trajectory.room(assembly, self._losses, state, count), state, state.memory, 0.0
         contact_velocity, projected = basis(state.v), None

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import Literal
 
 import numpy as np
@@ -114,7 +114,7 @@ class PulledMasses:
         """Changes of state up to a time, s."""
         out: list[PulledEvent] = []
         phases = self._motion(end)
-        for before, after in zip(phases[:-1], phases[1:], strict=True):
+        for before, after in pairwise(phases):
             if before.sense != after.sense:
                 kind: Literal["slip", "reversal", "stick"] = (
                     "stick" if after.sense == 0 else "slip" if before.sense == 0 else "reversal"
@@ -167,10 +167,11 @@ class PulledMasses:
 
     def _motion(self, end: float) -> list[Phase]:
         """Phases that cover [0, end]."""
-        time, x, v, sense, phases = 0.0, np.zeros(2), np.zeros(2), 0, []
+        time, x, v, sense = 0.0, np.zeros(2), np.zeros(2), 0
+        phases: list[Phase] = []
         while not phases or (phases[-1].end <= end and len(phases) < _MOST):
             load, last = (self.pull, self.release) if time < self.release else (0.0, math.inf)
-            phase = self._phase(time, sense, x, v, load)
+            phase = self._phase(time, sense, (x, v), load, end)
             phases.append(phase)
             if phase.end >= last:  # the load ends in this phase
                 phase = phases[-1] = replace(phase, end=last)
@@ -186,8 +187,9 @@ class PulledMasses:
             time = phase.end
         return phases
 
-    def _phase(self, start: float, sense: int, x: Array, v: Array, load: float) -> Phase:
-        """The phase from a start on, up to its own event."""
+    def _phase(self, start: float, sense: int, state: tuple[Array, Array], load: float, end: float) -> Phase:
+        """The phase from a start on, up to its own event; an end of ∞ where that is not before `end` or the release."""
+        x, v = state
         m, n, k = self.first, self.second, self.stiffness
         spread, rate = float(x[1] - x[0]), float(v[1] - v[0])
         if sense == 0:
@@ -202,8 +204,8 @@ class PulledMasses:
             start, math.inf, sense, float(x[0]) + self._share * spread, float(v[0]) + self._share * rate,
             (load - friction) / (m + n), own,
         )  # fmt: skip
-
-        return replace(phase, end=start + self._rest(phase, self.release - start if load else math.inf))
+        last = min(end, self.release if load else math.inf)
+        return replace(phase, end=start + self._rest(phase, last - start) if last > start else math.inf)
 
     def _rest(self, phase: Phase, last: float) -> float:
         """Time after its start at which the first mass, in slip, comes to rest; ∞ where not before `last`."""
@@ -212,7 +214,7 @@ class PulledMasses:
             return phase.sense * float(self._speeds(phase, t)[0])
 
         own, low = phase.spread, 0.0
-        # the zeros of its acceleration; without, or after very many, any growing times
+        # the zeros of its acceleration; after them, or without, any growing times
         turns = chain(own.crossings(phase.sense * self.dynamic * self.normal / self.stiffness), count())
         for turn in turns:
             high = min(turn if isinstance(turn, float) else 2.0 * low + 1.0 / own.pulsation, last)

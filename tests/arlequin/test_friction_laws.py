@@ -1,5 +1,6 @@
 """Friction laws whose coefficient depends on the state: closed forms, orders, thresholds, schemes, dissipation."""
 
+import itertools
 import warnings
 from typing import Any
 
@@ -171,11 +172,16 @@ def test_statics_stick_up_to_the_static_and_slip_at_the_dynamic_coefficient() ->
     spring = 1e3
     for push, wanted in ((0.39, 0.0), (0.41, (0.41 - 0.1) * WEIGHT / spring)):
         law = aq.StaticDynamic(0.4, 0.1)
-        gap = aq.Unilateral(level="gap")
-        system = block(
-            law, spring=spring, velocity=0.0, normal=gap, push=lambda t, push=push: push * WEIGHT * (t > 0.5)
-        )
-        result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+
+        def force(t: float, push: float = push) -> tuple[float, float]:
+            return push * WEIGHT * (t > 1.5), -WEIGHT * (t > 0.5)
+
+        part = aq.PointMasses("block", [[0.0, 0.0]], mass=MASS, forces={"all": force})
+        floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+        contact = aq.Interface("contact", part.boundary("all"), floor, aq.Unilateral("gap"), friction=law)
+        springs = [aq.Spring("spring", part.boundary("all"), stiffness=(spring, 0.0))]
+        system = aq.System([part], interfaces=[contact], springs=springs)
+        result = aq.simulate(system, aq.Static(), duration=2.0, step=1.0)
         assert motion(result)[0][-1] == pytest.approx(wanted, abs=1e-12)
 
 
@@ -192,9 +198,7 @@ def drift(law: aq.Orthotropic, pull: Any, press: float) -> Any:
         return float(acceleration[0] * slip[1] - acceleration[1] * slip[0])
 
     angles = np.linspace(0.0, 2.0 * np.pi, 721)
-    roots = [
-        brentq(turned, a, b, xtol=1e-15) for a, b in zip(angles, angles[1:], strict=False) if turned(a) * turned(b) < 0
-    ]
+    roots = [brentq(turned, a, b, xtol=1e-15) for a, b in itertools.pairwise(angles) if turned(a) * turned(b) < 0]
     (found,) = [forces(root)[0] for root in roots if forces(root)[0] @ forces(root)[1] > 0.0]
     return found
 

@@ -58,6 +58,8 @@ ALONE = {
     "grid_cell": {"refine": 0.3, "steps": 2},
     "sdnd100": {"step": 1e-3, "duration": 0.2},
     "sdnd104": {"end": 6.0, "step": 1e-3},
+    "sdnd106": {"steps": 100},
+    "stick_slip_belt": {"steps": 200, "cycles": 3},
     "sphere_impact": {"cells": 4, "steps": 20},
     "ring_impact": {"elements": 1, "around": 12, "duration": 0.004},
     "necking_bar": {"elements": 2, "steps": 5},

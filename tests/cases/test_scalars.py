@@ -201,6 +201,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "ironing": {"steps": 8, "slider_size": 4e-4, "block_size": 6e-4},
     "sdnd100": {},
     "sdnd104": {"start": 0.2, "end": 0.6},
+    "sdnd106": {"steps": 500},
+    "stick_slip_belt": {"steps": 500},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},
@@ -267,6 +269,14 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
     },
     # elastic and sticking in part: a disc that vibrates keeps its energy to 1 %
     "oblique_impact": {"normal_impulse": (2.0, 0.02), "restitution": (1.0, 0.03)},
+    # cos ωt = 1 − μ_s N/F = 0 with ω² = k/m
+    "sdnd106": {"first_slip": (0.5 * np.pi / np.sqrt(2000.0), 1e-8)},
+    # D = V/ω = 10 mm: √2 D, (2 + 3π/2)/ω; the mean force on the belt is μ_d N
+    "stick_slip_belt": {
+        "period": (0.2 + 0.15 * np.pi, 1e-8),
+        "amplitude": (np.sqrt(2.0) * 0.01, 1e-8),
+        "belt_work": (0.1 * 2.0 * (0.2 + 0.15 * np.pi), 1e-8),
+    },
     # rigid block: its landing, and θ̇ after over before
     "sdnv105": {"impacts": (2.0, 0.0), "impact_time": (0.054411, 1e-4), "restitution": (0.7474, 1e-3)},
     # its free fall from 10 m/s, hardly braked
