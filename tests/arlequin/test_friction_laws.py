@@ -101,7 +101,7 @@ def test_released_at_the_static_threshold(scheme: Any, axes: int) -> None:
     system = block(law, velocity=0.0, push=lambda t: rate * t, axes=axes)
     result = aq.simulate(system, scheme, duration=0.6, step=1e-3)
     u, v = motion(result)
-    start = np.flatnonzero(v > 1e-12)[0]
+    start = np.flatnonzero(u > 1e-12)[0]
     assert result["time"].values[start] == pytest.approx(released, abs=2.1e-3)
     exact = (0.5 * rate * (0.6**2 - released**2) - 0.1 * WEIGHT * (0.6 - released)) / MASS
     assert v[-1] == pytest.approx(exact, abs=3e-3 * (0.4 - 0.1) * GRAVITY)
