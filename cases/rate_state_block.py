@@ -155,34 +155,39 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
+    return {"energies": plots.energies(result), "slip": _slip_figure(result, parameters)}
+
+
+def _slip_figure(result: xarray.DataTree, parameters: Parameters) -> Any:
+    """Mean slip rates of the steps over the time, and friction over slip rate."""
+    from arlequin.plots import style
+
     p, exact = parameters, reference(parameters)
     times, found = motion(result, p)
     own = exact.motion(start(p), times)
-    return {"energies": plots.energies(result), "slip": slip_figure(times, found, own, p)}
-
-
-def slip_figure(times: Array, found: Array, exact: Array, parameters: Parameters) -> Any:
-    """Slip rate over time, and friction over slip rate."""
-    from matplotlib.figure import Figure
-
-    p, model = parameters, reference(parameters)
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    slid = times * p.velocity / p.distance
-    left.plot(slid, exact[:, 1] / p.velocity, color="0.6", lw=3, label="differential equation")
-    left.plot(slid, found[:, 1] / p.velocity, color="C0", lw=1, label="steps")
-    left.set(xlabel="slip of the spring's end, $V t / D_c$", ylabel="slip rate, $\\dot u / V$")
-    if found[:, 1].max() > 10.0 * p.velocity:
-        left.set_yscale("log")
-    left.legend(frameon=False)
-    rates = np.maximum(found[:, 1], 1e-6 * p.velocity)
-    right.plot(rates / p.velocity, [model.friction(v, psi) for v, psi in zip(rates, found[:, 2], strict=True)], lw=1)
-    ends = np.array([rates.min(), rates.max()])
-    psi = -np.log(ends / p.reference_velocity)
-    steady = [model.friction(v, each) for v, each in zip(ends, psi, strict=True)]
-    right.plot(ends / p.velocity, steady, "--", color="0.4", label="steady sliding")
-    right.set(xlabel="slip rate, $\\dot u / V$", ylabel="friction coefficient")
-    if rates.max() > 10.0 * p.velocity:
-        right.set_xscale("log")
-    right.legend(frameon=False)
+    contact = result["interface/contact"].dataset
+    friction = contact["force"].values[1:, 0] / -p.force
+    slid, middle = times * p.velocity / p.distance, 0.5 * (times[1:] + times[:-1]) * p.velocity / p.distance
+    rate = (np.diff(found[:, 0]) / np.diff(times)) / p.velocity + 1.0
+    steady = np.array([rate.min(), rate.max()])
+    line = [exact.friction(v * p.velocity, -np.log(v * p.velocity / p.reference_velocity)) for v in steady]
+    small, start_mu = rate.max() < 1.1, exact.steady[0]
+    with style.panels(2, 6.0, ratios=(1.0, 1.0)) as (figure, (course, path)):
+        off = 1.0 if small else 0.0
+        course.plot(slid, own[:, 1] / p.velocity - off, color=style.REFERENCE, linewidth=3.0, alpha=0.5)
+        course.plot(middle, rate - off, color=style.COLOURS[0])
+        path.plot(rate - off, friction - off * start_mu, color=style.COLOURS[0], label="steps")
+        path.plot(steady - off, np.array(line) - off * start_mu, "--", color=style.REFERENCE, label="steady sliding")
+        course.plot([], [], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="differential equation")
+        text = "Slip rate / V − 1 (1)" if small else "Slip rate / V (1)"
+        course.set_xlabel("Slip of the spring's end, $Vt/D_c$ (1)")
+        course.set_ylabel(text)
+        path.set_xlabel(text)
+        path.set_ylabel("Friction coefficient − steady one (1)" if small else "Friction coefficient (1)")
+        if not small:
+            course.set_yscale("log")
+            path.set_xscale("log")
+        handles = [*path.get_legend_handles_labels()[0], *course.get_legend_handles_labels()[0]]
+        labels = [*path.get_legend_handles_labels()[1], *course.get_legend_handles_labels()[1]]
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return figure
