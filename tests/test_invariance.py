@@ -186,6 +186,7 @@ QUICK = (
     Small("friction_pad", {"cells": 6, "transits": 1.0}, 1, units={"stiffness": "Pa"}),
     Small("sdnd100", {"scheme": "theta", "events": "locate", **SLIDER}),
     Small("sdnd106", {"steps": 100}),
+    Small("rate_state_block", {"slides": 2.0}),
     Small("sphere_impact", {"cells": 4, "steps": 20}),
     Small("sdnv105", {"impacts": 2}, 1),
     Small(

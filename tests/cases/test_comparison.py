@@ -60,6 +60,7 @@ ALONE = {
     "sdnd104": {"end": 6.0, "step": 1e-3},
     "sdnd106": {"steps": 100},
     "stick_slip_belt": {"steps": 200, "cycles": 3},
+    "rate_state_block": {"slides": 2.0},
     "sphere_impact": {"cells": 4, "steps": 20},
     "ring_impact": {"elements": 1, "around": 12, "duration": 0.004},
     "necking_bar": {"elements": 2, "steps": 5},

@@ -203,6 +203,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sdnd104": {"start": 0.2, "end": 0.6},
     "sdnd106": {"steps": 500},
     "stick_slip_belt": {"steps": 500},
+    "rate_state_block": {"slides": 4.0},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},
@@ -277,6 +278,8 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
         "amplitude": (np.sqrt(2.0) * 0.01, 1e-8),
         "belt_work": (0.1 * 2.0 * (0.2 + 0.15 * np.pi), 1e-8),
     },
+    # λ of the cubic m λ² + k + N a λ/V − N b λ/(λ D + V) = 0
+    "rate_state_block": {"growth_rate": (0.2497377, 1e-3), "angular_frequency": (6.7033861, 1e-4)},
     # rigid block: its landing, and θ̇ after over before
     "sdnv105": {"impacts": (2.0, 0.0), "impact_time": (0.054411, 1e-4), "restitution": (0.7474, 1e-3)},
     # its free fall from 10 m/s, hardly braked
