@@ -9,7 +9,7 @@ from arlequin.models.types import Array
 from arlequin.periodic.family import Family
 from arlequin.periodic.period_map import Orbit
 
-_ENOUGH, _MOST = 1e-10, 12
+_ENOUGH, _MOST = 1e-6, 12
 _RANK = 1e-12  # singular values, relative to the largest, that count as zero
 _TRANSIENT = 400  # periods of the transient that a start may need
 
@@ -55,7 +55,6 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
     weights, z = scale[:-1], z.copy()
     if family.autonomous:
         weights = np.append(weights, np.abs(family.phase).max() * scale[len(weights) // 2])
-    last = np.inf
     try:
         orbit = family.run(z)
         by_parameter = family.by_parameter(z, orbit)  # kept: it changes little from here to the solution
@@ -69,13 +68,13 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
             size = float(np.abs(step).max())
             if not np.isfinite(size) or size > 1e3:
                 return None
-            if size < _ENOUGH or (size < 1e-7 and size > 0.3 * last):
-                return Point(z, orbit, monodromy, jacobian, scale, iteration, float(np.abs(right[:-1]).max()))
-            last = size
             z = z + scale * step
             if z[-1] <= 0.0 and family.unit in ("Hz", "s"):
                 return None
             orbit = family.run(z)
+            if size < _ENOUGH:  # the next one would be of its square
+                residual = family.residual(z, orbit) / weights
+                return Point(z, orbit, monodromy, jacobian, scale, iteration + 1, float(np.abs(residual).max()))
     except UserError as error:
         if "impacts of a rigid contact" in error.message:
             raise
