@@ -173,4 +173,10 @@ def _located(
         length = brentq(test, 0.0, arc, xtol=_LOCATE * abs(arc), rtol=1e-12, maxiter=40, disp=False)
         if best:
             found.append((length, best[0]))
-    return [motion for _, motion in sorted(found, key=lambda pair: pair[0])]
+    kept: list[tuple[float, Followed]] = []
+    for length, motion in sorted(found, key=lambda pair: pair[0]):
+        # points of a symmetric system graze together
+        same = [own for other, own in kept if abs(other - length) <= 1e-6 * abs(arc)]
+        if not any(own.mark.split()[0] == motion.mark.split()[0] for own in same):
+            kept.append((length, motion))
+    return [motion for _, motion in kept]

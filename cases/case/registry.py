@@ -44,6 +44,7 @@ NAMES = (
     "ironing",
     "sdnd100",
     "sdnd104",
+    "nonlinear_mode",
     "cylinder_impact",
     "sphere_impact",
     "oblique_impact",
