@@ -59,6 +59,7 @@ NAMES = (
     "rough_press",
     "rough_impact",
     "fuel_rod",
+    "rod_resonance",
 )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-from arlequin.periodic.family import Family
-from arlequin.periodic.period_map import Orbit
+from arlequin.orbits.family import Family
+from arlequin.orbits.period_map import Orbit
 
 _ENOUGH, _MOST = 1e-6, 12
 _RANK = 1e-12  # singular values, relative to the largest, that count as zero

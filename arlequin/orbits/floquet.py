@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from arlequin.models.types import Array
-from arlequin.periodic.family import Family
-from arlequin.periodic.shooting import Point
+from arlequin.orbits.family import Family
+from arlequin.orbits.shooting import Point
 
 _OUTSIDE = 1e-6  # beyond the unit circle that counts, of a system with losses
 _ROUND_OFF = 1e-4  # of a conservative system: its double multiplier 1 is exact to the root of the errors

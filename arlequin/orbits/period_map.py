@@ -171,7 +171,7 @@ class PeriodMap:
                 for e, size in zip(np.diag(sizes), sizes, strict=True)
             ]
             return np.array(columns).T
-        from arlequin.periodic._monodromy_kernels import monodromy
+        from arlequin.orbits._monodromy_kernels import monodromy
 
         laws, steps = self.assembly.laws, orbit.steps
         assert steps is not None

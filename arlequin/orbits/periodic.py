@@ -3,7 +3,6 @@
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from arlequin.models.errors import ModelWarning, UserError, UserTypeError
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array
-from arlequin.periodic.continuation import Branch, Followed, follow
-from arlequin.periodic.dataset import branch_dataset
-from arlequin.periodic.family import Family, Setting, linear_mode
-from arlequin.periodic.period_map import PeriodMap
-from arlequin.periodic.shooting import first_mode, first_point, tangent
+from arlequin.orbits.continuation import Branch, Followed, follow
+from arlequin.orbits.dataset import branch_dataset
+from arlequin.orbits.family import Family, Setting, linear_mode
+from arlequin.orbits.period_map import PeriodMap
+from arlequin.orbits.shooting import first_mode, first_point, tangent
 from arlequin.run.progress import Progress, reporting
-
 from arlequin.schemes.theta import Theta
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System
@@ -60,7 +58,7 @@ def periodic(
     a Dataset of this function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of
     rest. Not for sliding whose coefficient depends on the state, for wear, and for more than 300 free coordinates.
 
-    The motions x = Φ(x), Φ the map of N steps (`arlequin.periodic.period_map`), are followed by pseudo-arclength, past
+    The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
     Floquet multipliers and `stable`; `bifurcation`: "fold", "flip", "branch", "Neimark-Sacker", "grazing" (a gap or
     layer is just touched), of modes "stability", else empty; `amplitude_<part>`, half the range of each displacement;

@@ -1,4 +1,4 @@
-"""Product of the Jacobians of the θ-steps of a period; equations in `arlequin.periodic.period_map`."""
+"""Product of the Jacobians of the θ-steps of a period; equations in `arlequin.orbits.period_map`."""
 
 import numpy as np
 

@@ -6,16 +6,16 @@ import numpy as np
 import xarray
 
 from arlequin.models.types import Array
-from arlequin.periodic.continuation import Branch, Followed
-from arlequin.periodic.family import Family
-from arlequin.periodic.floquet import is_stable, multipliers
-from arlequin.periodic.period_map import PeriodMap
+from arlequin.orbits.continuation import Branch, Followed
+from arlequin.orbits.family import Family
+from arlequin.orbits.floquet import is_stable, multipliers
+from arlequin.orbits.period_map import PeriodMap
 
 _PHASES = 200  # instants of an orbit that are kept, about
 
 
 def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -> xarray.Dataset:
-    """The motions over `point`, as described in `arlequin.periodic.periodic.periodic`."""
+    """The motions over `point`, as described in `arlequin.orbits.periodic.periodic`."""
     motions = branch.motions
     first = family.setting(motions[0].point.parameter).map
     every = max(1, first.steps // _PHASES)

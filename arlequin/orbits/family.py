@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from arlequin.models.types import Array
-from arlequin.periodic.period_map import Orbit, PeriodMap
+from arlequin.orbits.period_map import Orbit, PeriodMap
 
 _DIFFERENCE = 1e-6  # of the parameter, relative
 

@@ -3,7 +3,7 @@
 With scaled unknowns z̃ = z/s (displacements, velocities and the range of the parameter of size 1), a prediction
 z̃ + Δs t along the unit tangent t is corrected by Newton's method at t · (z̃ − z̃₀) = Δs, which passes folds. Δs
 follows the number of iterations and the turn of the tangent. Between two motions across which a test function of
-`arlequin.periodic.floquet` changes its sign, the bifurcation is located by Brent's method on Δs, and added.
+`arlequin.orbits.floquet` changes its sign, the bifurcation is located by Brent's method on Δs, and added.
 
 Source: Keller, in Applications of Bifurcation Theory, Academic Press (1977) 359–384; Peeters et al., Mech. Syst. Signal
 Process. 23 (2009) 195–216 (nonlinear modes).
@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from arlequin.models.types import Array
-from arlequin.periodic.family import Family
-from arlequin.periodic.floquet import Marks, crossings, marks, value_of
-from arlequin.periodic.shooting import Point, newton, scales, tangent
+from arlequin.orbits.family import Family
+from arlequin.orbits.floquet import Marks, crossings, marks, value_of
+from arlequin.orbits.shooting import Point, newton, scales, tangent
 
 _SMALLEST = 1e-4  # of the largest step
 _TURN = 0.9  # cosine of the angle between two tangents: less is a step too long
