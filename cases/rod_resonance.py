@@ -9,6 +9,7 @@ one each, and jump to the other at the folds: the last contact of a rising and t
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -63,13 +64,13 @@ def system(parameters: Parameters, acceleration: Any) -> aq.System:
     p = parameters
     places = [MARGIN + p.pitch * i for i in range(GRIDS)]
     edges = [0.0, *places, places[-1] + MARGIN]
-    nodes = np.concatenate([np.linspace(a, b, p.cells, endpoint=False) for a, b in zip(edges, edges[1:], strict=False)])
+    nodes = np.concatenate([np.linspace(a, b, p.cells, endpoint=False) for a, b in pairwise(edges)])
     names = {f"grid{i + 1}": aq.SectionPoints(place) for i, place in enumerate(places)}
     cladding = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     radius = 0.5 * p.outer_diameter
     beam = aq.Beam(
-        "rod", aq.mesh.line([*nodes.tolist(), edges[-1]]), cladding, aq.Section.tube(radius, radius - p.thickness, 0.37),
-        dimension=2, carried_mass=p.pellets, points=names, imposed={"left": {"x": 0.0}},
+        "rod", aq.mesh.line([*nodes.tolist(), edges[-1]]), cladding,
+        aq.Section.tube(radius, radius - p.thickness, 0.37), dimension=2, carried_mass=p.pellets, points=names, imposed={"left": {"x": 0.0}},
     )  # fmt: skip
     rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in names], damping=p.damping)
     held = [name for i, name in enumerate(names) if i != LOOSE]
@@ -109,8 +110,8 @@ def jump(parameters: Parameters, sweep: str) -> float:
     result = aq.simulate(
         shaken, aq.Theta(0.5), duration=duration, step=step, fields_every=10**9, progress=False
     )  # fmt: skip
-    time = result["time"].values
-    touches = np.minimum(*(result[f"interface/{side}"]["gap_min"].values for side in ("above", "below"))) < 0.0
+    time = result.dataset["time"].values
+    touches = np.minimum(*(result[f"interface/{side}"].dataset["gap_min"].values for side in ("above", "below"))) < 0.0
     if not rises:
         # the transient of the start, which is from rest
         touches &= time > 20.0 / p.highest
@@ -128,8 +129,8 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
     def one(i: int) -> dict[tuple[str, str], float]:
         kind = str(found["bifurcation"].values[i])
-        values = float(found["frequency"][i]), float(half[i]), float(found["stable"][i]), float(kind == "fold")
-        values += jumps["falling"], jumps["rising"]
+        motion = [float(found["frequency"][i]), float(half[i]), float(found["stable"][i]), float(kind == "fold")]
+        values = [*motion, jumps["falling"], jumps["rising"]]
         return {measure.key: value for measure, value in zip(MEASURES, values, strict=True)}
 
     points = "point", list(range(found.sizes["point"]))
@@ -150,7 +151,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks = []
     if np.isfinite(low):
         late = max(0.01, 0.01 * np.sqrt(p.rate / 0.02))
-        falling, rising = (float(result["jumps"][sweep][0]) for sweep in SWEEPS)
+        falling, rising = (float(result["jumps"].dataset[sweep][0]) for sweep in SWEEPS)
         checks = [
             Check("lower fold and jump at falling frequency", low, falling, late, "Hz"),
             Check("upper fold and jump at rising frequency", high, rising, late, "Hz"),
@@ -184,7 +185,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     figure = plots.frequency_response(found)
     axes = figure.axes[0]
     for sweep, dash in zip(SWEEPS, (":", "-."), strict=True):
-        place = float(result["jumps"][sweep][0])
+        place = float(result["jumps"].dataset[sweep][0])
         axes.axvline(place, color="black", linestyle=dash, linewidth=1.0, label=f"jump, {sweep} frequency")
     axes.set_title("Loose grid", loc="left")
     axes.legend()

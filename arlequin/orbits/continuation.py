@@ -95,7 +95,7 @@ def _next(
 ) -> tuple[float, Point | None]:
     """The next motion, with a step that is halved until Newton's method arrives and the branch turns little."""
     while step > _SMALLEST * longest:
-        value = direction @ (now.z / scale) + step
+        value = float(direction @ (now.z / scale)) + step
         found = newton(family, now.z + step * scale * direction, scale, direction, value)
         if found is not None:
             ahead = tangent(family, found, scale, direction)
@@ -162,7 +162,7 @@ def _located(
                 return value_of(name, tests[0])
             if length == arc:
                 return value_of(name, tests[1])
-            value = direction @ (now.z / scale) + length
+            value = float(direction @ (now.z / scale)) + length
             point = newton(family, now.z + length * scale * direction, scale, direction, value)
             if point is None:
                 return 0.0

@@ -62,7 +62,7 @@ class Family:
         return np.append(found, self.phase @ z[:-1]) if self.autonomous else found
 
     def jacobian(self, z: Array, orbit: Orbit, by_parameter: Array) -> tuple[Array, Array]:
-        """∂Φ/∂x (s, s), and the derivatives of the residual by z (s, s + 1), or (s + 1, s + 1) of autonomous motions."""
+        """∂Φ/∂x (s, s), and the derivatives of the residual by z (s, s + 1), with the phase (s + 1, s + 1)."""
         now = self.setting(float(z[-1]))
         monodromy = now.map.jacobian(orbit, now.amplitude)
         found = np.column_stack([monodromy - np.eye(len(monodromy)), by_parameter])

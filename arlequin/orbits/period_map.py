@@ -5,7 +5,7 @@ the constraints; with elastic stick also the tractions of friction's springs. Th
 that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to round-off. The loads of a period
 are stretched over the actual one, f(t T₀/T), so that one system serves all frequencies.
 
-On fixed normals a θ-step, with A = Zᵀ(M + θΔt D + θ²Δt² K)Z and the rows B of the contact (`arlequin.schemes.theta`), is
+On fixed normals a θ-step (`arlequin.schemes.theta`) with A = Zᵀ(M + θΔt D + θ²Δt² K)Z and the rows B of the contact is
 
     A y = Zᵀ[M v₀ + θΔt (f_θ − K u₀) + θ Bᵀ P],   u₁ = u₀ + Δt y,   v₁ = v₀ + (y − v₀)/θ
 
@@ -270,7 +270,7 @@ class PeriodMap:
 
     def stretched(self, numbers: Array, substeps: int, amplitude: float) -> Array:
         """Loads (t, d), N, at the instants number/(N substeps) of the period."""
-        key = int(round(numbers[0])), numbers.size * substeps
+        key = round(float(numbers[0])), numbers.size * substeps
         if key not in self._drive:
             base = 1.0 if self._base is None else self._base
             self._drive[key] = self.assembly.loads(numbers / (self.steps * substeps) * base * self.periods)

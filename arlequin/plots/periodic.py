@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def _parts(axes: Axes, x: Array, y: Array, stable: Any) -> None:
     """Solid pieces where stable, dashed ones elsewhere; each reaches to the first point of the next."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(stable.astype(int))) + 1, [stable.size]])
     seen: set[bool] = set()
-    for a, b in zip(starts[:-1], starts[1:], strict=True):
+    for a, b in pairwise(starts.tolist()):
         kind = bool(stable[a])
         own = slice(a, b + 1)
         text = None if kind in seen else ("stable" if kind else "unstable")

@@ -86,12 +86,17 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
     def one(i: int) -> dict[tuple[str, str], float]:
         first, second = found["displacement"].values[i, 0]
-        values = float(found["energy"][i]), float(found["frequency"][i]), float(size[i].max())
-        values += float(found["stable"][i]), float(first), float(second)
+        motion = [float(found[name][i]) for name in ("energy", "frequency")]
+        values = [*motion, _beyond(size[i]), float(found["stable"][i]), float(first), float(second)]
         return {measure.key: value for measure, value in zip(MEASURES, values, strict=True)}
 
     points = "point", list(range(found.sizes["point"]))
     return collect_runs(one, MEASURES, points, of=parameters, record=record, progress=progress)
+
+
+def _beyond(size: np.ndarray) -> float:
+    """The largest of the multipliers (4,) but the two next to 1."""
+    return float(size[np.argsort(np.abs(size - 1.0))[2:]].max())
 
 
 @lru_cache(maxsize=8)
