@@ -68,9 +68,10 @@ def system(parameters: Parameters, acceleration: Any) -> aq.System:
     names = {f"grid{i + 1}": aq.SectionPoints(place) for i, place in enumerate(places)}
     cladding = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     radius = 0.5 * p.outer_diameter
+    tube = aq.Section.tube(radius, radius - p.thickness, 0.37)
     beam = aq.Beam(
-        "rod", aq.mesh.line([*nodes.tolist(), edges[-1]]), cladding,
-        aq.Section.tube(radius, radius - p.thickness, 0.37), dimension=2, carried_mass=p.pellets, points=names, imposed={"left": {"x": 0.0}},
+        "rod", aq.mesh.line([*nodes.tolist(), edges[-1]]), cladding, tube, dimension=2, carried_mass=p.pellets,
+        points=names, imposed={"left": {"x": 0.0}},
     )  # fmt: skip
     rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in names], damping=p.damping)
     held = [name for i, name in enumerate(names) if i != LOOSE]

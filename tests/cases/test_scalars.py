@@ -201,6 +201,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "ironing": {"steps": 8, "slider_size": 4e-4, "block_size": 6e-4},
     "sdnd100": {},
     "sdnd104": {"start": 0.2, "end": 0.6},
+    "nonlinear_mode": {"steps": 400, "points": 5},
+    "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},

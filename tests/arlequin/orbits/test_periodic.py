@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import fsolve
 from scipy.special import ellipk
 
 import arlequin as aq
@@ -94,8 +93,10 @@ def duffing_folds(guesses: list[tuple[float, complex]]) -> list[float]:
                     balance(own[:20], own[20], FORCE, DAMPING), own[0] * np.sin(phase) - own[1] * np.cos(phase)
                 )
 
-            z[:] = fsolve(equations, z, xtol=1e-10)
-            assert np.abs(equations(z)).max() < 1e-9
+            for _ in range(20):
+                slopes = [(equations(z + e) - equations(z - e)) / 2e-5 for e in 1e-5 * np.eye(21)]
+                z[:] -= np.linalg.solve(np.array(slopes).T, equations(z))
+            assert np.abs(equations(z)).max() < 1e-11
             return float(z[20])
 
         phases = np.arctan2(z[1], z[0]) + np.linspace(-0.08, 0.08, 9)
@@ -200,7 +201,7 @@ def test_an_impact_oscillator_grazes_at_the_amplitude_of_the_closed_form(located
 
 
 def test_behind_a_flip_the_transient_repeats_after_two_periods() -> None:
-    """A mass that rests on its stop and is shaken: the period doubles as the frequency falls."""
+    """A mass that rests on its stop and is shaken: the period doubles as the frequency rises."""
 
     def system(frequency: float) -> aq.System:
         part = mass(1.0, 1.0 / frequency)
@@ -213,7 +214,7 @@ def test_behind_a_flip_the_transient_repeats_after_two_periods() -> None:
     (at,) = np.flatnonzero(found["bifurcation"].values == "flip")
     assert found["multiplier_real"].values[at].min() == pytest.approx(-1.0, abs=1e-3)
     flip = float(found["frequency"][at])
-    for frequency, repeats in ((flip + 0.05, True), (flip - 0.02, False)):
+    for frequency, repeats in ((flip - 0.03, True), (flip + 0.03, False)):
         period = 1.0 / frequency
         result = aq.simulate(system(frequency), scheme, duration=302.0 * period, step=period / 200)
         u = result["part/mass"]["displacement"].values[-401:, 0, 0]
