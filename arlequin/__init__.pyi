@@ -75,6 +75,7 @@ from arlequin.multilevel.obstacles.primitives import RigidCylinder as RigidCylin
 from arlequin.multilevel.obstacles.primitives import RigidSphere as RigidSphere
 from arlequin.multilevel.pairing.guides import Guides as Guides
 from arlequin.multilevel.solvers.options import ContactMethod as ContactMethod
+from arlequin.orbits.periodic import periodic as periodic
 from arlequin.results.netcdf import export_netcdf as export_netcdf
 from arlequin.results.paraview import export_vtu as export_vtu
 from arlequin.results.reading import open as open

@@ -186,7 +186,6 @@ QUICK = (
     Small("friction_pad", {"cells": 6, "transits": 1.0}, 1, units={"stiffness": "Pa"}),
     Small("sdnd100", {"scheme": "theta", "events": "locate", **SLIDER}),
     Small("sdnd106", {"steps": 100}),
-    Small("rate_state_block", {"slides": 2.0}),
     Small("sphere_impact", {"cells": 4, "steps": 20}),
     Small("sdnv105", {"impacts": 2}, 1),
     Small(
@@ -278,7 +277,8 @@ def test_odd_powers(small):
 
 
 def test_every_case_is_here():
-    others = {"glued_ring", "oblique_impact"}  # statics of one length, and minutes of contact: not scaled here
+    # statics of one length, minutes of contact, a start from an eigenvector: not scaled here
+    others = {"glued_ring", "oblique_impact", "rate_state_block"}
     assert {small.name for small in QUICK + SLOW} | others == set(names())
 
 

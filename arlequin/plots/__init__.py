@@ -16,6 +16,7 @@ from arlequin.plots.energies import energies
 from arlequin.plots.histogram import force_histogram
 from arlequin.plots.orbit import orbit
 from arlequin.plots.overview import overview
+from arlequin.plots.periodic import backbone, frequency_response, periodic_orbits
 from arlequin.plots.profile import profile
 from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
@@ -29,6 +30,7 @@ from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
     "animation",
+    "backbone",
     "contact",
     "contact_map",
     "convergence",
@@ -37,9 +39,11 @@ __all__ = [
     "fitted_order",
     "force_histogram",
     "force_spectrum",
+    "frequency_response",
     "friction_heat",
     "orbit",
     "overview",
+    "periodic_orbits",
     "profile",
     "shape",
     "spectrum",

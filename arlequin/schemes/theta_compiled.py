@@ -207,23 +207,11 @@ class SmallThetaStepper(ThetaStepper):
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """Up to `count` steps; `ThetaStepper` repeats a failing step in order to raise its error, and takes those with
         forces of parts stepped elsewhere."""
-        from arlequin.schemes._theta_kernels import theta_steps
-
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         if push is not None:
             return super().advance(state, 1, push)
-        count, (loads, imposed) = as_many(partial(self._loads, state), min(count, max(_CACHED // state.u.size, 1)))
-        external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
-        now, configurations = self._now(state), self._pairing.room(count)
-        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
-        types = {"status": np.int8, "iterations": np.int64}
-        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
-        taken = int(
-            theta_steps(
-                count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
-                self._pairing.arguments(configurations), self._sliding(now, state),
-            )
-        )  # fmt: skip
+        now, loads, external, steps, configurations, taken = self._tried(state, count)
+        count = len(external)
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
             return self.advance(state, count)
@@ -263,6 +251,43 @@ class SmallThetaStepper(ThetaStepper):
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch
+
+    def bare_steps(self, state: State, count: int) -> ThetaSteps:
+        """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
+        found: list[ThetaSteps] = []
+        while count > 0:
+            _, _, _, steps, _, taken = self._tried(state, count)
+            if not taken and self._solver is newton_solver:
+                self._solver = robust_solver
+                continue
+            if not taken:
+                break
+            found.append(first_of(steps, taken))
+            count -= taken
+            if count:
+                state, _ = self.advance(state, taken)
+        if not found:
+            return first_of(steps, 0)
+        return ThetaSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
+
+    def _tried(self, state: State, count: int) -> tuple[ThetaLoopState, Array, Array, ThetaSteps, Any, int]:
+        """What the loop makes of up to `count` steps: its state, loads and their means, steps, and how many it took."""
+        from arlequin.schemes._theta_kernels import theta_steps
+
+        assembly, theta, laws = self._assembly, self._theta, self._assembly.laws
+        count, (loads, imposed) = as_many(partial(self._loads, state), min(count, max(_CACHED // state.u.size, 1)))
+        external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
+        now, configurations = self._now(state), self._pairing.room(count)
+        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
+        types = {"status": np.int8, "iterations": np.int64}
+        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
+        taken = int(
+            theta_steps(
+                count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
+                self._pairing.arguments(configurations), self._sliding(now, state),
+            )
+        )  # fmt: skip
+        return now, loads, external, steps, configurations, taken
 
     def _loads(self, state: State, count: int) -> tuple[Array, Array]:
         """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""

@@ -47,6 +47,7 @@ NAMES = (
     "sdnd106",
     "rate_state_block",
     "stick_slip_belt",
+    "nonlinear_mode",
     "cylinder_impact",
     "sphere_impact",
     "oblique_impact",
@@ -61,6 +62,7 @@ NAMES = (
     "rough_press",
     "rough_impact",
     "fuel_rod",
+    "rod_resonance",
 )
 
 

@@ -58,6 +58,12 @@ GROUPS = (
         ),
     ),
     Group(
+        "orbits",
+        "Periodic motions",
+        "Branches, stability and nonlinear modes: see [how to](../how-to/periodic.md) and [theory](../theory/periodic.md).",
+        ("periodic",),
+    ),
+    Group(
         "sweeps",
         "Sweeps and ensembles",
         "Many runs: see [how to sweep](../how-to/sweep.md).",

@@ -13,7 +13,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.execution import execute, prepare
 
 # dimensionless is "1"
-UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m3", "kg", "m/s", "J/m2", "N/m", "rad"}
+UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m3", "kg", "m/s", "J/m2", "N/m", "rad", "Hz"}
 
 
 def interface(force: Any, active: Any, gap: Any, **more: Any) -> xarray.Dataset:
@@ -204,6 +204,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "sdnd106": {"steps": 500},
     "stick_slip_belt": {"steps": 500},
     "rate_state_block": {"slides": 4.0},
+    "nonlinear_mode": {"steps": 400, "points": 5},
+    "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},

@@ -1,0 +1,1 @@
+"""Periodic motions: shooting, continuation of branches, stability by Floquet multipliers, bifurcations."""

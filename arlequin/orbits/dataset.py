@@ -1,0 +1,112 @@
+"""A branch of periodic motions as an xarray.Dataset."""
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.models.types import Array
+from arlequin.orbits.continuation import Branch, Followed
+from arlequin.orbits.family import Family
+from arlequin.orbits.floquet import is_stable, multipliers
+from arlequin.orbits.period_map import PeriodMap
+
+_PHASES = 200  # instants of an orbit that are kept, about
+
+
+def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -> xarray.Dataset:
+    """The motions over `point`, as described in `arlequin.orbits.periodic.periodic`."""
+    motions = branch.motions
+    first = family.setting(motions[0].point.parameter).map
+    every = max(1, first.steps // _PHASES)
+    numbers = np.unique(np.append(np.arange(0, first.steps, every), first.steps))
+    points = [motion.point for motion in motions]
+    parameter = np.array([point.parameter for point in points])
+    period = np.array([point.orbit.period for point in points])
+    values = np.array([multipliers(point.monodromy) for point in points])
+    maps = [family.setting(value).map for value in parameter]
+    fields: dict[str, tuple[tuple[str, ...], Any, str, str]] = {
+        "period": (("point",), period, "s", "period of the motion"),
+        "frequency": (("point",), first.periods / period, "Hz", "frequency"),
+        "energy": (
+            ("point",),
+            np.array([family.energy(point.z, point.orbit) for point in points]),
+            "J",
+            "energy at the start of the period",
+        ),
+        "multiplier_real": (("point", "multiplier"), values.real, "1", "real part of the Floquet multipliers"),
+        "multiplier_imag": (("point", "multiplier"), values.imag, "1", "imaginary part of the Floquet multipliers"),
+        "stable": (("point",), np.array([is_stable(own, family.autonomous) for own in values]), "1", "stability"),
+        "bifurcation": (("point",), np.array([_kind(motion) for motion in motions]), "1", "bifurcation"),
+        "residual": (("point",), np.array([point.residual for point in points]), "1", "Φ(x) − x over the size of x"),
+    }
+    if not family.autonomous and family.name != "frequency":
+        fields[family.name] = (("point",), parameter, family.unit, family.long_name)
+    size = first.size
+    states = np.array([point.z[: 2 * size] for point in points])
+    start = {"displacement": states[:, :size], "velocity": states[:, size:]}
+    for name, unit in (("displacement", "m"), ("velocity", "m/s")):
+        orbit = np.array([getattr(point.orbit, name[0] if name == "velocity" else "u")[numbers] for point in points])
+        fields[name] = (("point", "phase", "dof"), orbit, unit, f"{name} of the coordinates over the period")
+        fields[f"initial_{name}"] = (
+            ("point", "coordinate"),
+            start[name],
+            unit,
+            f"{name} of the free coordinates at phase 0",
+        )
+    springs = np.array([point.z[2 * size : -1] for point in points])
+    if springs.shape[1]:
+        fields["initial_traction"] = (("point", "spring"), springs, "Pa", "tractions of friction's springs at phase 0")
+    if first.assembly.contact_count:
+        gaps = np.array([point.orbit.gaps[numbers] for point in points])
+        fields["gap"] = (("point", "phase", "contact"), gaps, "m", "gap over the period")
+        least = np.array([own.smallest_gaps(point.orbit) for own, point in zip(maps, points, strict=True)])
+        fields["smallest_gap"] = (("point", "contact"), least, "m", "smallest gap of the period")
+    fields |= _amplitudes(first, [point.orbit.u for point in points])
+    data = {
+        name: xarray.Variable(dims, value, {"units": unit, "long_name": label})
+        for name, (dims, value, unit, label) in fields.items()
+    }
+    named = {"phase": numbers / first.steps, "dof": _names(first)}
+    if first.assembly.contact_count:
+        named["contact"] = _contacts(first)
+    found = xarray.Dataset(data, {name: (name, value) for name, value in named.items()}, attributes)
+    found["phase"].attrs = {"units": "1", "long_name": "share of the period"}
+    return found.set_coords(["frequency"] if family.name in ("frequency", "mode") else [family.name])
+
+
+def _kind(motion: Followed) -> str:
+    kind, _, number = motion.mark.partition(" ")
+    return {"torus": "Neimark-Sacker"}.get(kind, kind) if not number else kind
+
+
+def _names(own: PeriodMap) -> list[str]:
+    """Names of the coordinates (d,): of the part and the number in it."""
+    return [
+        f"{name}:{i}"
+        for name, at in zip(own.assembly.system.names, own.assembly.places, strict=True)
+        for i in range(at.stop - at.start)
+    ]
+
+
+def _contacts(own: PeriodMap) -> list[str]:
+    """Names of the contact points (k,): of the interface and the number in it."""
+    contact = own.assembly.contact
+    return [
+        f"{interface.name}:{i}"
+        for interface, count in zip(contact.interfaces, np.diff(contact.start), strict=True)
+        for i in range(count)
+    ]
+
+
+def _amplitudes(own: PeriodMap, orbits: list[Array]) -> dict[str, tuple[tuple[str, ...], Any, str, str]]:
+    """Half the range of each nodal displacement of the parts over the period (point, node, component), m."""
+    found: dict[str, tuple[tuple[str, ...], Any, str, str]] = {}
+    layout, assembly = own.assembly.layout, own.assembly
+    for part, at in zip(assembly.system.parts, assembly.places, strict=True):
+        shapes = layout.shapes[part.name]
+        half = np.array([0.5 * np.ptp(u[:, at] @ shapes.T, axis=0) for u in orbits])
+        values = half.reshape(len(orbits), part.node_count, -1)
+        dims = "point", f"node_{part.name}", f"component_{part.name}"
+        found[f"amplitude_{part.name}"] = (dims, values, "m", f"amplitude of the displacements of {part.name}")
+    return found

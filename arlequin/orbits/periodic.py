@@ -1,0 +1,234 @@
+"""`periodic`: periodic motions and their branches."""
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import xarray
+
+from arlequin.models.checks import finite, instance, positive, positive_integer
+from arlequin.models.errors import ModelWarning, UserError, UserTypeError
+from arlequin.models.reduction.modal import Modal
+from arlequin.models.signatures import checked_call, takes
+from arlequin.models.types import Array
+from arlequin.orbits.continuation import Branch, Followed, follow
+from arlequin.orbits.dataset import branch_dataset
+from arlequin.orbits.family import Family, Setting, linear_mode
+from arlequin.orbits.period_map import PeriodMap
+from arlequin.orbits.shooting import first_mode, first_point, tangent
+from arlequin.run.progress import Progress, reporting
+from arlequin.schemes.theta import Theta
+from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.system import System
+
+_KEPT = 8  # systems of different parameters
+
+
+@checked_call
+def periodic(
+    system: System | Callable[[float], System],
+    scheme: Theta,
+    *,
+    period: float | None = None,
+    frequency: tuple[float, float] | None = None,
+    amplitude: tuple[float, float] | None = None,
+    parameter: tuple[float, float] | None = None,
+    energy: tuple[float, float] | None = None,
+    mode: int = 1,
+    periods: int = 1,
+    steps: int = 400,
+    points: int = 50,
+    most: int = 5000,
+    start: xarray.Dataset | None = None,
+    progress: Progress | bool | None = None,
+) -> xarray.Dataset:
+    """Periodic motions of a system by shooting, with their stability: one, or a branch over a parameter.
+
+    period: of the loads, gravity and given motions of the system, s. Alone it gives the motion of this period. With
+    frequency=(from, to), Hz, the loads are stretched in time to each frequency f, F(t f T); with amplitude=(from, to)
+    they act so many times about their mean over the period; with parameter=(from, to) `system` is a function of the
+    parameter that gives the `System`. energy=(from, to), J, without `period`: the nonlinear mode number `mode` of a
+    system without losses and changing loads, from the linear mode on, over its energy.
+
+    periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is Theta(0.5)
+    with either `events`. points: motions over the range, at least; more where the branch turns; most: of all. start:
+    a Dataset of this function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of
+    rest. Not for sliding whose coefficient depends on the state, for wear, and for more than 300 free coordinates.
+
+    The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
+    folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
+    Floquet multipliers and `stable`; `bifurcation`: "fold", "flip", "branch", "Neimark-Sacker", "grazing" (a gap or
+    layer is just touched), of modes "stability", else empty; `amplitude_<part>`, half the range of each displacement;
+    `displacement`, `velocity` of the coordinates and `gap` over `phase`; `initial_displacement`, `initial_velocity`.
+    It can be saved with `to_netcdf`, and is shown by `plots.frequency_response`, `plots.backbone` and
+    `plots.periodic_orbits`.
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> mass = aq.PointMasses("mass", 0.0, 1.0, forces={"all": lambda t: np.cos(2.0 * np.pi * t)})  # m, kg, N
+    >>> spring = aq.Spring("spring", mass.boundary("all"), stiffness=1.0, damping=0.2)  # N/m, N·s/m
+    >>> system = aq.System([mass], springs=[spring])
+    >>> branch = aq.periodic(system, aq.Theta(0.5), period=1.0, frequency=(0.1, 0.2))  # Hz
+    >>> largest = float(branch["amplitude_mass"].max())  # F/(c √(k/m − c²/4m²)) by the amplitude at resonance, m
+    >>> bool(abs(largest * 0.2 * np.sqrt(0.99) - 1.0) < 1e-3), bool(branch["stable"].all())
+    (True, True)
+    """
+    family, guess, attributes = _family(
+        system, scheme, (period, frequency, amplitude, parameter, energy), (mode, periods, steps), start
+    )
+    points, most = positive_integer("points", points), positive_integer("most", most)
+    single = family.low == family.high
+    with reporting(progress, "periodic") as told, np.errstate(over="ignore", invalid="ignore"):
+
+        def tell(share: float) -> None:
+            if told is not None:
+                told(min(int(1000.0 * share), 1000), 1000)
+
+        if family.mode is not None:
+            own = family.setting(1.0).map
+            omega, _ = linear_mode(own, mode)
+            first = first_mode(family, 2.0 * np.pi / omega, family.low)
+            forward = np.zeros_like(first.z)
+            forward[: own.size] = (own.mass @ family.mode) * first.scale[: own.size]
+        else:
+            first = first_point(family, family.low, guess)
+            forward = np.zeros_like(first.z)
+            forward[-1] = np.sign(family.high - family.low) or 1.0
+        if single:
+            branch = Branch([Followed(first, tangent(family, first, first.scale, forward), "")])
+        else:
+            branch = follow(family, first, forward, points, most, tell)
+        tell(1.0)
+    if branch.reason:
+        last = branch.motions[-1].point.parameter
+        line = f"periodic: the branch ends at {family.long_name} = {last:g} {family.unit}: {branch.reason}"
+        if len(branch.motions) == 1:
+            raise UserError(line, 1)
+        # periodic ← checked_call ← the user
+        warnings.warn(line, ModelWarning, stacklevel=3)
+    return branch_dataset(family, branch, {**attributes, "complete": int(not branch.reason)})
+
+
+def _family(
+    system: Any, scheme: Any, ranges: tuple[Any, ...], numbers: tuple[Any, Any, Any], start: Any
+) -> tuple[Family, Array | None, dict[str, Any]]:
+    """The family of motions that is asked for, the state to start from, and the attributes of its Dataset."""
+    period, *others = ranges
+    mode, periods, steps = (
+        positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
+    )
+    if not isinstance(scheme, Theta) or scheme.theta != 0.5 or scheme.solver == "iterative":
+        kind = UserError if isinstance(scheme, Theta) else UserTypeError
+        raise kind.parameter("scheme", scheme, 'must be Theta(0.5), or Theta(0.5, events="locate")')
+    names = ("frequency", "amplitude", "parameter", "energy")
+    given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
+    if len(given) > 1:
+        raise UserError(f"periodic: takes one of {', '.join(names)}, not {' and '.join(name for name, _ in given)}")
+    name, span = given[0] if given else ("", (1.0, 1.0))
+    low, high = _range(name, span)
+    if name == "parameter":
+        if not callable(system):
+            raise UserTypeError.parameter("system", system, "must be a function of the parameter that gives a System")
+        takes("system", system, parameter="the parameter")
+    else:
+        instance("system", system, System, "must be a System, as System([part])")
+    attributes: dict[str, Any] = {"scheme": repr(scheme), "steps": steps, "periods": periods, "parameter": name}
+
+    def made(of: Any) -> PeriodMap:
+        own = instance("system", of, System, "must be a function that gives a System")
+        base = None if name == "energy" else positive("period", period)
+        return PeriodMap(_assembled(own, scheme), scheme, steps * periods, base, periods)
+
+    if name == "energy":
+        if period is not None:
+            raise UserError.parameter("period", period, "is found with energy=(from, to): leave it out")
+        return _modes(made(system), (low, high), mode), None, attributes
+    if period is None:
+        raise UserError("periodic: needs the period of the loads, or energy=(from, to) for nonlinear modes")
+    long = positive("period", period) * periods
+    maps: OrderedDict[float, PeriodMap] = OrderedDict()
+    if name == "parameter":
+
+        def setting(p: float) -> Setting:
+            if p not in maps:
+                maps[p] = made(system(p))
+                while len(maps) > _KEPT:
+                    maps.popitem(last=False)
+            return Setting(maps[p], long)
+
+        own = setting(low).map
+    else:
+        own = made(system)
+    if own.driven or name in ("frequency", "amplitude"):
+        own.check_period("period", period)
+    if name in ("frequency", "amplitude") and not own.driven:
+        raise UserError.parameter(name, span, "needs loads that change in time")
+    if name == "frequency":
+        _check_frequency(own, max(low, high))
+        family = Family(name, "Hz", name, low, high, lambda p: Setting(own, periods / p))
+    elif name == "amplitude":
+        family = Family(name, "1", "amplitude of the loads", low, high, lambda p: Setting(own, long, p))
+    elif name == "parameter":
+        family = Family(name, "1", name, low, high, setting)
+    else:
+        family = Family("frequency", "Hz", "frequency", 1.0 / period, 1.0 / period, lambda p: Setting(own, periods / p))
+    return family, _start(start, own), attributes
+
+
+def _assembled(system: System, scheme: Theta) -> Assembly:
+    return assemble(system, absorbs=scheme.absorbs)
+
+
+def _modes(own: PeriodMap, energies: tuple[float, float], number: int) -> Family:
+    """The family of a nonlinear mode."""
+    low, high = energies
+    if not 0.0 < low < high:
+        raise UserError.parameter("energy", energies, "must be two energies, J: a small one and a larger one")
+    if own.driven or own.damping.any() or own.assembly.laws.damped or own.assembly.laws.frictional:
+        raise UserError("nonlinear modes are of systems without losses: no damping, friction and damped layers")
+    if number > own.size:
+        raise UserError.parameter("mode", number, f"the system has {own.size} modes")
+    omega, shape = linear_mode(own, number)
+    if not omega > 0.0:
+        raise UserError.parameter("mode", number, "is a rigid motion")
+    return Family("mode", "s", "period", low, high, lambda p: Setting(own, p), shape)
+
+
+def _range(name: str, span: Any) -> tuple[float, float]:
+    """The two ends of a range."""
+    rule = "must be two different numbers, (from, to)"
+    if not isinstance(span, tuple | list) or len(span) != 2:
+        raise UserTypeError.parameter(name, span, rule)
+    check = finite if name == "parameter" else positive
+    low, high = check(name, span[0]), check(name, span[1])
+    if name and low == high:
+        raise UserError.parameter(name, span, rule)
+    return low, high
+
+
+def _check_frequency(own: PeriodMap, frequency: float) -> None:
+    """UserError where a reduced model has no modes up to the frequency."""
+    if not any(isinstance(part, Modal) for part in own.assembly.system.parts):
+        return
+    squares = scipy.linalg.eigh(own.stiffness, own.mass, eigvals_only=True)
+    largest = float(np.sqrt(max(squares[-1], 0.0)) / (2.0 * np.pi))
+    if frequency > largest:
+        raise UserError.parameter(
+            "frequency", frequency, f"is beyond the modes of the reduced model, up to {largest:.6g} Hz: keep more"
+        )
+
+
+def _start(start: Any, own: PeriodMap) -> Array | None:
+    """The state x (s,) of a point of an earlier branch."""
+    if start is None:
+        return None
+    instance("start", start, xarray.Dataset, "must be a point of a branch, branch.isel(point=3)")
+    names = ["initial_displacement", "initial_velocity"]
+    rule = f"must be one point of a branch of a system with {own.size} free coordinates, branch.isel(point=3)"
+    if not all(name in start for name in names) or any(start[name].shape != (own.size,) for name in names):
+        raise UserError.parameter("start", start, rule)
+    names += ["initial_traction"] if own.state_size > 2 * own.size else []
+    return np.concatenate([start[name].values for name in names])
