@@ -60,7 +60,7 @@ GROUPS = (
     Group(
         "orbits",
         "Periodic motions",
-        "Branches, stability and nonlinear modes: see [how to](../how-to/periodic.md) and [theory](../theory/periodic.md).",
+        "Branches and nonlinear modes: see [how to](../how-to/periodic.md), [theory](../theory/periodic.md).",
         ("periodic",),
     ),
     Group(

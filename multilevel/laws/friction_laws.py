@@ -110,9 +110,7 @@ def _table(name: str, at: Any, coefficients: Any) -> Array:
     """Constants of a table: n, the abscissae, the ordinates."""
     x, y = finite_array(name, at).ravel(), finite_array("coefficients", coefficients).ravel()
     if x.size < 2 or x.size != y.size:
-        raise UserError.parameter(
-            "coefficients", f"{y.size} values", f"needs one for each of {x.size} {name}, 2 at least"
-        )
+        raise UserError.parameter("coefficients", f"{y.size} values", f"needs one for each of {x.size} {name}, 2 at least")
     if x[0] < 0.0 or not (np.diff(x) > 0.0).all():
         raise UserError.parameter(name, x.tolist(), "must not be negative and grow from each value to the next")
     if (y < 0.0).any():

@@ -9,6 +9,7 @@ from numba.typed import List
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import FRICTION_KERNEL
+from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._kernels import (
     OPEN,
     SLIP,

@@ -22,6 +22,7 @@ that of v̄ also where the rate falls by orders of magnitude within a step.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
