@@ -30,6 +30,9 @@ LAWS = {
     "compliant friction": (aq.Penalty(900.0), aq.Coulomb(0.2, compliance=0.01), None),
     "elastic friction": (aq.Penalty(900.0), aq.Coulomb(0.2, stiffness=1600.0), None),
     "damped friction": (aq.Penalty(900.0), aq.Coulomb(0.2, stiffness=1600.0, damping=3.0), None),
+    "static and dynamic": (aq.Unilateral(), aq.StaticDynamic(0.4, 0.1), None),
+    "slip distance": (aq.Unilateral(level="gap"), aq.StaticDynamic(0.4, 0.1, slip_distance=1e-3), None),
+    "rate and state": (aq.Asperities(900.0, 1.0, 2e-3), aq.RateAndState(0.2, 0.02, 0.03, 1e-3, 1e-2), None),
     "wear": (aq.Unilateral(level="gap"), ROUGH, aq.Archard(1e-2)),
     "asperities that wear": (aq.Asperities(900.0, 1.0, 2e-3), ROUGH, aq.Archard(1e-2)),
 }
@@ -53,10 +56,19 @@ SCHEMES = {
 # a diagonal mass, wear in several time steps, rates in statics, all but some regular laws in compiled explicit steps
 SPRUNG, WEARING = {"elastic friction", "damped friction"}, {"wear", "asperities that wear"}
 EXPLICIT = {"penalty", "asperities", "damped asperities", "shock", *SPRUNG}
-RATES = {"unilateral", "several", "velocity penalty", "damped asperities", "shock", "table, loss"}
+RATES = {"unilateral", "static and dynamic", "several", "velocity penalty", "damped asperities", "shock", "table, loss"}
 WITHOUT = {
-    "located": LAWS.keys() - {"unilateral"},
-    "midpoint": {"unilateral", "gap", "velocity penalty", "perturbed", "several", "wear"},
+    "located": LAWS.keys() - {"unilateral", "static and dynamic"},
+    "midpoint": {
+        "unilateral",
+        "gap",
+        "static and dynamic",
+        "slip distance",
+        "velocity penalty",
+        "perturbed",
+        "several",
+        "wear",
+    },
     "central": SPRUNG,
     "multirate": WEARING,
     "multirate, explicit": WEARING | SPRUNG,

@@ -61,6 +61,8 @@ ALONE = {
     "sdnd106": {"steps": 100},
     "stick_slip_belt": {"steps": 200, "cycles": 3},
     "rate_state_block": {"slides": 2.0},
+    "nonlinear_mode": {"steps": 400, "points": 5},
+    "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
     "sphere_impact": {"cells": 4, "steps": 20},
     "ring_impact": {"elements": 1, "around": 12, "duration": 0.004},
     "necking_bar": {"elements": 2, "steps": 5},
