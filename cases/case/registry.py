@@ -148,7 +148,8 @@ def load(name: str) -> Case:
         from arlequin.models.signatures import meant
 
         near = meant(name, NAMES)
-        listed = "`arlequin cases` lists them" if near else f"there are {', '.join(NAMES)}"
+        some = f"there are {', '.join(NAMES[:4])} and {len(NAMES) - 4} more, which `arlequin cases` lists"
+        listed = "`arlequin cases` lists them" if near else some
         raise UserError(f"{name}: no such case{near}; {listed}, or give a Python file")
     return _ours(name)
 
