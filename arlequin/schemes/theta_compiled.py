@@ -190,7 +190,7 @@ class SmallThetaStepper(ThetaStepper):
     @cached_property
     def _response(self) -> Array:
         """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
-        return np.asarray(self._prepared().delassus.diagonal())
+        return np.asarray(ThetaOperators(*self._operators).delassus.diagonal())
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:

@@ -130,13 +130,13 @@ class VelocityFriction(CompiledFriction):
     """
 
     velocities: Sequence[float]
-    coefficients_: Sequence[float]
+    values: Sequence[float]
 
     def __init__(self, velocities: Sequence[float], coefficients: Sequence[float]) -> None:
         table = _table("velocities", velocities, coefficients)
         n = int(table[0])
         object.__setattr__(self, "velocities", tuple(table[1 : 1 + n].tolist()))
-        object.__setattr__(self, "coefficients_", tuple(table[1 + n :].tolist()))
+        object.__setattr__(self, "values", tuple(table[1 + n :].tolist()))
 
     @classmethod
     def of(cls, function: Callable[[float], float], velocities: Sequence[float]) -> "VelocityFriction":
@@ -146,7 +146,7 @@ class VelocityFriction(CompiledFriction):
         return cls(velocities, [float(function(float(v))) for v in velocities])
 
     def coefficients(self) -> Array:
-        return np.array([len(self.velocities), *self.velocities, *self.coefficients_])
+        return np.array([len(self.velocities), *self.velocities, *self.values])
 
     def kernel(self) -> Any:
         from arlequin.multilevel.laws._friction_kernels import velocity_table
@@ -164,7 +164,7 @@ class PressureFriction(CompiledFriction):
     """
 
     pressures: Sequence[float]
-    coefficients_: Sequence[float]
+    values: Sequence[float]
 
     def __init__(self, pressures: Sequence[float], coefficients: Sequence[float]) -> None:
         table = _table("pressures", pressures, coefficients)
@@ -177,10 +177,10 @@ class PressureFriction(CompiledFriction):
                 "coefficients", mu.tolist(), "must not fall so fast that the traction μ(p) p falls with the pressure"
             )
         object.__setattr__(self, "pressures", tuple(p.tolist()))
-        object.__setattr__(self, "coefficients_", tuple(mu.tolist()))
+        object.__setattr__(self, "values", tuple(mu.tolist()))
 
     def coefficients(self) -> Array:
-        return np.array([len(self.pressures), *self.pressures, *self.coefficients_])
+        return np.array([len(self.pressures), *self.pressures, *self.values])
 
     def kernel(self) -> Any:
         from arlequin.multilevel.laws._friction_kernels import pressure_table

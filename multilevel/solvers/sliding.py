@@ -9,8 +9,8 @@ pairing and solver; the coefficients are found around it,
 
 by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
 (`revise_rates`). A point that sticks at the end needs μ̄ at most at its threshold of stick, or at its law at v̄ if it
-came to rest in the step; a point that slips μ̄ equal to its law to
-1e-11, but for the round-off of the slip rate; what does not get there is not accepted.
+came to rest in the step; a point that slips needs μ̄ equal to its law to 1e-11, but for the round-off of the slip rate.
+What does not get there is not accepted.
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
 solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
@@ -96,6 +96,11 @@ class SlidingStep:
         friction = np.where(start.stuck & slides, rest, coefficients(at, none, share))
         many = laws.row_count > KRYLOV_FROM
         rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if many else None
+        free = (
+            np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, motion.rate_free,
+            motion.closed, motion.step, motion.theta, motion.impulse_factor,
+        )  # fmt: skip
+        closing = np.ascontiguousarray(closing)
         iterations, best, stalled = 0, np.inf, 0
         for attempt in range(PASSES):
             solution = solve(laws.with_friction(friction), guess)
@@ -115,14 +120,10 @@ class SlidingStep:
             near, here = (coefficients(at * factor, none, share) for factor in (1.0 + 1e-6, 1.0))
             slope = np.divide(near - here, 1e-6 * at, out=np.zeros_like(at), where=at > 0.0)
             table, kernels = laws.with_friction(friction).table(laws.tangential_compliance)
-            free = (
-                np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, motion.rate_free,
-                motion.closed, motion.step, motion.theta, motion.impulse_factor,
-            )  # fmt: skip
             before = at.copy()
             revise_rates(
-                free, table, kernels, history, np.ascontiguousarray(closing), solution.impulse, history.copy(),
-                solution.status, rate, mean, at, slope, rest, motion.gap_per_velocity / step, rounded,
+                free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
+                at, slope, rest, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             relax(attempt, before, at)
             friction = friction.copy()  # the solution has those of before
