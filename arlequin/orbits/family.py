@@ -46,7 +46,7 @@ class Family:
     def phase(self) -> Array:
         """Row (s,) of the phase condition."""
         assert self.mode is not None
-        own = self.setting(self.low if not self.autonomous else 1.0).map
+        own = self.setting(1.0).map
         row = np.zeros(own.state_size)
         row[own.size : 2 * own.size] = own.mass @ self.mode
         return row
@@ -69,7 +69,7 @@ class Family:
         return monodromy, np.vstack([found, np.append(self.phase, 0.0)]) if self.autonomous else found
 
     def by_parameter(self, z: Array, orbit: Orbit) -> Array:
-        """∂Φ/∂p (s,) by a difference."""
+        """∂Φ/∂p (s,) by a one-sided difference."""
         width = _DIFFERENCE * max(abs(z[-1]), 1e-3 * abs(self.high - self.low))
         moved = z.copy()
         moved[-1] = z[-1] + width

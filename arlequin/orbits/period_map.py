@@ -17,13 +17,13 @@ and its Jacobian follows from what the loop recorded: with the increments δ of 
     slip                         δPₜ = Pₜ/P_n δP_n − μ P_n/‖w‖ (1 − e eᵀ) δw
 
 ∂Φ/∂x, the product of these Jacobians, is the monodromy matrix at a fixed point. With located events, whose instants
-move with the state, and with elastic stick, it is found from central differences of Φ. Derivatives by the period, the
-amplitude and other parameters are central differences too.
+move with the state, and with elastic stick, it is found from central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
 """
 
 from collections import OrderedDict
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -182,12 +182,10 @@ class PeriodMap:
         found = scipy.linalg.solve(matrix, right, assume_a="pos")
         by_state, by_impulse = np.ascontiguousarray(found[:, : 2 * self.size]), found[:, 2 * self.size :]
         table, kernels = laws.table(laws.tangential_compliance)
-        first, area, level, compliance, friction, tangential, law_rows, kind, coefficients = table
         return np.asarray(
             monodromy(
-                step, theta, by_state, np.ascontiguousarray(by_impulse), rows,
-                (first, area, level, compliance, friction, tangential, law_rows, kind, coefficients), kernels,
-                orbit.gaps, np.ascontiguousarray(orbit.v @ self.assembly.contact.basis.T), steps.impulse, steps.normal,
+                step, theta, by_state, np.ascontiguousarray(by_impulse), rows, table, kernels, orbit.gaps,
+                np.ascontiguousarray(orbit.v @ self.assembly.contact.basis.T), steps.impulse, steps.normal,
                 steps.status,
             )
         )  # fmt: skip
@@ -229,7 +227,7 @@ class PeriodMap:
             self._steppers[step] = base
             while len(self._steppers) > _KEPT:
                 self._steppers.popitem(last=False)
-        assembly = _Stretched.of(self, period, amplitude)
+        assembly = _stretched(self, period, amplitude)
         if isinstance(base, SmallThetaStepper):
             stepper: Any = base.driven_as(assembly)
         else:
@@ -295,24 +293,19 @@ class PeriodMap:
         return np.asarray(mean + amplitude * (values - mean))
 
 
-class _Stretched:
-    """Copies of an assembly whose loads and given motions are those of a period map."""
+def _stretched(own: PeriodMap, period: float, amplitude: float) -> Assembly:
+    """A copy of the assembly whose loads and given motions are those of a period map."""
+    found, steps = copy(own.assembly), own.steps
 
-    @staticmethod
-    def of(own: PeriodMap, period: float, amplitude: float) -> Assembly:
-        from copy import copy
+    def loads(times: Array) -> Array:
+        numbers = times / period * steps
+        whole = numbers.size < 2 or numbers[1] - numbers[0] > 0.5
+        return own.stretched(np.round(numbers) if whole else np.round(3.0 * numbers), 1 if whole else 3, amplitude)
 
-        found, steps = copy(own.assembly), own.steps
-
-        def loads(times: Array) -> Array:
-            numbers = times / period * steps
-            whole = numbers.size < 2 or numbers[1] - numbers[0] > 0.5
-            return own.stretched(np.round(numbers) if whole else np.round(3.0 * numbers), 1 if whole else 3, amplitude)
-
-        vars(found)["loads"] = loads
-        vars(found)["load"] = lambda t: loads(np.array([t]))[0]
-        vars(found)["imposed"] = lambda t: own.given(t / period, amplitude)
-        return found
+    vars(found)["loads"] = loads
+    vars(found)["load"] = lambda t: loads(np.array([t]))[0]
+    vars(found)["imposed"] = lambda t: own.given(t / period, amplitude)
+    return found
 
 
 def _check(assembly: Assembly, scheme: Theta) -> None:

@@ -50,11 +50,17 @@ def scales(family: Family, z: Array, orbit: Orbit, least: Array | None = None) -
     return found if least is None else np.maximum(found, least)
 
 
+def _weights(family: Family, scale: Array) -> Array:
+    """Sizes of the equations: of x, and of the phase condition."""
+    weights = scale[:-1]
+    if not family.autonomous:
+        return weights
+    return np.append(weights, np.abs(family.phase).max() * scale[len(weights) // 2])
+
+
 def newton(family: Family, z: Array, scale: Array, row: Array, value: float, most: int = _MOST) -> Point | None:
     """The motion with row · z/scale = value, from a guess; None where Newton's method does not arrive."""
-    weights, z = scale[:-1], z.copy()
-    if family.autonomous:
-        weights = np.append(weights, np.abs(family.phase).max() * scale[len(weights) // 2])
+    weights, z = _weights(family, scale), z.copy()
     try:
         orbit = family.run(z)
         by_parameter = family.by_parameter(z, orbit)  # kept: it changes little from here to the solution
@@ -83,9 +89,7 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
 
 def tangent(family: Family, point: Point, scale: Array, along: Array) -> Array:
     """Unit tangent (s + 1,) of the branch in scaled z, turned along a given direction."""
-    weights = scale[:-1]
-    if family.autonomous:
-        weights = np.append(weights, np.abs(family.phase).max() * scale[len(weights) // 2])
+    weights = _weights(family, scale)
     system = np.vstack([point.jacobian / weights[:, None] * scale, along])
     right = np.zeros(len(system))
     right[-1] = 1.0
