@@ -1,5 +1,7 @@
 """The displacement field of a part at any points, as a matrix over its nodal displacements."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
 
 _NEAR = 12  # cells that are tried for a point
+_NEWTON = 8  # iterations for its local coordinates
 _OUTSIDE = 0.3  # of a cell, by which a point may lie outside (round bodies of other cells); then it is extrapolated
 _BESIDE = 1.5  # radii of gyration of a beam's section: half its depth is √2 to √3 of them
 
@@ -90,7 +93,7 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     best, cell = np.full(count, np.inf), np.zeros(count, dtype=np.int64)
     local = np.zeros((axes, count))
     for column in near.T:
-        at = basis.mapping.invF(points.T[:, :, None], column)[:, :, 0]
+        at = _local(basis.mapping, points.T, column)
         beside = np.abs(at - 0.5).max(axis=0) - 0.5
         if simplex:
             beside = np.maximum(-at.min(axis=0), at.sum(axis=0) - 1.0)
@@ -108,3 +111,12 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     scalar = sp.csr_array((kept.ravel(), (rows.ravel(), nodes.ravel())), shape=shape)
     scalar.eliminate_zeros()
     return sp.csr_array(sp.kron(scalar, sp.eye_array(part.components), format="csr")), covered
+
+
+def _local(mapping: Any, points: Array, cells: NDArray[np.int64]) -> Array:
+    """Local coordinates (axis, k) of points (axis, k) in cells (k,), outside of them by a bounded extrapolation."""
+    at = np.full((*points.shape, 1), 0.5 if points.shape[0] == 1 else 1.0 / 3.0)
+    for _ in range(_NEWTON):
+        missing = points[:, :, None] - mapping.F(at, tind=cells)
+        at = np.clip(at + np.einsum("ijkq,jkq->ikq", mapping.invDF(at, tind=cells), missing), -1.0, 2.0)
+    return np.asarray(at[:, :, 0])
