@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+import arlequin as aq
+from arlequin.cases import beam_to_solid as case
 from arlequin.cases.reference.supported_beam import SupportedBeam
 from arlequin.cases.shared.meshes import cylinder
 from arlequin.models.beams.section import Section
@@ -13,6 +15,7 @@ from arlequin.models.fem.solid import Solid
 from arlequin.models.materials.elastic import LinearElastic
 
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
+SMALL = {"step": 5e-3, "solid_size": 0.01, "beam_size": 0.02, "fields_every": 1}
 BAR = SupportedBeam(0.249, STEEL, Section.circle(5e-3, 0.3))
 
 
@@ -92,3 +95,72 @@ def test_cylinder():
     for axis in (0, 1):
         assert (x[axis] ** 2 * dx).sum() / 0.03 == pytest.approx(np.pi * (5e-3) ** 4 / 4, rel=2e-4)
     assert np.abs(np.einsum("icq,cq->i", x, dx)[:2]).max() < 1e-12 * dx.sum()
+
+
+def static(parameters, level):
+    """Deflection at the gauge under the force F at rest, m."""
+    system = case.configuration(parameters, level, lambda t: t)
+    return float(case.deflection(aq.simulate(system, aq.Static(), duration=1.0, step=1.0), parameters)(1.0))
+
+
+@pytest.mark.parametrize("length", [2.5e-3, 1e-2])
+def test_the_slice_under_load_deflects_the_beam_less_than_a_point_load(length):
+    """By F h² M₁/(24 EI), M₁ = a (L − x)/L the moment at the load a ≤ x under a unit force at the gauge x."""
+    p = case.Parameters(slice=length)
+    a, x = p.below + p.load, p.below + p.gauge
+    less = p.force * length**2 * a * (BAR.length - x) / BAR.length / (24 * p.young * p.section.inertia_z)
+    point = float(BAR.deflection(x, a, p.force))
+    assert point - static(p, case.BEAM) == pytest.approx(less, rel=1e-6)
+
+
+def test_both_models_are_equally_stiff():
+    p = case.Parameters(**SMALL)
+    assert static(p, case.SOLID) == pytest.approx(static(p, case.BEAM), rel=3e-4)
+
+
+def test_published_deflections_with_a_switch():
+    p = case.Parameters(**SMALL)
+    result = case.build(p).run()
+    checks = case.check(result, p)
+    assert len([check for check in checks if "published" in check.name]) == 2
+    assert len(checks) == 7 and not [check for check in checks if not check.passed]
+    assert set(case.figures(result, p)) == {"deflection", "energies", "shape"}
+
+
+def test_the_switch_leaves_no_oscillations():
+    """After it the solid moves as the forced beam does, but for a constant ratio of stiffness."""
+    p = case.Parameters(switch=0.1, duration=0.2, step=5e-4, fields_every=1, solid_size=0.01)
+    way = case.deflection(case.build(p).run(), p)
+    time = way.x[way.x > p.switch]
+    exact, found = case.exact(p, time), way(time)
+    ratio = float(found @ exact) / float(exact @ exact)
+    assert ratio == pytest.approx(1.0, abs=3e-4)
+    assert np.abs(found - ratio * exact).max() < 1e-4 * p.largest
+
+
+def test_from_rest_the_beam_has_the_free_oscillations_of_the_exact_motion():
+    p = case.Parameters(model="beam", start="rest", duration=0.02, step=2e-5)
+    way = case.deflection(case.build(p).run(), p)
+    error, forced = (way(way.x) - case.exact(q, way.x) for q in (p, replace(p, start="forced")))
+    assert np.abs(error).max() < 5e-5 * p.largest < 3e-3 * p.largest < np.abs(forced).max()
+    assert case.published(p) == () and case.published(case.Parameters(step=1e-3)) == case.PUBLISHED
+
+
+@pytest.mark.parametrize("start", ["forced", "rest"])
+def test_a_reduced_solid_moves_as_the_whole_one(start):
+    p = case.Parameters(model="solid", start=start, duration=0.1, **SMALL)
+    whole, reduced = (case.deflection(case.build(q).run(), q) for q in (p, replace(p, modes=20)))
+    assert np.abs(whole(whole.x) - reduced(whole.x)).max() < 5e-5 * p.largest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"start": "rest"}, {"modes": 20}, {"across": 4}])
+def test_the_case_is_within_its_tolerances(options):
+    p = case.Parameters(**options)
+    assert not [check for check in case.check(case.build(p).run(), p) if not check.passed]
+
+
+def test_parameters_that_leave_no_room_are_refused():
+    for wrong, words in (({"glue": 0.025}, "half of zoom"), ({"load": 0.011}, "slice"), ({"gauge": 0.045}, "between")):
+        with pytest.raises(aq.UserError, match=words):
+            case.Parameters(**wrong)
