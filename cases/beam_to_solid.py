@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from scipy.interpolate import CubicHermiteSpline
+from scipy.interpolate import CubicSpline
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.supported_beam import SupportedBeam
-from arlequin.cases.shared.impact import BALANCE_LIMIT, stored_energy, worst, worst_balance
+from arlequin.cases.shared.impact import stored_energy, worst, worst_balance
 from arlequin.cases.shared.meshes import cylinder
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
 from arlequin.models.checks import finite, non_negative, positive, positive_integer
@@ -45,12 +45,13 @@ if TYPE_CHECKING:
 PUBLISHED = ((2.2115, -3.26636e-4), (2.7065, 3.26380e-4))  # of Code_Aster: time, s; deflection, m
 NEAR = 2e-3  # of a published value
 LOST = 1e-3  # largest loss of the switch, of the largest stored energy
-JUNCTION = 1e-10  # largest work of the junctions, of the largest energy: round-off of a slender bar on supports
+# of the energy, round-off of a slender bar on supports under steps of many periods: balance, work of the junctions
+BALANCE, JUNCTION = 1e-11, 1e-10
 ZOOM = "zoom"  # the name of the levels
 BEAM, SOLID = 0, 1  # the levels
 MOVED = ("middle", "solid")  # the part of each level
 # parameters of the discretisation and of the model, with which the published values still hold
-NUMERICAL = {
+NUMERICAL: dict[str, Any] = {
     "model": "switched", "slice": 2.5e-3, "glue": 0.01, "switch": 2.0, "duration": 3.0, "step": 5e-4,
     "beam_size": 0.01, "solid_size": 5e-3, "across": 2, "modes": None, "fields_every": 10,
 }  # fmt: skip
@@ -233,18 +234,18 @@ def exact(parameters: Parameters, t: Array) -> Array:
     return reference(p).motion(t, *given, rest=p.start == "rest")[:, 0]
 
 
-def deflection(result: xarray.DataTree, parameters: Parameters) -> CubicHermiteSpline:
-    """Deflection of the axis at the gauge, m, of the part that is there, over the time, s: cubic between frames."""
+def deflection(result: xarray.DataTree, parameters: Parameters) -> CubicSpline:
+    """Deflection of the axis at the gauge, m, of the part that is there, over the time, s: a spline of the frames.
+
+    Of displacements only: oscillations far above 1/Δt that a switch leaves have velocities, but hardly displacements.
+    """
     found = []
     for name in MOVED:
         if name in result["part"].children:
             group = result[f"part/{name}"].dataset
             node = int(np.abs(group["position"].values - (0.0, 0.0, parameters.gauge)).max(axis=1).argmin())
-            found.append([group[field].values[:, node, 0] for field in ("displacement", "velocity")])
-    (u, v), (later, faster) = found[0], found[-1]
-    return CubicHermiteSpline(
-        result.dataset["frame_time"].values, np.where(np.isnan(u), later, u), np.where(np.isnan(v), faster, v)
-    )
+            found.append(group["displacement"].values[:, node, 0])
+    return CubicSpline(result.dataset["frame_time"].values, np.where(np.isnan(found[0]), found[-1], found[0]))
 
 
 def published(parameters: Parameters) -> tuple[tuple[float, float], ...]:
@@ -287,7 +288,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks.append(
             Check("energy lost by the switch, of the largest stored", lost / stored, 0.0, LOST, "1", "at most")
         )
-    checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE_LIMIT, "1", "absolute"))
+    checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"))
     checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, JUNCTION, "1", "absolute"))
     return checks
 
