@@ -194,6 +194,7 @@ QUICK = (
         2,
     ),
     Small("fuel_rod", ROD, 0, {"fuel_rod.parameters.MARGIN": "m"}, {"amplitude": "N/m"}),
+    Small("beam_to_solid", {"switch": 0.1, "duration": 0.2, "step": 5e-3, "solid_size": 0.01, "beam_size": 0.02}),
 )
 SLOW = (
     Small("two_bars", {"elements": 12}, 2),

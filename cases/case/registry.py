@@ -32,6 +32,7 @@ NAMES = (
     "junction_cantilever",
     "high_frequency",
     "beam_solid",
+    "beam_to_solid",
     "glued_ring",
     "hertz",
     "hertz_sphere",

@@ -49,6 +49,7 @@ ALONE = {
     "wave_junction": {"ratio": 3, "duration": 0.2},
     "reflection_spectrum": {"ratio": 3, "count": 2},
     "beam_solid": {"length": 1.0, "beam_length": 0.6},
+    "beam_to_solid": {"switch": 0.1, "duration": 0.2, "step": 5e-3, "solid_size": 0.01, "beam_size": 0.02},
     "hertz": {"cells": 8, "steps": 2},
     "hertz_sphere": {"cells": 6, "steps": 2},
     "cattaneo_mindlin": {"cells": 6, "steps": 3},
