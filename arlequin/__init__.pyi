@@ -116,6 +116,7 @@ from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep
 from arlequin.system.levels import Level as Level
 from arlequin.system.levels import Levels as Levels
+from arlequin.system.levels import MovingPatch as MovingPatch
 from arlequin.system.system import System as System
 from arlequin.viewer.view import view as view
 

@@ -37,6 +37,8 @@ class LevelSeries:
 
     def _of(self, chosen: Chosen) -> TimeSeries:
         if chosen not in self._series:
+            kept = {self._active, *self._configurations.singles}
+            self._series = {one: own for one, own in self._series.items() if one in kept}
             assembly = self._configurations.assembly(chosen)
             self._series[chosen] = TimeSeries(
                 assembly, self._configurations.step, self._steps, self._record, False, False, kinds=self.kinds

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.levels.indicators import LevelView
+from arlequin.levels.patch import PatchTransfer
 from arlequin.levels.transfer import LevelTransfer
 from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.types import Array
@@ -18,6 +19,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import Scheme, Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.levels import Levels, MovingPatch
 from arlequin.system.system import System
 
 Chosen = tuple[int, ...]  # the active level of each `Levels`
@@ -64,6 +66,7 @@ class Configurations:
         others = [
             (*self.first[:i], level, *self.first[i + 1 :])
             for i, own in enumerate(self.system.levels)
+            if isinstance(own, Levels)
             for level in range(len(own.levels))
             if level != own.start
         ]
@@ -89,9 +92,11 @@ class Configurations:
             self._steppers[chosen] = found
         return self._steppers[chosen]
 
-    def transfer(self, one: Chosen, other: Chosen) -> tuple[LevelTransfer, bool]:
+    def transfer(self, one: Chosen, other: Chosen) -> tuple[LevelTransfer | PatchTransfer, bool]:
         """The transfer from one choice to another that differs in one level, and whether it goes up."""
         (i,) = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+        if isinstance(self.system.levels[i], MovingPatch):
+            return PatchTransfer(self.assembly(one), self.assembly(other), self.system.levels[i].name), True
         upwards = other[i] > one[i]
         pair = (one, other) if upwards else (other, one)
         if pair not in self._transfers:
@@ -101,9 +106,18 @@ class Configurations:
             )
         return self._transfers[pair], upwards
 
+    def forget(self, but: set[Chosen]) -> None:
+        """Drop all choices but some, and those at the start: of a patch that moves on."""
+        kept = but | set(self.singles)
+        for known in (self._assemblies, self._steppers):
+            for chosen in [one for one in known if one not in kept]:
+                del known[chosen]
+        for pair in [one for one in self._transfers if not kept.issuperset(one)]:
+            del self._transfers[pair]
+
     def _references(self, pair: tuple[Chosen, Chosen], index: int) -> tuple[Array, Array]:
         """Reference displacements (d,) of both choices; of a part that both have, that of the finer level."""
-        levels = self.system.levels[index].levels
+        levels = self.system.levels[index].samples
         coarse, fine = (dict(levels[chosen[index]].reference) for chosen in pair)
         out = []
         for chosen, given in zip(pair, (coarse | fine, coarse | fine), strict=True):
@@ -210,7 +224,7 @@ class LevelStepper(Stepper):
             time=state.n * self.step,
             step=self.step,
             level=carried.chosen[i],
-            count=len(self._levels[i].levels),
+            count=len(self._levels[i].samples),
             state=state,
             assembly=self._configurations.assembly(carried.chosen),
             lost=partial(self._lost, state, i),
@@ -235,13 +249,16 @@ class LevelStepper(Stepper):
         work = float(there.load(t) @ u - here.load(t) @ state.u)
         recent = (*carried.switches, state.n)[-_RECENT:]
         restless = carried.restless
-        if not restless and len(recent) == _RECENT and recent[-1] - recent[0] < _RESTLESS * self._every[i]:
+        told = restless or isinstance(self._levels[i], MovingPatch)
+        if not told and len(recent) == _RECENT and recent[-1] - recent[0] < _RESTLESS * self._every[i]:
             restless = True
             warn_user(
                 f"levels '{self._levels[i].name}': {_RECENT} switches in {recent[-1] - recent[0]} steps until t = {t:.4g} s: "
                 "raise hold, or widen the range between the values at which levels come and go",
                 ModelWarning,
             )
+        if isinstance(self._levels[i], MovingPatch):
+            configurations.forget({before, after})
         own = SwitchedState(
             moved.own, after, _with(carried.wanted, i, state.n), carried.indicators, recent, worn, restless
         )

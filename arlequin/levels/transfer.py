@@ -19,19 +19,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU, splu
 
+from arlequin.levels.consistency import Consistency, inertia_rows
 from arlequin.levels.fields import field_at, model_of, section_rotations
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, Part, PathDependent
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import RigidCondensed
-from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
 
 _SOFT = 1e-9  # of the multipliers, in units of their rows' compliances: rows may depend on each other
 _REFINED, _ROUND_OFF = 40, 1e-15
 _COVERED = 0.99  # share of a part's nodes that have a counterpart
-_INDEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,7 @@ class LevelTransfer:
 
     def move(self, u: Array, v: Array, t: float, upwards: bool) -> tuple[Array, Array]:
         """Displacements and velocities (d,) at t in the other level, with its constraints and imposed motions."""
-        here, there = self._sides if upwards else self._sides[::-1]
+        there = self._sides[1 if upwards else 0]
         before, after = self._references if upwards else self._references[::-1]
         carry = self._up if upwards else self._down
         none = np.zeros(there.dof_count)
@@ -251,53 +249,21 @@ class LevelTransfer:
             values = there.imposed(t)
             moved[dofs[fresh & displaced]] = values[fresh & displaced]
             velocity[dofs[fresh & ~displaced]] = values[fresh & ~displaced]
-        moved = self._consistent(there, moved)
-        velocity = self._consistent(there, velocity, self._momenta(here, v, upwards))
-        return moved, velocity
-
-    def _momenta(self, assembly: Assembly, v: Array, upwards: bool) -> Array:
-        side = 0 if upwards else 1
-        return self._inertia(side) @ v
-
-    def _inertia(self, side: int) -> Array:
-        """rᵀM (r, d) of the rigid motions r of the bodies that both levels have."""
-        rows = self._rigid[side]
-        return rows * self._bodies[side]
+        side = 1 if upwards else 0
+        inertia = self._inertia
+        projection = self._projections[side]
+        return projection.of(moved), projection.of(velocity, inertia[side], inertia[1 - side] @ v)
 
     @cached_property
-    def _rigid(self) -> tuple[Array, Array]:
-        origin = np.mean(np.concatenate([part.positions for part in self._sides[0].system.parts]), axis=0)
-        return _rigid_rows(self._sides[0], origin), _rigid_rows(self._sides[1], origin)
+    def _projections(self) -> tuple[Consistency, Consistency]:
+        return Consistency(self._sides[0]), Consistency(self._sides[1])
 
     @cached_property
-    def _mass_systems(self) -> dict[int, object]:
-        return {}
-
-    def _consistent(self, assembly: Assembly, field: Array, momenta: Array | None = None) -> Array:
-        """The field (d,) nearest in the mass with C x = 0, imposed values kept, and the momenta (r,) given."""
-        side = 0 if assembly is self._sides[0] else 1
-        rows = assembly.constraints
-        size = abs(rows) @ np.ones(rows.shape[1])
-        missing = rows @ field
-        largest = float(np.abs(field).max(initial=0.0))
-        broken = bool((np.abs(missing) > 1e-14 * size * max(largest, 1e-300)).any())
-        inner, lack = np.zeros((0, field.size)), np.zeros(0)
-        if momenta is not None:
-            inner = self._inertia(side)
-            lack = momenta - inner @ field
-            weight = abs(inner) @ np.abs(field)
-            inner, lack = _independent(inner, lack, assembly)
-            if not broken and (np.abs(momenta - self._inertia(side) @ field) <= 1e-15 * weight).all():
-                return field
-        elif not broken:
-            return field
-        known = self._mass_systems
-        if side not in known:
-            known[side] = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
-        own = RigidCondensed(known[side], sp.csr_array(inner))  # type: ignore[arg-type]
-        given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
-        change = own.predict(np.zeros(field.size), -missing, lack, given).y
-        return np.asarray(field + np.where(assembly.massless, 0.0, change))
+    def _inertia(self) -> tuple[Array, Array]:
+        """rᵀM (r, d) of the rigid motions r of the bodies that both levels have, in each."""
+        coarse, fine = self._sides
+        origin = np.mean(np.concatenate([part.positions for part in coarse.system.parts]), axis=0)
+        return inertia_rows(coarse, origin) * self._bodies[0], inertia_rows(fine, origin) * self._bodies[1]
 
 
 def _has_field(part: Part) -> bool:
@@ -313,35 +279,3 @@ def _shared(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], NDArra
     second = np.concatenate([none, *(np.arange(fine.start[j], fine.start[j + 1]) for _, j in pairs)])
     there = ~coarse.ghost[first] & ~fine.ghost[second]
     return first[there], second[there]
-
-
-def _rigid_rows(assembly: Assembly, origin: Array) -> Array:
-    """rᵀM (r, d): linear momenta by axis, and angular ones about a point of the undeformed bodies."""
-    pieces = []
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        axes, components = part.positions.shape[1], part.components
-        planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
-        modes = np.zeros((axes + len(planes), part.node_count, components))
-        for i in range(min(axes, components)):
-            modes[i, :, i] = 1.0
-        arm = part.positions - origin
-        for k, (i, j) in enumerate(planes):
-            if components >= axes:
-                modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]
-            if components > axes:
-                modes[axes + k, :, axes + k] = 1.0
-        nodal = modes.reshape(len(modes), -1)
-        pieces.append(np.asarray(sp.csr_array(own.shapes).T @ (sp.csr_array(own.inertia) @ nodal.T)).T)
-    return np.concatenate(pieces, axis=1)
-
-
-def _independent(rows: Array, right: Array, assembly: Assembly) -> tuple[Array, Array]:
-    """Combinations of rows (r, d) that are independent on the free dofs, and their right-hand sides."""
-    free = (assembly.free & ~assembly.massless).astype(float)
-    diagonal = np.asarray(assembly.mass.diagonal())
-    scale = np.divide(free, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
-    values, vectors = np.linalg.eigh((rows * scale) @ rows.T)
-    sizes = np.sqrt(np.maximum(np.diag((rows * scale) @ rows.T), 1e-300))
-    values, vectors = np.linalg.eigh(((rows * scale) @ rows.T) / np.outer(sizes, sizes))
-    kept = vectors[:, values > _INDEPENDENT * max(values.max(initial=0.0), 1e-300)].T / sizes
-    return kept @ rows, kept @ right

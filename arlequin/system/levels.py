@@ -1,7 +1,8 @@
 """Levels: alternative models of one piece of a body, of which one is active at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from arlequin.junctions.base import JunctionProtocol
@@ -10,9 +11,10 @@ from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.interface import Interface
 
+_AWAY = 0.6  # pitches, beyond which the patch moves
 ITEMS = "parts", "junctions", "interfaces", "springs", "relations"
 
 
@@ -103,3 +105,70 @@ class Levels:
                 raise UserError(
                     f"levels '{self.name}': {what} named '{sorted(twice)[0]}' stand in several levels: names must differ"
                 )
+
+    @property
+    def samples(self) -> Sequence[Level]:
+        """Levels in which all parts occur."""
+        return self.levels
+
+    def level(self, number: int) -> Level:
+        """One of the levels; UserError where there is none."""
+        return self.levels[checks.integer(f"level of '{self.name}'", number, 0, len(self.levels) - 1)]
+
+
+@checked_call
+@dataclass(frozen=True, eq=False)
+class MovingPatch:
+    """A fine patch that follows a point through a coarse mesh, in jumps of a pitch.
+
+    at: function of the whole number k that gives the patch at k · pitch: a `Level` with its fine part and junction, on
+    the same mesh and under the same names at every k. Nodes that the meshes at k and k ± 1 have in common (the pitch a
+    multiple of the fine cells) keep their motion. follow: function of the state (`LevelView`) that gives the position
+    to be followed, m, from that of k = 0; the patch moves where it is more than 0.6 pitches away. every: steps between
+    two looks.
+
+    Interfaces keep statuses, friction and wear where their slave is not the patch. What a move changes of the energy is
+    the column `switch`.
+    """
+
+    name: str
+    at: Callable[[int], Level]
+    follow: Callable[[Any], float]
+    pitch: float
+    start: int = 0
+    every: int = 1
+
+    __repr__ = short_repr
+    hold = 0.0
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name, "name of a moving patch")
+        takes("at", self.at, k="the number of pitches")
+        takes("follow", self.follow, state="the state")
+        checks.positive("pitch", self.pitch)
+        checks.positive_integer("every", self.every)
+        checks.integer("start", self.start)
+
+    @cached_property
+    def samples(self) -> Sequence[Level]:
+        """Levels in which all parts occur: that at the start."""
+        return (self.level(self.start),)
+
+    def level(self, number: int) -> Level:
+        """The patch at a number of pitches."""
+        try:
+            found = self.at(number)
+        except UserError as error:
+            raise UserError(f"patch '{self.name}' at {number} pitches: {error}", error.code) from None
+        return checks.instance("at", found, Level, "must give a Level([part], junctions=[…])")
+
+    @property
+    def choose(self) -> "MovingPatch":
+        """The patch decides itself."""
+        return self
+
+    def indicate(self, state: Any) -> tuple[int, float]:
+        """The number of pitches wanted, and the position that is followed, m."""
+        at = checks.finite("position from follow", float(self.follow(state)))
+        away = at / self.pitch - state.level
+        return (state.level + round(away) if abs(away) > _AWAY else state.level), at

@@ -19,7 +19,7 @@ from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
-from arlequin.system.levels import ITEMS, Levels
+from arlequin.system.levels import ITEMS, Levels, MovingPatch
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
@@ -34,7 +34,7 @@ class System:
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
     that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
     of a step is solved (the default needs no choice). levels: pieces with several models, of which one is active at a
-    time (`Levels`); parts, junctions and so on are then what all of them share.
+    time (`Levels`), and patches that move (`MovingPatch`); parts, junctions and so on are then what all of them share.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -53,7 +53,7 @@ class System:
     velocity: InitialField = None
     displacement: InitialField = None
     contact: ContactMethod = field(default_factory=ContactMethod)
-    levels: Sequence[Levels] = field(default=(), kw_only=True)
+    levels: Sequence[Levels | MovingPatch] = field(default=(), kw_only=True)
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class System:
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
-        checks.items("levels", self.levels, Levels, "must be a list of Levels(name, [level, …], indicator)")
+        checks.items("levels", self.levels, Levels | MovingPatch, "must be a list of Levels(name, [level, …], indicator)")
         if not self.parts and not self.levels:
             raise UserError("a system needs at least one part")
         checks.instance("contact", self.contact, ContactMethod, "must be a ContactMethod")
@@ -90,7 +90,7 @@ class System:
             takes("gravity", self.gravity, t="the time, s")
         if self.levels:
             self._check_levels()
-        every = [*self.parts, *(part for own in self.levels for level in own.levels for part in level.parts)]
+        every = [*self.parts, *(part for own in self.levels for level in own.samples for part in level.parts)]
         object.__setattr__(self, "names", tuple(part.name for part in every))
         self.acceleration(0.0)
         for what in ("velocity", "displacement"):
@@ -109,13 +109,13 @@ class System:
             if times > 1:
                 raise UserError(f"{times} levels are named '{name}': names must differ")
         for what in ITEMS:
-            sets = [self, *(level for own in self.levels for level in own.levels)]
+            sets = [self, *(level for own in self.levels for level in own.samples)]
             names = Counter(item.name for one in sets for item in getattr(one, what))
             for name, times in names.items():
                 if times > 1:
                     raise UserError(f"{times} {what} of the system and its levels are named '{name}': names must differ")
         for own in self.levels:
-            for i, level in enumerate(own.levels):
+            for i, level in enumerate(own.samples, own.start if isinstance(own, MovingPatch) else 0):
                 names = [part.name for part in self.at({own.name: i}).parts]
                 for name in level.reference:
                     if name not in names:
@@ -129,8 +129,8 @@ class System:
         known = {own.name: own for own in self.levels}
         for name, number in chosen.items():
             checks.one_of("levels", name, tuple(known))
-            checks.integer(f"level of '{name}'", number, 0, len(known[name].levels) - 1)
-        active = [own.levels[chosen.get(name, own.start)] for name, own in known.items()]
+            checks.integer(f"level of '{name}'", number)
+        active = [own.level(chosen.get(name, own.start)) for name, own in known.items()]
         items: dict[str, Any] = {
             what: [*getattr(self, what), *(item for level in active for item in getattr(level, what))] for what in ITEMS
         }
@@ -170,7 +170,7 @@ class System:
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
-        parts = self.parts or self.levels[0].levels[0].parts
+        parts = self.parts or self.levels[0].samples[0].parts
         axes = max(part.positions.shape[1] for part in parts)
         if self.gravity is None:
             return np.zeros(axes)
