@@ -12,6 +12,7 @@ from arlequin.models.beams.section import SectionPoints
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
+from arlequin.system.system import System
 
 _NEAR = 12  # cells that are tried for a point
 _NEWTON = 8  # iterations for its local coordinates
@@ -22,6 +23,12 @@ _BESIDE = 1.5  # radii of gyration of a beam's section: half its depth is √2 t
 def model_of(part: Part) -> Part:
     """The finite-element part, or the part itself where it wraps none."""
     return part.model if isinstance(part, MeshedPart) else part
+
+
+def joined_to(system: System, name: str) -> set[str]:
+    """Names of the parts that junctions couple with a part."""
+    pairs = [{junction.coarse.name, junction.fine.name} for junction in system.junctions]
+    return {other for pair in pairs if name in pair for other in pair} - {name}
 
 
 def field_at(part: Part, points: Array) -> tuple[sp.csr_array, NDArray[np.bool_]]:

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from arlequin.levels.consistency import Consistency, inertia_rows
-from arlequin.levels.fields import field_at, model_of
+from arlequin.levels.fields import field_at, joined_to, model_of
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
@@ -55,10 +55,9 @@ class PatchTransfer:
                 place, before.dof_count,
             )  # fmt: skip
             missing = ~same & ~ghost
+            joined = joined_to(before.system, part.name)
             for j, other in enumerate(before.system.parts):
-                if not missing.any() or j == i or not hasattr(model_of(other), "basis"):
-                    continue
-                if other.components != components:
+                if not missing.any() or other.name not in joined:
                     continue
                 nodes = np.flatnonzero(missing)
                 rows, covered = field_at(other, part.positions[nodes])

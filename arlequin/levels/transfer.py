@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU, splu
 
 from arlequin.levels.consistency import Consistency, inertia_rows
-from arlequin.levels.fields import field_at, model_of, section_rotations
+from arlequin.levels.fields import field_at, joined_to, model_of, section_rotations
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, Part, PathDependent
@@ -137,12 +137,14 @@ class LevelTransfer:
         count, axes = part.positions.shape
         missing = np.ones(count, dtype=bool)
         nodal = sp.csr_array((part.dof_count, coarse.dof_count))
-        shared = {id(other) for other in fine.system.parts}
+        shared, joined = {id(other) for other in fine.system.parts}, joined_to(fine.system, part.name)
         # first what goes, then what stays beside it
         order = sorted(range(len(coarse.parts)), key=lambda i: id(coarse.system.parts[i]) in shared)
         for i in order:
             other = coarse.system.parts[i]
             if other.positions.shape[1] != axes or not missing.any() or not _has_field(other):
+                continue
+            if id(other) in shared and other.name not in joined:
                 continue
             rows, covered = field_at(other, part.positions[missing])
             if not covered.any():
