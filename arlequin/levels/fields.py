@@ -108,7 +108,10 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
         best, cell = np.where(better, beside, best), np.where(better, column, cell)
         local = np.where(better, at, local)
     values = np.array(
-        [basis.elem.gbasis(basis.mapping, local[:, :, None], i, tind=cell)[0].value[:, 0] for i in range(basis.Nbfun)]
+        [
+            np.asarray(basis.elem.gbasis(basis.mapping, local[:, :, None], i, tind=cell)[0])[:, 0]
+            for i in range(basis.Nbfun)
+        ]
     )
     covered = best <= _OUTSIDE
     nodes = basis.element_dofs[:, cell]

@@ -43,7 +43,14 @@ class PatchTransfer:
                 blocks.append(_placed(sp.eye_array(size), place, before.dof_count))
                 continue
             if isinstance(own, PathDependent | Nonlinear) or model_of(part) is not part:
-                raise UserError(f"patch '{self._name}': part '{part.name}' is not linear, or reduced: take a solid or bar")
+                raise UserError(
+                    f"patch '{self._name}': part '{part.name}' is not linear, or reduced: take a solid or bar"
+                )
+            if part.node_count != old.node_count:
+                raise UserError(
+                    f"patch '{self._name}': part '{part.name}' has {part.node_count} nodes, before the move "
+                    f"{old.node_count}: the mesh must be the same everywhere"
+                )
             components = part.components
             distance, nearest = cKDTree(old.positions).query(part.positions)
             spacing = float(np.median(cKDTree(part.positions).query(part.positions, 2)[0][:, 1]))

@@ -1,17 +1,20 @@
 """Time series of a run with levels: the parts of all levels, NaN while they are not active."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from arlequin.energy import KINDS, applicable
 from arlequin.levels.stepper import Chosen, Configurations
+from arlequin.models.part import Part
 from arlequin.models.types import Array
-from arlequin.results.history import PER_METRE, TimeSeries, per_metre
+from arlequin.results.history import AXES, PER_METRE, TimeSeries, per_metre
 from arlequin.results.recorder import Record
 from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
+from arlequin.system.levels import MovingPatch
 
 Values = dict[Key, Array]
 
@@ -45,6 +48,14 @@ class LevelSeries:
             )
         return self._series[chosen]
 
+    @cached_property
+    def _moving(self) -> list[Part]:
+        """Parts of patches that move, as at the start."""
+        first = self._configurations.assembly(self._configurations.first).system
+        own = [own for own in self._configurations.system.levels if isinstance(own, MovingPatch)]
+        names = {part.name for one in own for part in one.samples[0].parts}
+        return [part for part in first.parts if part.name in names]
+
     @property
     def frame_count(self) -> int:
         """How many frames the whole run keeps."""
@@ -58,6 +69,12 @@ class LevelSeries:
             for variable in self._of(chosen).plain_variables():
                 units = PER_METRE.get(variable.units, variable.units) if per else variable.units
                 found.setdefault((variable.group, variable.name), replace(variable, units=units))
+        for part in self._moving:
+            axes = AXES[: part.positions.shape[1]]
+            for variable in VariableGroup(f"part/{part.name}", {"axis": axes}).variables(
+                ("shift", "frame axis", "m", "way of the mesh of the patch since the start: add it to `position`"),
+            ):
+                found[variable.group, variable.name] = variable
         for own in self._configurations.system.levels:
             for variable in VariableGroup(f"levels/{own.name}", {}).variables(
                 ("level", "time", "1", "active level in the step that ends, 0: the coarsest"),
@@ -79,6 +96,11 @@ class LevelSeries:
             rows[f"levels/{own.name}", "level"] = np.full(time.size, float(chosen[i]))
             values = np.full(time.size, np.nan) if block.indicators is None else block.indicators[:, i]
             rows[f"levels/{own.name}", "indicator"] = np.where(np.isinf(values), np.nan, values)
+        if frame_time.size:
+            now = {part.name: part for part in self._configurations.assembly(chosen).system.parts}
+            for part in self._moving:
+                way = now[part.name].positions[0] - part.positions[0]
+                frames[f"part/{part.name}", "shift"] = np.tile(way, (frame_time.size, 1))
         self.count += time.size
         self.frames += frame_time.size
         self._times.append((time, rows))
@@ -117,4 +139,3 @@ class LevelSeries:
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
         self.count, self.frames, self._active, self._sums = state
-

@@ -253,8 +253,8 @@ class LevelStepper(Stepper):
         if not told and len(recent) == _RECENT and recent[-1] - recent[0] < _RESTLESS * self._every[i]:
             restless = True
             warn_user(
-                f"levels '{self._levels[i].name}': {_RECENT} switches in {recent[-1] - recent[0]} steps until t = {t:.4g} s: "
-                "raise hold, or widen the range between the values at which levels come and go",
+                f"levels '{self._levels[i].name}': {_RECENT} switches in {recent[-1] - recent[0]} steps until t = "
+                f"{t:.4g} s: raise hold, or widen the range between the values at which levels come and go",
                 ModelWarning,
             )
         if isinstance(self._levels[i], MovingPatch):
@@ -311,9 +311,7 @@ def _carried(
     asperity = laws.energy(gaps)
     if laws.has_elastic_stick:
         asperity = asperity + laws.elastic_stick_energy(laws.spring_traction(history, kinematics.tangents))
-    moved = replace(
-        fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity)
-    )
+    moved = replace(fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity))
     return moved, tuple(depths.items())
 
 

@@ -31,8 +31,8 @@ class StepBatch:
     friction_state (b, k): first internal variables of the friction laws; None without and at the start.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
-    on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the steps,
-    and the values by which they were chosen; None where no part has levels.
+    on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
+    steps, and the values by which they were chosen; None where no part has levels.
     """
 
     n: NDArray[np.int64]

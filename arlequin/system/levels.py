@@ -103,7 +103,7 @@ class Levels:
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise UserError(
-                    f"levels '{self.name}': {what} named '{sorted(twice)[0]}' stand in several levels: names must differ"
+                    f"levels '{self.name}': {what} named '{sorted(twice)[0]}' are in several levels: names must differ"
                 )
 
     @property

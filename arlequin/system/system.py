@@ -68,7 +68,9 @@ class System:
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
-        checks.items("levels", self.levels, Levels | MovingPatch, "must be a list of Levels(name, [level, …], indicator)")
+        checks.items(
+            "levels", self.levels, Levels | MovingPatch, "must be a list of Levels(name, [level, …], indicator)"
+        )
         if not self.parts and not self.levels:
             raise UserError("a system needs at least one part")
         checks.instance("contact", self.contact, ContactMethod, "must be a ContactMethod")
@@ -113,7 +115,9 @@ class System:
             names = Counter(item.name for one in sets for item in getattr(one, what))
             for name, times in names.items():
                 if times > 1:
-                    raise UserError(f"{times} {what} of the system and its levels are named '{name}': names must differ")
+                    raise UserError(
+                        f"{times} {what} of the system and its levels are named '{name}': names must differ"
+                    )
         for own in self.levels:
             for i, level in enumerate(own.samples, own.start if isinstance(own, MovingPatch) else 0):
                 names = [part.name for part in self.at({own.name: i}).parts]

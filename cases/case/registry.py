@@ -43,6 +43,7 @@ NAMES = (
     "fretting_pad",
     "grid_cell",
     "ironing",
+    "rolling_patch",
     "sdnd100",
     "sdnd104",
     "sdnd106",

@@ -30,6 +30,7 @@ COMPARED = {
     "glued_ring": {},
     "patch_test": {"lower_cells": 3, "upper_cells": 2},
     "ironing": {"slider_size": 1e-3, "block_size": 1.5e-3, "steps": 6},
+    "rolling_patch": {"ratio": 2, "cylinder_size": 6e-4, "duration": 2.5e-3, "step": 5e-5, "width": 6},
     "cylinder_impact": {"size": 1e-3, "ratio": 3, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 10},
     "glued_impact_3d": {"cells": 6, "duration": 1.0},

@@ -201,6 +201,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "wear_pin": {"cells": 4, "steps": 10},
     "fretting_pad": {"cells": 4, "steps": 4, "cycles": 6},
     "grid_cell": {"refine": 0.3, "length": 0.034, "steps": 1},
+    "rolling_patch": {"ratio": 2, "cylinder_size": 6e-4, "duration": 2.5e-3, "step": 5e-5, "width": 6},
     "ironing": {"steps": 8, "slider_size": 4e-4, "block_size": 6e-4},
     "sdnd100": {},
     "sdnd104": {"start": 0.2, "end": 0.6},
