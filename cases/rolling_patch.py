@@ -148,7 +148,7 @@ def reference(parameters: Parameters) -> float:
 
 
 def forces(result: xarray.DataTree) -> Array:
-    """Contact forces on the cylinder (t, component), N/m, means over steps."""
+    """Contact forces on the cylinder (t, component), N per metre, means over steps."""
     return np.asarray(result["interface/contact"].dataset["force"].values)
 
 
@@ -200,8 +200,8 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     if "levels" in result.children:
         moves = int((np.diff(result["levels/patch"].dataset["level"].values) != 0.0).sum())
     return {
-        "normal_force": aq.Scalar(float(mean[1]), "N/m", "mean vertical force in sliding"),
-        "drag_force": aq.Scalar(float(-mean[0]), "N/m", "mean horizontal force in sliding"),
+        "normal_force": aq.Scalar(float(mean[1]), "N", "mean vertical force in sliding"),
+        "drag_force": aq.Scalar(float(-mean[0]), "N", "mean horizontal force in sliding"),
         "peak_pressure": aq.Scalar(pressure, "Pa", "largest contact pressure"),
         "moves": aq.Scalar(moves, "1", "moves of the patch"),
     }

@@ -15,7 +15,7 @@ _NONE = 1e-14  # of a constraint's terms: round-off
 
 
 class Consistency:
-    """x + δ with the least δᵀMδ so that C (x + δ) = 0 and rᵀM (x + δ) are the momenta given; imposed dofs keep theirs."""
+    """x + δ of least δᵀMδ with C (x + δ) = 0 and the momenta rᵀM (x + δ) given; imposed dofs keep their values."""
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
@@ -49,14 +49,15 @@ class Consistency:
         assembly = self._assembly
         free = (assembly.free & ~assembly.massless).astype(float)
         diagonal = np.asarray(assembly.mass.diagonal())
-        products = (rows * np.divide(free, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)) @ rows.T
+        yielding = np.divide(free, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
+        products = (rows * yielding) @ rows.T
         sizes = np.sqrt(np.diag(products))
         some = sizes > 0.0
         if not some.any():
             return rows[:0], right[:0]
-        rows, right, sizes = rows[some], right[some], sizes[some]
-        values, vectors = np.linalg.eigh(products[np.ix_(some, some)] / np.outer(sizes, sizes))
-        kept = vectors[:, values > _INDEPENDENT * values.max()].T / sizes
+        rows, right = rows[some] / sizes[some, None], right[some] / sizes[some]
+        values, vectors = np.linalg.eigh(products[np.ix_(some, some)] / np.outer(sizes[some], sizes[some]))
+        kept = vectors[:, values > _INDEPENDENT * values.max()].T
         return kept @ rows, kept @ right
 
 

@@ -96,7 +96,7 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     count, axes = points.shape
     centres = mesh.p[:, mesh.t].mean(axis=1).T
     near = cKDTree(centres).query(points, min(_NEAR, len(centres)))[1].reshape(count, -1)
-    simplex = mesh.t.shape[0] == axes + 1 and not (axes == 1)
+    simplex = mesh.t.shape[0] == axes + 1 and axes > 1
     best, cell = np.full(count, np.inf), np.zeros(count, dtype=np.int64)
     local = np.zeros((axes, count))
     for column in near.T:

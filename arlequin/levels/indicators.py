@@ -100,6 +100,8 @@ class SwitchTimes:
     times: Mapping[float, int]
     every: int = 1
 
+    units = "1"  # of the recorded value
+
     def __post_init__(self) -> None:
         checks.instance("times", self.times, Mapping, "must map times, s, to levels, as {1.0: 1}")
         for time, level in self.times.items():
@@ -124,8 +126,8 @@ class ContactIndicator:
 
     interfaces: of any level, those that are active count; gap, m: distance from which on they are near; look_ahead, s:
     time in which they would get there at their present rate; force, N: where it is given, points under more than this
-    force count instead of near ones. Recorded: the least gap that is expected within look_ahead, m. `Levels` has the hysteresis
-    (hold).
+    force count instead of near ones. Recorded: the least gap that is expected within look_ahead, m. The hysteresis is
+    `hold` of `Levels`.
 
     >>> import arlequin as aq
     >>> aq.ContactIndicator(["grid4_springs"], gap=2e-6, look_ahead=2e-4)  # m, s
@@ -137,6 +139,8 @@ class ContactIndicator:
     look_ahead: float = 0.0
     force: float = 0.0
     every: int = 1
+
+    units = "m"  # of the recorded value
 
     def __post_init__(self) -> None:
         checks.items("interfaces", self.interfaces, str, "must be a list of names of interfaces")
@@ -176,6 +180,8 @@ class ErrorIndicator:
     below: float
     every: int = 10
 
+    units = "1"  # of the recorded value
+
     def __post_init__(self) -> None:
         checks.positive("above", self.above)
         checks.positive("below", self.below)
@@ -210,6 +216,8 @@ class StateIndicator:
 
     function: Callable[[Any], Any]
     every: int = 1
+
+    units = "1"  # of the recorded value
 
     __repr__ = short_repr
 

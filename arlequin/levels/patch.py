@@ -1,4 +1,4 @@
-"""Transfer of the motion where a patch moves: common nodes keep it, the others take it from the field that was there."""
+"""Transfer of the motion where a patch moves: common nodes keep it, others take it from the field that was there."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +8,7 @@ from arlequin.levels.consistency import Consistency, inertia_rows
 from arlequin.levels.fields import field_at, joined_to, model_of
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.system.assembly import Assembly
 
 _SAME = 1e-6  # of the distance of two nodes, within which they are one
@@ -54,7 +54,7 @@ class PatchTransfer:
             components = part.components
             distance, nearest = cKDTree(old.positions).query(part.positions)
             spacing = float(np.median(cKDTree(part.positions).query(part.positions, 2)[0][:, 1]))
-            resting = before.ghost[place].reshape(-1, components).all(axis=1)[nearest]
+            resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[nearest]
             same = (distance <= _SAME * spacing) & ~resting
             ghost = after.ghost[at].reshape(-1, components).all(axis=1)
             block = _placed(
@@ -102,7 +102,7 @@ def _placed(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
     )
 
 
-def _chosen(rows: Array, columns: Array, shape: tuple[int, int], components: int) -> sp.csr_array:
+def _chosen(rows: Indices, columns: Indices, shape: tuple[int, int], components: int) -> sp.csr_array:
     """1 at (row, column) for all components of nodes."""
     scalar = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
     return sp.csr_array(sp.kron(scalar, sp.eye_array(components), format="csr"))

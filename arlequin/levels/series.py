@@ -78,7 +78,7 @@ class LevelSeries:
         for own in self._configurations.system.levels:
             for variable in VariableGroup(f"levels/{own.name}", {}).variables(
                 ("level", "time", "1", "active level in the step that ends, 0: the coarsest"),
-                ("indicator", "time", "1", "value by which the level was chosen, see the indicator"),
+                ("indicator", "time", own.choose.units, "value by which the level was chosen, see the indicator"),
             ):
                 found[variable.group, variable.name] = variable
         return list(found.values())

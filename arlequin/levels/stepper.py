@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import Scheme, Stepper, absorbs, time_errors
+from arlequin.step.scheme import Restartable, Scheme, Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.levels import Levels, MovingPatch
@@ -52,7 +52,7 @@ class Configurations:
         self.system, self.step = system, step
         self._scheme = scheme
         self._assemblies: dict[Chosen, Assembly] = {}
-        self._steppers: dict[Chosen, Stepper] = {}
+        self._steppers: dict[Chosen, Restartable] = {}
         self._transfers: dict[tuple[Chosen, Chosen], LevelTransfer] = {}
 
     @property
@@ -81,7 +81,7 @@ class Configurations:
             self._assemblies[chosen] = assemble(system, errors, absorbs(self._scheme))
         return self._assemblies[chosen]
 
-    def stepper(self, chosen: Chosen) -> Stepper:
+    def stepper(self, chosen: Chosen) -> Restartable:
         """The stepper of a choice; UserError where the scheme does not restart."""
         if chosen not in self._steppers:
             found = self._scheme.prepare(self.assembly(chosen), self.step)
@@ -89,7 +89,7 @@ class Configurations:
                 raise UserError.parameter(
                     "scheme", self._scheme, "does not switch levels: take Theta without located events, Newmark, HHT, …"
                 )
-            self._steppers[chosen] = found
+            self._steppers[chosen] = cast(Restartable, found)
         return self._steppers[chosen]
 
     def transfer(self, one: Chosen, other: Chosen) -> tuple[LevelTransfer | PatchTransfer, bool]:
@@ -101,9 +101,8 @@ class Configurations:
         pair = (one, other) if upwards else (other, one)
         if pair not in self._transfers:
             levels = self.system.levels[i]
-            self._transfers[pair] = LevelTransfer(
-                *(self.assembly(chosen) for chosen in pair), levels.name, self._references(pair, i)
-            )
+            coarse, fine = (self.assembly(chosen) for chosen in pair)
+            self._transfers[pair] = LevelTransfer(coarse, fine, levels.name, self._references(pair, i))
         return self._transfers[pair], upwards
 
     def forget(self, but: set[Chosen]) -> None:
@@ -156,7 +155,7 @@ class LevelStepper(Stepper):
         self.linear_solver = configurations.stepper(configurations.first).linear_solver
         del stepper
 
-    def start(self, u: Array, v: Array, n: int = 0, memory: Any = None) -> State:
+    def start(self, u: Array, v: Array) -> State:
         """The state at t = 0, at the first levels."""
         first = self._configurations.first
         state = self._configurations.stepper(first).start(u, v)

@@ -28,51 +28,47 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 _SOFT = 1e-9  # of the multipliers, in units of their rows' compliances: rows may depend on each other
-_REFINED, _ROUND_OFF = 40, 1e-15
+_REFINED = 40  # iterations at most
 _COVERED = 0.99  # share of a part's nodes that have a counterpart
 
 
 @dataclass(frozen=True)
-class _Kkt:
-    """min ½ xᵀKx + fᵀ… with G x = g, by a factor of [K Gᵀ; G −ε] and refinement on the equations without ε."""
+class _LeastEnergy:
+    """x of least ½ xᵀK x − fᵀx with G x = g, by a factor of [K Gᵀ; G −ε] and refinement on the equations without ε.
+
+    K is scaled by its largest diagonal term and each row of G by its own largest, so that units change no bit.
+    """
 
     stiffness: sp.csr_array
     rows: sp.csr_array
+    largest: float
+    sizes: Array
     factor: SuperLU
 
     @classmethod
-    def of(cls, stiffness: sp.csr_array, rows: sp.csr_array) -> "_Kkt":
-        diagonal = stiffness.diagonal()
-        yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
-        sums = np.asarray(rows.multiply(rows) @ yielding)
-        rows = sp.csr_array(
-            sp.diags_array(np.divide(1.0, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0.0)) @ rows
-        )
+    def of(cls, stiffness: sp.csr_array, rows: sp.csr_array) -> "_LeastEnergy":
+        """Factored."""
+        largest = float(stiffness.diagonal().max(initial=0.0)) or 1.0
+        sizes = np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+        sizes[sizes == 0.0] = 1.0
+        stiffness = sp.csr_array(stiffness / largest)
+        rows = sp.csr_array(sp.diags_array(1.0 / sizes) @ rows)
         soft = sp.diags_array(np.full(rows.shape[0], -_SOFT))
         whole = sp.block_array([[stiffness, rows.T], [rows, soft]], format="csc")
-        return cls(stiffness, rows, splu(whole))
-
-    def scaled(self, rows: sp.csr_array, right: Array) -> Array:
-        """The right-hand side g of unscaled rows for the scaled ones."""
-        ratio = np.sqrt(
-            np.asarray(self.rows.multiply(self.rows).sum(axis=1))
-            / np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)), 1e-300)
-        )
-        return right * ratio
+        return cls(stiffness, rows, largest, sizes, splu(whole))
 
     def solve(self, load: Array, right: Array) -> Array:
-        """x of K x + Gᵀλ = load, G x = right."""
-        n = load.size
+        """x (n,) under the forces f (n,) with G x = g (m,)."""
+        n, load, right = load.size, load / self.largest, right / self.sizes
         x, multipliers = np.zeros(n), np.zeros(right.size)
         last = np.inf
         for _ in range(_REFINED):
             missing = np.concatenate([load - self.stiffness @ x - self.rows.T @ multipliers, right - self.rows @ x])
             size = float(np.abs(missing[n:]).max(initial=0.0))
-            change = self.factor.solve(missing)
-            x, multipliers = x + change[:n], multipliers + change[n:]
-            if size >= 0.5 * last or size <= _ROUND_OFF * float(np.abs(right).max(initial=0.0)):
+            if size >= 0.5 * last and np.isfinite(last):
                 break
-            last = size
+            change = self.factor.solve(missing)
+            x, multipliers, last = x + change[:n], multipliers + change[n:], size
         return x
 
 
@@ -202,11 +198,11 @@ class LevelTransfer:
         return splu(sp.csc_array(self._rows[0] @ self._lift_lost))
 
     @cached_property
-    def _prolongation(self) -> _Kkt:
+    def _prolongation(self) -> _LeastEnergy:
         fine = self._sides[1]
         weights, constraints = self._rows
         rows = sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
-        return _Kkt.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
+        return _LeastEnergy.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
 
     def _up(self, field: Array, start: Array) -> Array:
         """A field (coarse d,) in the fine level (d,); start (d,): of the dofs that have no counterpart."""
@@ -218,12 +214,11 @@ class LevelTransfer:
         lifted = self._lift_lost @ field[self._lost] + self._lift_rest @ field[self._rest]
         right = np.concatenate([weights @ lifted, -(constraints @ out)])
         fine, new = self._sides[1], self._new
-        kkt = self._prolongation
         rows = sp.csr_array(sp.vstack([weights, constraints[:, new]], format="csr"))
-        force = -(sp.csr_array(fine.stiffness)[new] @ out)
         # of the difference to the lifted field, whose right-hand sides are small
-        load = force - kkt.stiffness @ lifted
-        out[new] = lifted + kkt.solve(load, kkt.scaled(rows, right - rows @ lifted))
+        out[new] = lifted
+        load = -(sp.csr_array(fine.stiffness)[new] @ out)
+        out[new] += self._prolongation.solve(load, right - rows @ lifted)
         return out
 
     def _down(self, field: Array, start: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import Stepper
+from arlequin.step.scheme import Restartable, Stepper
 from arlequin.step.state import State
 from arlequin.system.internal_forces import Memory
 
@@ -46,7 +46,7 @@ class CutBackStepper(Stepper):
     def start(self, u: np.ndarray, v: np.ndarray, n: int = 0, memory: Memory | None = None) -> State:
         """The state at t = nΔt."""
         first = self._steppers[1]
-        return first.start(u, v, n, memory) if self.restarts else first.start(u, v)
+        return cast(Restartable, first).start(u, v, n, memory) if self.restarts else first.start(u, v)
 
     def state_dict(self) -> Any:
         """What the steppers of each size keep."""

@@ -23,8 +23,7 @@ class Stepper(Protocol):
     least_batch: steps that are worth taking at once, where a batch costs as much as several steps. locates_events:
     whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
     one alone (with the momenta of all): they then end at the next recorded frame. linear_solver: what solves the linear
-    systems of the steps, and at what predicted cost, where there was a choice. restarts: whether `start` takes the
-    number n of a later step, for levels that are switched during a run.
+    systems of the steps, and at what predicted cost, where there was a choice. restarts: whether it is a `Restartable`.
     """
 
     step: float
@@ -34,12 +33,8 @@ class Stepper(Protocol):
     fields_at_end: bool = False
     linear_solver: str = ""
 
-    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """The state at t = nΔt from displacements u (d,), m, and velocities v (d,), m/s; (n, d) of an ensemble.
-
-        memory: internal variables of path-dependent parts; None: of virgin matter. Steppers that do not restart take
-        neither it nor n.
-        """
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0 from displacements u (d,), m, and velocities v (d,), m/s; (n, d) of an ensemble."""
         ...
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
@@ -47,6 +42,16 @@ class Stepper(Protocol):
 
         Raises `Failed` or `UserError` where the first step is not accepted; steps before one that fails are returned.
         """
+        ...
+
+
+class Restartable(Stepper, Protocol):
+    """A stepper that also starts later than at t = 0: for levels that are switched during a run."""
+
+    restarts: bool = True
+
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The state at t = nΔt; memory: internal variables of path-dependent parts, None: of virgin matter."""
         ...
 
 

@@ -23,10 +23,14 @@ class LevelIndicator(Protocol):
     """What decides which level is active.
 
     every: steps between two decisions. A decision depends on the state alone, so that a resumed run takes the same.
+    units: of the value that is recorded.
     """
 
     @property
     def every(self) -> int: ...
+
+    @property
+    def units(self) -> str: ...
 
     def indicate(self, state: Any) -> tuple[int, float]:
         """The level wanted at a `LevelView`, and the value that is recorded of the decision."""
@@ -140,6 +144,7 @@ class MovingPatch:
 
     __repr__ = short_repr
     hold = 0.0
+    units = "m"
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a moving patch")

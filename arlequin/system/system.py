@@ -112,8 +112,8 @@ class System:
                 raise UserError(f"{times} levels are named '{name}': names must differ")
         for what in ITEMS:
             sets = [self, *(level for own in self.levels for level in own.samples)]
-            names = Counter(item.name for one in sets for item in getattr(one, what))
-            for name, times in names.items():
+            counted = Counter(item.name for one in sets for item in getattr(one, what))
+            for name, times in counted.items():
                 if times > 1:
                     raise UserError(
                         f"{times} {what} of the system and its levels are named '{name}': names must differ"
