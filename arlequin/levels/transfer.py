@@ -128,6 +128,14 @@ class LevelTransfer:
         rest[self._lost] = False
         self._rest = np.flatnonzero(rest)
         self._lift_rest = sp.csr_array(lift[:, self._rest])
+        for index, part in enumerate(coarse.system.parts):
+            at = coarse.places[index]
+            carried = moved[at][lost[at] & coarse.free[at]]
+            if carried.any() and not carried.all():
+                raise UserError(
+                    f"levels '{self._name}': part '{part.name}' is not covered as a whole by the parts of the finer level: "
+                    "levels must cover the same body, and only the finest may be glued of parts that overlap"
+                )
         # parts that come and go without a counterpart keep their momentum to themselves
         gone = lost & ~moved
         self._bodies = ~gone, ~(new & ~chosen)
@@ -197,8 +205,19 @@ class LevelTransfer:
 
     @cached_property
     def _restriction(self) -> SuperLU:
-        """L_lᵀ M L_l factored."""
-        return splu(sp.csc_array(self._rows[0] @ self._lift_lost))
+        """L_lᵀ M L_l factored. UserError where motions of the coarse level are none of the fine one."""
+        gram = sp.csc_array(self._rows[0] @ self._lift_lost)
+        scale = sp.diags_array(1.0 / np.sqrt(gram.diagonal()))
+        try:
+            pivots = np.abs(splu(sp.csc_array(scale @ gram @ scale)).U.diagonal())
+        except RuntimeError:
+            pivots = np.zeros(1)
+        if pivots.min(initial=1.0) < _INDEPENDENT:
+            raise UserError(
+                f"levels '{self._name}': a level has motions that the next one, which must be finer, cannot follow: "
+                "give the levels coarse first"
+            )
+        return splu(gram)
 
     @cached_property
     def _prolongation(self) -> _Kkt:
