@@ -285,7 +285,9 @@ class LevelTransfer:
 
     @cached_property
     def _rigid(self) -> tuple[Array, Array]:
-        origin = np.mean(np.concatenate([part.positions for part in self._sides[0].system.parts]), axis=0)
+        parts = [part for side in self._sides for part in side.system.parts]
+        axes = max(part.positions.shape[1] for part in parts)
+        origin = np.mean(np.concatenate([_places(part, axes) for part in self._sides[0].system.parts]), axis=0)
         return _rigid_rows(self._sides[0], origin), _rigid_rows(self._sides[1], origin)
 
     @cached_property
@@ -334,16 +336,22 @@ def _shared(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], NDArra
     return first[there], second[there]
 
 
+def _places(part: Part, axes: int) -> Array:
+    """Positions (node, axis), m, with zeros along axes that the part does not have (a bar beside plane masses)."""
+    x = part.positions
+    return np.pad(x, ((0, 0), (0, axes - x.shape[1])))
+
+
 def _rigid_rows(assembly: Assembly, origin: Array) -> Array:
     """rᵀM (r, d): linear momenta by axis, and angular ones about a point of the undeformed bodies."""
     pieces = []
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        axes, components = part.positions.shape[1], part.components
+        axes, components = origin.size, part.components
         planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
         modes = np.zeros((axes + len(planes), part.node_count, components))
         for i in range(min(axes, components)):
             modes[i, :, i] = 1.0
-        arm = part.positions - origin
+        arm = _places(part, axes) - origin
         for k, (i, j) in enumerate(planes):
             if components >= axes:
                 modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]

@@ -20,6 +20,7 @@ from arlequin.models.checks import finite_array
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
+from arlequin.models.errors import UserError
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
@@ -339,6 +340,9 @@ def assemble(
     absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """
+    if system.levels:
+        name = system.levels[0].name
+        raise UserError(f"a system with levels is simulated alone: choose the levels, as system.at({{'{name}': 0}})")
     check_model((_size(part) for part in system.parts), hosts(ranks()))
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)
