@@ -115,4 +115,3 @@ class LevelSeries:
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
         self.count, self.frames, self._active, self._sums = state
-

@@ -294,9 +294,7 @@ def _carried(
     asperity = laws.energy(gaps)
     if laws.has_elastic_stick:
         asperity = asperity + laws.elastic_stick_energy(laws.spring_traction(history, kinematics.tangents))
-    moved = replace(
-        fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity)
-    )
+    moved = replace(fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity))
     return moved, tuple(depths.items())
 
 

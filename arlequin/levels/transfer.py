@@ -47,14 +47,19 @@ class _Kkt:
         diagonal = stiffness.diagonal()
         yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
         sums = np.asarray(rows.multiply(rows) @ yielding)
-        rows = sp.csr_array(sp.diags_array(np.divide(1.0, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0.0)) @ rows)
+        rows = sp.csr_array(
+            sp.diags_array(np.divide(1.0, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0.0)) @ rows
+        )
         soft = sp.diags_array(np.full(rows.shape[0], -_SOFT))
         whole = sp.block_array([[stiffness, rows.T], [rows, soft]], format="csc")
         return cls(stiffness, rows, splu(whole))
 
     def scaled(self, rows: sp.csr_array, right: Array) -> Array:
         """The right-hand side g of unscaled rows for the scaled ones."""
-        ratio = np.sqrt(np.asarray(self.rows.multiply(self.rows).sum(axis=1)) / np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)), 1e-300))
+        ratio = np.sqrt(
+            np.asarray(self.rows.multiply(self.rows).sum(axis=1))
+            / np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)), 1e-300)
+        )
         return right * ratio
 
     def solve(self, load: Array, right: Array) -> Array:
@@ -63,9 +68,7 @@ class _Kkt:
         x, multipliers = np.zeros(n), np.zeros(right.size)
         last = np.inf
         for _ in range(_REFINED):
-            missing = np.concatenate(
-                [load - self.stiffness @ x - self.rows.T @ multipliers, right - self.rows @ x]
-            )
+            missing = np.concatenate([load - self.stiffness @ x - self.rows.T @ multipliers, right - self.rows @ x])
             size = float(np.abs(missing[n:]).max(initial=0.0))
             change = self.factor.solve(missing)
             x, multipliers = x + change[:n], multipliers + change[n:]
@@ -114,9 +117,7 @@ class LevelTransfer:
             chosen[at] = new[at]
         if not lifts:
             raise UserError(f"levels '{self._name}': no part of one level covers a part of the other")
-        rows = [
-            sp.csr_array((at.stop - at.start, coarse.dof_count)) for at in fine.places
-        ]
+        rows = [sp.csr_array((at.stop - at.start, coarse.dof_count)) for at in fine.places]
         for at, found in lifts:
             rows[fine.places.index(at)] = found
         self._new = np.flatnonzero(chosen & fine.free)

@@ -197,7 +197,12 @@ _AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
 
 
 def start_accelerations(
-    assembly: Assembly, kinematics: ContactKinematics, force: Array, motion: tuple[Array, Array], step: float, n: int = 0
+    assembly: Assembly,
+    kinematics: ContactKinematics,
+    force: Array,
+    motion: tuple[Array, Array],
+    step: float,
+    n: int = 0,
 ) -> tuple[Array, Array, Array]:
     """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N.
 

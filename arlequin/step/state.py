@@ -44,7 +44,15 @@ class State:
 
     @classmethod
     def first(
-        cls, assembly: Assembly, u: Array, v: Array, bulk: BulkResponse, gaps: Array, *, kinetic: float, own: Any,
+        cls,
+        assembly: Assembly,
+        u: Array,
+        v: Array,
+        bulk: BulkResponse,
+        gaps: Array,
+        *,
+        kinetic: float,
+        own: Any,
         n: int = 0,
     ) -> "State":
         """At t = nΔt: the laws meet for the first time, at the gaps (k,), and there was no impulse."""

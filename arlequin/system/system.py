@@ -113,8 +113,14 @@ class System:
             names = Counter(item.name for one in sets for item in getattr(one, what))
             for name, times in names.items():
                 if times > 1:
-                    raise UserError(f"{times} {what} of the system and its levels are named '{name}': names must differ")
-        touching = [item.name for one in (self, *(level for own in self.levels for level in own.levels)) for item in one.interfaces]
+                    raise UserError(
+                        f"{times} {what} of the system and its levels are named '{name}': names must differ"
+                    )
+        touching = [
+            item.name
+            for one in (self, *(level for own in self.levels for level in own.levels))
+            for item in one.interfaces
+        ]
         for own in self.levels:
             for name in getattr(own.choose, "interfaces", ()):
                 checks.one_of("interface of the indicator", name, tuple(touching))
