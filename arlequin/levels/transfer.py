@@ -91,6 +91,7 @@ class LevelTransfer:
         self._references = references
         self._kept = _shared(coarse, fine)
         self._sort()
+        self._restriction  # noqa: B018 -- told of before the first step
 
     def _sort(self) -> None:
         """Dofs that are lost, new, and their kinematics L."""

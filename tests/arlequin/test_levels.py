@@ -38,7 +38,7 @@ def momenta(result):
 
 
 def angular_momenta(result, system, levels):
-    """∑ r × ρ v over the undeformed body (t, turn), from the mass matrices of each level and the recorded velocities."""
+    """∑ r × ρ v over the undeformed body (t, turn), by the mass matrices of each level and recorded velocities."""
     out = np.zeros((result.sizes["frame"], 3))
     for number in range(len(levels.levels)):
         assembly = assemble(system.at({"body": number}))
@@ -179,7 +179,7 @@ def test_momenta(body, scheme):
     if body != "bars":
         kept.append(angular_momenta(result, system, levels))
     for values in kept:
-        assert np.abs(values - values[0]).max() <= 1e-12 * np.abs(values).max()
+        assert np.abs(values - values[0]).max() <= 1e-13 * np.abs(values).max()
     assert balance(result) <= 1e-12
 
 
@@ -433,7 +433,7 @@ POINT = aq.PointMasses("point", 0.0, 1.0)
 
 
 def test_a_wave_in_a_bar_that_is_refined():
-    """A pulse of pressure p from x = 1: v = p/ρc behind its front; refined at L/2c it is as sharp as fine from then on."""
+    """A pulse of pressure p from x = 1: v = p/ρc behind its front; refined at 0.55 L/c it stays sharp."""
     pressure, travel = 1e6, 1.0 / SPEED
 
     def pulse(x, t):
@@ -578,7 +578,8 @@ def test_wrong_input(what):
 
 def test_restless_levels_are_told_of():
     with pytest.warns(ModelWarning, match=r"levels 'body': 8 switches in .* steps until .*raise hold"):
-        simulated(pair(bar("a"), bar("b", 8), often(2, wait=1)))
+        system = pair(bar("a"), bar("b", 8), often(2, wait=1))
+        aq.simulate(system, aq.Theta(0.5), duration=4e-5, step=STEP)
 
 
 def test_a_sweep_of_systems_with_levels(tmp_path):
