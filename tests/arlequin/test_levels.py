@@ -17,6 +17,7 @@ SECTION = aq.Section.rectangle(2 * HALF, 2 * HALF, 0.3)
 SCHEMES = {
     "theta 0.5": aq.Theta(0.5),
     "theta 0.6": aq.Theta(0.6),
+    "midpoint": aq.Midpoint(),
     "newmark": aq.Newmark(),
     "hht": aq.HHT(-0.1),
     "alpha": aq.GeneralisedAlpha.with_radius(0.8),
