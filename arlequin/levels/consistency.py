@@ -1,10 +1,12 @@
 """Projection of a transferred field on the constraints, and on momenta, of the system that it comes to."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.part import Part
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import ConstrainedSystem, RigidCondensed
 from arlequin.solvers.solver_choice import mass_system
@@ -61,16 +63,28 @@ class Consistency:
         return kept @ rows, kept @ right
 
 
+def centre(*systems: Sequence[Part]) -> Array:
+    """Mean position (axis,) of the nodes of the first of some sets of parts, m, with the axes of all of them."""
+    axes = max(part.positions.shape[1] for parts in systems for part in parts)
+    return np.asarray(np.mean(np.concatenate([_places(part, axes) for part in systems[0]]), axis=0))
+
+
+def _places(part: Part, axes: int) -> Array:
+    """Positions (node, axis), m, with zeros along axes that the part does not have (a bar beside plane masses)."""
+    x = part.positions
+    return np.pad(x, ((0, 0), (0, axes - x.shape[1])))
+
+
 def inertia_rows(assembly: Assembly, origin: Array) -> Array:
     """rᵀM (r, d): linear momenta by axis, and angular ones about a point of the undeformed bodies."""
     pieces = []
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        axes, components = part.positions.shape[1], part.components
+        axes, components = origin.size, part.components
         planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
         modes = np.zeros((axes + len(planes), part.node_count, components))
         for i in range(min(axes, components)):
             modes[i, :, i] = 1.0
-        arm = part.positions - origin
+        arm = _places(part, axes) - origin
         for k, (i, j) in enumerate(planes):
             if components >= axes:
                 modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]

@@ -230,4 +230,6 @@ class StateIndicator:
         found = self.function(state)
         level, value = found if isinstance(found, tuple) and len(found) == 2 else (found, found)
         plain = int(level) if isinstance(level, bool | np.bool_) else level
-        return checks.integer("level from the function", plain, 0, state.count - 1), float(value)
+        return checks.integer("level from the function", plain, 0, state.count - 1), checks.finite(
+            "value from the function", value
+        )

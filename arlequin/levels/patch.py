@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from arlequin.levels.consistency import Consistency, inertia_rows
+from arlequin.levels.consistency import Consistency, centre, inertia_rows
 from arlequin.levels.fields import field_at, joined_to, model_of
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
@@ -85,7 +85,7 @@ class PatchTransfer:
     def move(self, u: Array, v: Array, t: float, upwards: bool) -> tuple[Array, Array]:
         """Displacements and velocities (d,) after the move."""
         before, after = self._sides
-        origin = np.mean(after.system.parts[0].positions, axis=0)
+        origin = centre(after.system.parts)
         rows, wanted = inertia_rows(after, origin), inertia_rows(before, origin) @ v
         moved, velocity = self._operator @ u, self._operator @ v
         dofs, displaced = after.imposed_dofs, after.imposes_displacement

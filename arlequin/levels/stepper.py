@@ -84,8 +84,8 @@ class Configurations:
     def stepper(self, chosen: Chosen) -> Restartable:
         """The stepper of a choice; UserError where the scheme does not restart."""
         if chosen not in self._steppers:
-            found = self._scheme.prepare(self.assembly(chosen), self.step)
-            if not found.restarts:
+            found = None if self._scheme.static else self._scheme.prepare(self.assembly(chosen), self.step)
+            if found is None or not found.restarts:
                 raise UserError.parameter(
                     "scheme", self._scheme, "does not switch levels: take Theta without located events, Newmark, HHT, …"
                 )

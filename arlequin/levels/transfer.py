@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU, splu
 
-from arlequin.levels.consistency import Consistency, inertia_rows
+from arlequin.levels.consistency import Consistency, centre, inertia_rows
 from arlequin.levels.fields import field_at, joined_to, model_of, section_rotations
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
@@ -28,6 +28,7 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 _SOFT = 1e-9  # of the multipliers, in units of their rows' compliances: rows may depend on each other
+_INDEPENDENT = 1e-10  # smallest pivot of motions that are independent
 _REFINED = 40  # iterations at most
 _COVERED = 0.99  # share of a part's nodes that have a counterpart
 
@@ -85,6 +86,7 @@ class LevelTransfer:
         self._references = references
         self._kept = _shared(coarse, fine)
         self._sort()
+        self._restriction  # noqa: B018 -- told of before the first step
 
     def _sort(self) -> None:
         """Dofs that are lost, new, and their kinematics L."""
@@ -123,6 +125,14 @@ class LevelTransfer:
         rest[self._lost] = False
         self._rest = np.flatnonzero(rest)
         self._lift_rest = sp.csr_array(lift[:, self._rest])
+        for index, part in enumerate(coarse.system.parts):
+            at = coarse.places[index]
+            carried = moved[at][lost[at] & coarse.free[at]]
+            if carried.any() and not carried.all():
+                raise UserError(
+                    f"levels '{self._name}': part '{part.name}' is not covered as a whole by the parts of the finer "
+                    "level: levels must cover the same body, and only the finest may be glued of parts that overlap"
+                )
         # parts that come and go without a counterpart keep their momentum to themselves
         gone = lost & ~moved
         self._bodies = ~gone, ~(new & ~chosen)
@@ -194,8 +204,19 @@ class LevelTransfer:
 
     @cached_property
     def _restriction(self) -> SuperLU:
-        """L_lᵀ M L_l factored."""
-        return splu(sp.csc_array(self._rows[0] @ self._lift_lost))
+        """L_lᵀ M L_l factored. UserError where motions of the coarse level are none of the fine one."""
+        gram = sp.csc_array(self._rows[0] @ self._lift_lost)
+        scale = sp.diags_array(1.0 / np.sqrt(gram.diagonal()))
+        try:
+            pivots = np.abs(splu(sp.csc_array(scale @ gram @ scale)).U.diagonal())
+        except RuntimeError:
+            pivots = np.zeros(1)
+        if pivots.min(initial=1.0) < _INDEPENDENT:
+            raise UserError(
+                f"levels '{self._name}': a level has motions that the next one, which must be finer, cannot follow: "
+                "give the levels coarse first"
+            )
+        return splu(gram)
 
     @cached_property
     def _prolongation(self) -> _LeastEnergy:
@@ -260,7 +281,7 @@ class LevelTransfer:
     def _inertia(self) -> tuple[Array, Array]:
         """rᵀM (r, d) of the rigid motions r of the bodies that both levels have, in each."""
         coarse, fine = self._sides
-        origin = np.mean(np.concatenate([part.positions for part in coarse.system.parts]), axis=0)
+        origin = centre(coarse.system.parts, fine.system.parts)
         return inertia_rows(coarse, origin) * self._bodies[0], inertia_rows(fine, origin) * self._bodies[1]
 
 

@@ -40,6 +40,11 @@ def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[st
     return {name: g for name, g in groups.items() if "position" in g and "displacement" in g}
 
 
+def active_at(groups: dict[str, xarray.Dataset], frames: Indices) -> dict[str, xarray.Dataset]:
+    """The parts that are there in one of the frames: those of levels that are not active have no displacement."""
+    return {name: g for name, g in groups.items() if np.isfinite(g["displacement"].isel(frame=frames).values).any()}
+
+
 def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     """1, 2 or 5 times a power of ten that makes small deflections of beams visible; 1 without beams."""
     groups = list(groups)
@@ -47,7 +52,7 @@ def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     if not any(g.sizes["axis"] > 1 and g.sizes.get("corner") == 2 and "angle" not in g for g in groups):
         return 1.0
     size = max(float(np.ptp(g["position"].values, axis=0).max()) for g in groups)
-    largest = max(float(np.abs(g["displacement"].isel(frame=frames).values).max()) for g in groups)
+    largest = max(float(np.nanmax(np.abs(g["displacement"].isel(frame=frames).values))) for g in groups)
     if not 0.0 < largest < _SEEN * size:
         return 1.0
     wanted = _SEEN * size / largest

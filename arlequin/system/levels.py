@@ -58,7 +58,9 @@ class Level:
 
     def __post_init__(self) -> None:
         for what in ITEMS:
-            checks.items(what, getattr(self, what), object, f"must be a list of {what}")
+            for item in checks.items(what, getattr(self, what), object, f"must be a list of {what}"):
+                if not isinstance(getattr(item, "name", None), str):
+                    raise UserTypeError.parameter(what, item, f"must be a list of {what}")
         checks.mapping("reference", self.reference, "must map names of parts to displacements")
 
 
@@ -100,14 +102,17 @@ class Levels:
             raise UserError(f"levels '{self.name}': needs at least two levels")
         checks.integer("start", self.start, 0, len(self.levels) - 1)
         checks.non_negative("hold", self.hold)
-        if not isinstance(self.choose, LevelIndicator):
+        if isinstance(self.choose, type) or not isinstance(self.choose, LevelIndicator):
             raise UserTypeError.parameter("choose", self.choose, "must be an indicator, as SwitchTimes({1.0: 1})")
+        for level in getattr(self.choose, "times", {}).values():
+            checks.integer("level of SwitchTimes", level, 0, len(self.levels) - 1)
         for what in ITEMS:
             names = [item.name for level in self.levels for item in getattr(level, what)]
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise UserError(
-                    f"levels '{self.name}': {what} named '{sorted(twice)[0]}' are in several levels: names must differ"
+                    f"levels '{self.name}': {what} named '{sorted(twice)[0]}' stand in several levels: names must "
+                    "differ"
                 )
 
     @property

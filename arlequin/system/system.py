@@ -118,7 +118,11 @@ class System:
                     raise UserError(
                         f"{times} {what} of the system and its levels are named '{name}': names must differ"
                     )
+        every = [level for own in self.levels for level in own.samples]
+        touching = [item.name for items in (self.interfaces, *(one.interfaces for one in every)) for item in items]
         for own in self.levels:
+            for name in getattr(own.choose, "interfaces", ()):
+                checks.one_of("interface of the indicator", name, tuple(touching))
             for i, level in enumerate(own.samples, own.start if isinstance(own, MovingPatch) else 0):
                 names = [part.name for part in self.at({own.name: i}).parts]
                 for name in level.reference:
@@ -131,6 +135,7 @@ class System:
         UserError for a name or a number that there is not.
         """
         known = {own.name: own for own in self.levels}
+        checks.mapping("levels", chosen, "must map names of levels to numbers, as {'span': 1}")
         for name, number in chosen.items():
             checks.one_of("levels", name, tuple(known))
             checks.integer(f"level of '{name}'", number)
@@ -170,7 +175,7 @@ class System:
 
     @property
     def _dof_count(self) -> int:
-        return sum(part.dof_count for part in self.parts)
+        return sum(part.dof_count for part in (self.at({}) if self.levels else self).parts)
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
