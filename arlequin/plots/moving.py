@@ -98,9 +98,20 @@ def hint(groups: dict[str, xarray.Dataset], field: str) -> str:
     return there + ("; stresses are recorded by Record(stress=True)" if "stress" in field or "section" in field else "")
 
 
+def shifted_positions(group: xarray.Dataset, frames: Indices | int) -> Array:
+    """Places of the nodes without displacement, m, at frames: (f, n, axis), or (n, axis) at one.
+
+    Those of a patch that moves through a mesh are shifted with it.
+    """
+    places = np.asarray(group["position"].values)
+    if "shift" not in group:
+        return places
+    return np.asarray(places + group["shift"].isel(frame=frames).values[..., None, :])
+
+
 def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, axes: int, row: int) -> Moving:
     """A part in a space of `axes` axes at the frames; bars along one axis lie at the height of their row."""
-    moved = group["position"].values + magnify * group["displacement"].isel(frame=frames).values
+    moved = shifted_positions(group, frames) + magnify * group["displacement"].isel(frame=frames).values
     places = np.zeros((*moved.shape[:2], max(axes, 2)))
     places[..., : moved.shape[2]] = moved
     if axes == 1:

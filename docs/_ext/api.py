@@ -65,6 +65,7 @@ GROUPS = (
         (
             "Level",
             "Levels",
+            "MovingPatch",
             "SwitchTimes",
             "ContactIndicator",
             "ErrorIndicator",
