@@ -8,8 +8,8 @@ levels share (kept, k: copied) and what the coarse one loses (l), and M, K, C th
 
 so that going up and down again changes nothing; f are the external forces at the switch, or 0 where the levels have
 reference displacements, which hold their effect. Velocities go up by the same operator without f (what the fine level
-adds follows the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the constraints and
-velocities on the momenta of the other level, linear and angular about the origin of the undeformed body.
+adds follows the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the
+constraints and velocities on the momenta of the other level, linear and angular about a point of the undeformed body.
 """
 
 from dataclasses import dataclass
