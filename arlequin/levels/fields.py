@@ -17,7 +17,7 @@ from arlequin.system.system import System
 _NEAR = 12  # cells that are tried for a point
 _NEWTON = 8  # iterations for its local coordinates
 _OUTSIDE = 0.3  # of a cell, by which a point may lie outside (round bodies of other cells); then it is extrapolated
-_BESIDE = 2.1  # radii of gyration: half the depth of a section is √2 (thin tube) to 2 (full circle) of them
+_BESIDE = 3.0  # radii of gyration: a corner of a square section is √6 of them from its axis
 
 
 def model_of(part: Part) -> Part:
