@@ -2,10 +2,9 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
 
 from arlequin.levels.consistency import Consistency, centre, inertia_rows
-from arlequin.levels.fields import field_at, joined_to, model_of
+from arlequin.levels.fields import field_at, joined_to, model_of, on_columns
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array, Indices
@@ -31,6 +30,8 @@ class PatchTransfer:
 
     def _assembled(self) -> sp.csr_array:
         """The field after the move (d,) over that before it, without the projection."""
+        from scipy.spatial import cKDTree
+
         before, after = self._sides
         names = before.system.names
         blocks = []
@@ -40,7 +41,7 @@ class PatchTransfer:
             i = names.index(part.name)
             old, place = before.system.parts[i], before.places[i]
             if old is part and not before.ghost[place].any():
-                blocks.append(_placed(sp.eye_array(size), place, before.dof_count))
+                blocks.append(on_columns(sp.eye_array(size), place, before.dof_count))
                 continue
             if isinstance(own, PathDependent | Nonlinear) or model_of(part) is not part:
                 raise UserError(
@@ -57,7 +58,7 @@ class PatchTransfer:
             resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[nearest]
             same = (distance <= _SAME * spacing) & ~resting
             ghost = after.ghost[at].reshape(-1, components).all(axis=1)
-            block = _placed(
+            block = on_columns(
                 _chosen(np.flatnonzero(same), nearest[same], (part.node_count, old.node_count), components),
                 place, before.dof_count,
             )  # fmt: skip
@@ -71,7 +72,7 @@ class PatchTransfer:
                 rest = before.ghost[before.places[j]].astype(float)
                 covered &= (abs(rows) @ rest).reshape(-1, components).sum(axis=1) < 1e-9
                 spread = _chosen(nodes[covered], np.flatnonzero(covered), (part.node_count, nodes.size), components)
-                block = block + _placed(spread @ rows, before.places[j], before.dof_count)
+                block = block + on_columns(spread @ rows, before.places[j], before.dof_count)
                 missing[nodes[covered]] = False
             if missing.any():
                 where = ", ".join(f"{x:.4g}" for x in part.positions[np.flatnonzero(missing)[0]])
@@ -92,14 +93,6 @@ class PatchTransfer:
         values = after.imposed(t) if dofs.size else np.zeros(0)
         moved[dofs[displaced]], velocity[dofs[~displaced]] = values[displaced], values[~displaced]
         return self._consistency.of(moved), self._consistency.of(velocity, rows, wanted)
-
-
-def _placed(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
-    """A block (r, own) on the columns of its part (r, d)."""
-    rows = block.shape[0]
-    return sp.csr_array(
-        sp.hstack([sp.csr_array((rows, place.start)), block, sp.csr_array((rows, count - place.stop))], format="csr")
-    )
 
 
 def _chosen(rows: Indices, columns: Indices, shape: tuple[int, int], components: int) -> sp.csr_array:
