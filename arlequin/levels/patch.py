@@ -30,8 +30,6 @@ class PatchTransfer:
 
     def _assembled(self) -> sp.csr_array:
         """The field after the move (d,) over that before it, without the projection."""
-        from scipy.spatial import cKDTree
-
         before, after = self._sides
         names = before.system.names
         blocks = []
@@ -53,16 +51,16 @@ class PatchTransfer:
                     f"{old.node_count}: the mesh must be the same everywhere"
                 )
             components = part.components
-            distance, nearest = cKDTree(old.positions).query(part.positions)
-            spacing = float(np.median(cKDTree(part.positions).query(part.positions, 2)[0][:, 1]))
-            resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[nearest]
-            same = (distance <= _SAME * spacing) & ~resting
+            held, new = common_places(old.positions, part.positions)
+            resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[held]
+            held, new = held[~resting], new[~resting]
             ghost = after.ghost[at].reshape(-1, components).all(axis=1)
             block = on_columns(
-                _chosen(np.flatnonzero(same), nearest[same], (part.node_count, old.node_count), components),
+                _chosen(new, held, (part.node_count, old.node_count), components),
                 place, before.dof_count,
             )  # fmt: skip
-            missing = ~same & ~ghost
+            missing = np.asarray(~ghost)
+            missing[new] = False
             joined = joined_to(before.system, part.name)
             for j, other in enumerate(before.system.parts):
                 if not missing.any() or other.name not in joined:
@@ -93,6 +91,16 @@ class PatchTransfer:
         values = after.imposed(t) if dofs.size else np.zeros(0)
         moved[dofs[displaced]], velocity[dofs[~displaced]] = values[displaced], values[~displaced]
         return self._consistency.of(moved), self._consistency.of(velocity, rows, wanted)
+
+
+def common_places(before: Array, after: Array) -> tuple[Indices, Indices]:
+    """Numbers of the points (k, axis) that two sets have in common, in each of them."""
+    from scipy.spatial import cKDTree
+
+    apart, nearest = cKDTree(before).query(after)
+    spacing = float(np.median(cKDTree(after).query(after, 2)[0][:, 1]))
+    same = np.flatnonzero(apart <= _SAME * spacing)
+    return nearest[same], same
 
 
 def _chosen(rows: Indices, columns: Indices, shape: tuple[int, int], components: int) -> sp.csr_array:
