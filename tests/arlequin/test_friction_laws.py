@@ -4,6 +4,7 @@ import itertools
 import warnings
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -272,6 +273,7 @@ def test_direction_along_the_normal_is_refused() -> None:
         aq.simulate(system, aq.Theta(0.5), duration=0.01, step=1e-3)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="without a compiler")
 def test_laws_share_one_compiled_evaluation() -> None:
     """Kernels pass as first-class functions of one declared type: one signature, whatever laws there were. Compiled for
     each kernel by itself, its cache kept references to kernels of former processes, which later ones could not read."""
