@@ -109,6 +109,10 @@ from arlequin.schemes import RungeKutta as RungeKutta
 from arlequin.schemes import Static as Static
 from arlequin.schemes import SymplecticEuler as SymplecticEuler
 from arlequin.schemes import Theta as Theta
+from arlequin.sensitivity.fit import fit as fit
+from arlequin.sensitivity.gradient import gradient as gradient
+from arlequin.sensitivity.responses import Response as Response
+from arlequin.sensitivity.smoothed import smoothed_gradient as smoothed_gradient
 from arlequin.solvers.natural_frequencies import natural_frequencies as natural_frequencies
 from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
 from arlequin.sweeps.dataset import SweepWarning as SweepWarning

@@ -180,7 +180,7 @@ class BulkWork:
             impulse_opening = kinematics.openings(rates.impulse) / step
             if kinematics.opening is not None:
                 normal = contact.stored + contact.dissipated + contact.multiplier
-                work["wear"] = normal @ kinematics.opening / step
+                work["wear"] = np.vecdot(normal, kinematics.opening) / step
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
             # work that would be negative dissipation belongs to the scheme

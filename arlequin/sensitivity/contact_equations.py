@@ -1,0 +1,458 @@
+"""The equations of contact of a step at given statuses, point by point, and their derivatives.
+
+With the normal impulse P_n and the tangential one P_t of a point on its area A, the means over a step of length h,
+the gaps g and rates at both ends (0, 1), the regular laws p and the multiplier Λ = P_n − hA p(g₀, g₁):
+
+    multiplier acts     s + c Λ/(hA) = 0,   s = g₁ or s = ġ₁ + ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊           else   Λ = 0
+    stick               w + c_t P_t/(hA) = 0                        slip   P_t + μ P_n w/‖w‖ = 0,   open   P_t = 0
+
+with w the slip rate, or with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`). The
+point leaves its spring with the traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the
+sign of the slip.
+
+All is written for complex numbers, so that derivatives by a complex step, f'(x) = Im f(x + iε)/ε, are exact; regular
+laws, whose kernels take real numbers, by differences of order 4 over a small part of their own length.
+Source: Squire & Trapp, SIAM Review 40 (1998) 110–112.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import SLIP, STICK
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.sensitivity.models_at import StudyModel
+
+_EPS = 1e-200  # imaginary step: nothing is subtracted
+_SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
+_ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
+_TRIED = 1e-7  # of the coefficients: step of a first estimate of p'
+
+
+class PointMotion(NamedTuple):
+    """Of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring tractions at
+    the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and its opening
+    (b, k), m, as of `WearState`."""
+
+    impulse: Any
+    u1: Any
+    v1: Any
+    u0: Any
+    v0: Any
+    spring: Any
+    depth: Any
+    opening: Any
+
+
+class Statuses(NamedTuple):
+    """Of k points in b steps (b, k): whether the multiplier acts; OPEN, SLIP or STICK; whether ġ₀ > 0; whether a spring
+    is put back to the friction disk, and whether it starts beyond it; whether friction loses energy."""
+
+    active: NDArray[np.bool_]
+    status: NDArray[np.int8]
+    parting: NDArray[np.bool_]
+    limited: NDArray[np.bool_]
+    beyond: NDArray[np.bool_]
+    rubs: NDArray[np.bool_]
+
+
+class PointValues(NamedTuple):
+    """Residuals (b, k, 3), spring tractions at the end (b, k, 3), Pa, and what is worn off in the step (b, k), m."""
+
+    residual: Any
+    spring: Any
+    worn: Any
+
+
+class PointData(NamedTuple):
+    """Constants of k points (k,): gap at u = 0, m, area, m², and those of the laws, see `PointLaws`; wear: worn depth
+    by work, m/J; coefficients (l, m) of the regular laws. Of derivatives: complex, with the derivative as imaginary
+    part."""
+
+    gap: Any
+    area: Any
+    compliance: Any
+    restitution: Any
+    friction: Any
+    tangential_compliance: Any
+    tangential_stiffness: Any
+    tangential_damping: Any
+    wear: Any
+    coefficients: Any
+
+    @classmethod
+    def of(cls, model: StudyModel) -> "PointData":
+        """Of a model."""
+        contact = model.assembly.contact
+        laws = contact.laws
+        # rigid: no derivative
+        stiffness = np.where(laws.elastic_stick, laws.tangential_stiffness, 1.0)
+        wear = np.zeros(laws.count) if contact.wear_rate is None else contact.wear_rate
+        return cls(
+            model.gap, laws.area, laws.compliance, laws.restitution, laws.friction, laws.tangential_compliance,
+            stiffness, laws.tangential_damping, wear, laws.coefficients,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ContactEquations:
+    """The equations of the contact points of a model.
+
+    data: the constants of the points; touching: largest gap that counts as closed, m; weight: λ of the scheme, y = (1 −
+    λ) v₀ + λ v₁; theta: that of the laws.
+    """
+
+    laws: PointLaws
+    data: PointData
+    touching: float
+    step: float
+    weight: float
+    theta: float
+
+    @classmethod
+    def of(cls, model: StudyModel, weight: float, theta: float) -> "ContactEquations":
+        """Of a model."""
+        contact = model.assembly.contact
+        return cls(contact.laws, PointData.of(model), contact.scale.touching, model.study.step, weight, theta)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows (k, 3) of each point, −1 where it has fewer."""
+        first = self.laws.first
+        at = first[:-1, None] + np.arange(3)
+        return np.where(at < first[1:, None], at, -1)
+
+    def spread(self, rows: Array) -> Array:
+        """Values (b, r) of rows as (b, k, 3)."""
+        at = self.rows
+        if not rows.shape[1]:
+            return np.zeros((len(rows), *at.shape))
+        return np.where(at >= 0, rows[:, np.maximum(at, 0)], 0.0)
+
+    def statuses(self, motion: PointMotion, status: NDArray[np.int8], delassus: Array) -> Statuses:
+        """Statuses of solved steps; delassus (r,): its diagonal. A multiplier acts where it exceeds its slack in the
+        natural map."""
+        laws, first, lever = self.laws, self.laws.first[:-1], self.weight * self.step
+        g0, g1, rate0, rate1 = self._ends(motion)
+        pull = self.step * self.data.area
+        multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
+        parting = rate0 > 0.0
+        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, parting))
+        slack = slack + self.data.compliance * multiplier / pull
+        scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + self.data.compliance / pull
+        closed = g0 + 0.5 * self.step * rate0 <= self.touching
+        allowed = (laws.level == 1) | ((laws.level == 2) & closed)
+        active = allowed & (multiplier * np.where(scale > 0.0, scale, 1.0) > slack) & (multiplier > 0.0)
+        reached, edge, start = self._reached(motion)
+        beyond = start > edge
+        radius = self._radius(edge, start, beyond)
+        limited = _length(reached) > radius
+        lost, size = self._rubbed(motion, limited, beyond)
+        return Statuses(active, status, parting, limited, beyond, lost > _ROUND_OFF * size)
+
+    def evaluate(self, motion: PointMotion, now: Statuses) -> PointValues:
+        """The equations at the statuses."""
+        laws, data = self.laws, self.data
+        pull = self.step * data.area
+        impulse = motion.impulse
+        normal = impulse[..., 0]
+        g0, g1, rate0, rate1 = self._ends(motion)
+        multiplier = normal - pull * self._tractions(g0, g1)
+        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
+        kind = np.result_type(*motion, *data)
+        residual = np.zeros(impulse.shape, dtype=kind)
+        residual[..., 0] = np.where(now.active, slack + data.compliance * multiplier / pull, multiplier)
+        spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
+        if laws.frictional:
+            along, compliance = self._slip_rates(motion)
+            stick = along + (compliance / pull)[:, None] * impulse[..., 1:]
+            # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
+            slip = impulse[..., 1:] + _quotient(data.friction * normal, _length(along))[..., None] * along
+            slides = (now.status == SLIP)[..., None] & (laws.friction > 0.0)[:, None]
+            tangential = np.where((now.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:]))
+            residual[..., 1:] = np.where(self.rows[:, 1:] >= 0, tangential, impulse[..., 1:])
+            if laws.has_elastic_stick:
+                spring[..., 1:] = self._springs(motion, now.limited, now.beyond)
+            if data.wear.any():
+                worn[:] = self._worn(motion)
+        return PointValues(residual, spring, worn)
+
+    def derivatives(self, motion: PointMotion, now: Statuses) -> list[PointValues]:
+        """Derivatives by each of the inputs, by a complex step: in the order of the fields of `PointMotion`, three for
+        those with three rows."""
+        out = []
+        for i, given in enumerate(motion):
+            for a in range(3 if given.ndim == 3 else 1):
+                moved = given.astype(complex)
+                moved[(..., a) if given.ndim == 3 else ...] += 1j * _EPS
+                out.append(_imaginary(self.evaluate(motion._replace(**{motion._fields[i]: moved}), now)))
+        return out
+
+    def along(self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses) -> PointValues:
+        """Derivatives where the constants change by `data`, and the motion by `rows`."""
+        own, motion = self._moved(motion, data, rows)
+        return _imaginary(own.evaluate(motion, now))
+
+    def works(self, motion: PointMotion, now: Statuses) -> dict[str, Any]:
+        """Of each point and step (b, k): normal impulse, N·s; normal force times slip rate, W (`wear_power`); losses by
+        friction and by impact, J. By the formulas of `arlequin.energy` and
+        `arlequin.multilevel.solvers.elastic_stick`."""
+        laws, data, step = self.laws, self.data, self.step
+        pull = step * data.area
+        normal = motion.impulse[..., 0]
+        g0, g1, *_ = self._ends(motion)
+        path = 0.5 * step * (motion.v0 + motion.v1)
+        multiplier = normal - pull * self._tractions(g0, g1)
+        opening = (path[..., 0] + motion.opening) / step
+        kept = np.where(opening.real < 0.0, opening, 0.0)
+        kept = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, kept)
+        slipping = np.where(normal.real > 0.0, normal, 0.0) * _length(path[..., 1:]) / step**2
+        return {
+            "impulse": normal,
+            "wear_power": slipping,
+            "friction": np.where(now.rubs, self._rubbed(motion, now.limited, now.beyond)[0], 0.0),
+            "impact": -multiplier * kept,
+        }
+
+    def works_by(self, name: str, motion: PointMotion, now: Statuses) -> list[Array]:
+        """Derivatives of one of the works by each of the inputs, in the order of `derivatives`."""
+        out = []
+        for i, given in enumerate(motion):
+            for a in range(3 if given.ndim == 3 else 1):
+                moved = given.astype(complex)
+                moved[(..., a) if given.ndim == 3 else ...] += 1j * _EPS
+                out.append(np.imag(self.works(motion._replace(**{motion._fields[i]: moved}), now)[name]) / _EPS)
+        return out
+
+    def works_along(
+        self, name: str, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses
+    ) -> Array:
+        """Derivative of one of the works where the constants change by `data`, and the motion by `rows`."""
+        own, motion = self._moved(motion, data, rows)
+        return np.imag(own.works(motion, now)[name]) / _EPS
+
+    def _moved(
+        self, motion: PointMotion, data: PointData, rows: PointMotion | None
+    ) -> "tuple[ContactEquations, PointMotion]":
+        """The equations and the motion with imaginary parts."""
+        near = PointData(*(own + 1j * _EPS * more for own, more in zip(self.data, data, strict=True)))
+        if rows is not None:
+            motion = PointMotion(*(own + 1j * _EPS * more for own, more in zip(motion, rows, strict=True)))
+        return replace(self, data=near), motion
+
+    def margins(self, motion: PointMotion, now: Statuses) -> Any:
+        """What is left until a status changes (n, b, k), 0 at the change: of the multiplier, its impulse or its slack;
+        the gap at which a point counts as closed, and those at which its layers are entered; of sticking friction the
+        rest of the cone, of slip the slip rate; nan where there is no such status."""
+        laws, data = self.laws, self.data
+        pull = self.step * data.area
+        g0, g1, rate0, rate1 = self._ends(motion)
+        multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
+        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
+        middle = g0 + 0.5 * self.step * rate0 - self.touching
+        allowed = (laws.level == 1) | ((laws.level == 2) & (middle.real <= 0.0))
+        first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
+        out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in self._tops)]
+        if laws.frictional:
+            along, compliance = self._slip_rates(motion)
+            rest = data.friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
+            creep = _length(along + (compliance / pull)[:, None] * motion.impulse[..., 1:])
+            out.append(np.where((now.status == STICK) & (laws.friction > 0.0), rest, np.nan))
+            out.append(np.where((now.status == SLIP) & (laws.friction > 0.0), creep, np.nan))
+        return np.stack(out)
+
+    @cached_property
+    def _tops(self) -> list[Array]:
+        """Gaps (k,) at which each of the regular laws of the points begins to act, nan where there are fewer laws."""
+        tops: dict[Any, float] = {}
+        for law in {law for point in self.laws.regular for law in point}:
+            low, high = -1.0, 1.0
+            while high - low > 1e-15:  # m
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if law.pressure(np.array([middle]))[0] > 0.0 else (low, middle)
+            tops[law] = high
+        most = max((len(point) for point in self.laws.regular), default=0)
+        return [
+            np.array([tops[point[i]] if i < len(point) else np.nan for point in self.laws.regular]) for i in range(most)
+        ]
+
+    def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
+        """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""
+        own, motion = self._moved(motion, data, moved)
+        found = own.margins(motion, now)
+        return found.real, np.imag(found) / _EPS
+
+    def normal_parts(self, motion: PointMotion) -> Any:
+        """Normal impulses (b, 3, k), N·s, of the laws: stored, dissipated, multiplier."""
+        g0, g1, *_ = self._ends(motion)
+        stored, dissipated = self.step * self.data.area * self._parts(g0, g1)
+        return np.stack([stored, dissipated, motion.impulse[..., 0] - stored - dissipated], axis=1)
+
+    def normal_parts_along(self, motion: PointMotion, data: PointData, moved: PointMotion) -> Array:
+        """Their derivatives where the constants change by `data` and the motion by `moved`."""
+        own, motion = self._moved(motion, data, moved)
+        return np.imag(own.normal_parts(motion)) / _EPS
+
+    def _ends(self, motion: PointMotion) -> tuple[Any, Any, Any, Any]:
+        """Gaps and rates of the normal rows at both ends (b, k)."""
+        g1 = self.data.gap + motion.depth + motion.u1[..., 0]
+        g0 = self.data.gap + motion.depth - motion.opening + motion.u0[..., 0]
+        drift = motion.opening / self.step
+        return g0, g1, motion.v0[..., 0] + drift, motion.v1[..., 0] + drift
+
+    def _closing(self, rate: Any, parting: NDArray[np.bool_]) -> Any:
+        """What is added to the rate at the end: ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊."""
+        return np.where(parting, rate, self.data.restitution * rate)
+
+    def _tractions(self, g0: Any, g1: Any) -> Any:
+        """Mean tractions of the regular laws (b, k), Pa."""
+        stored, dissipated = self._parts(g0, g1)
+        return stored + dissipated
+
+    def _parts(self, g0: Any, g1: Any) -> Any:
+        """Stored and dissipated mean tractions of the regular laws (2, b, k), Pa."""
+        if not self.laws.has_regular:
+            return np.zeros((2, *np.shape(g0)), dtype=np.result_type(g0, g1))
+        start, end = np.real(g0), np.real(g1)
+        tractions, slopes = self._law_values(start, end)
+        change = np.imag(self.data.coefficients)
+        if not (np.iscomplexobj(g0) or np.iscomplexobj(g1) or change.any()):
+            return tractions
+        out = tractions + 1j * slopes * np.imag(g1)
+        if np.imag(g0).any():
+            # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
+            by_both = _short_difference(
+                lambda by: self._law_values(start + by, end + by)[0],
+                tractions,
+                np.abs(slopes.sum(axis=0)),
+                1e-12 * np.abs(start),
+            )
+            out = out + 1j * (by_both - slopes) * np.imag(g0)
+        if change.any():
+            change = change / _EPS
+            tried = _TRIED / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
+            full = np.full_like(start, tried)
+            ends = [self._law_values(start, end, change, sign * full)[0] for sign in (1.0, -1.0)]
+            rough = np.abs((ends[0] - ends[1]).sum(axis=0)) / (2.0 * tried)
+            by_constants = _short_difference(
+                lambda by: self._law_values(start, end, change, by)[0], tractions, rough, np.zeros_like(start)
+            )
+            out = out + 1j * _EPS * by_constants
+        return out
+
+    def _law_values(
+        self, start: Array, end: Array, change: Array | None = None, amount: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Stored and dissipated mean tractions (2, b, k), Pa, and their derivatives by the gap at the end; with amount
+        (b, k) times `change` added to the coefficients."""
+        from arlequin.sensitivity._law_kernels import mean_tractions
+
+        laws, out = self.laws, np.empty((2, 2, *start.shape))
+        constants = np.ascontiguousarray(self.data.coefficients.real)
+        kernels, kind = laws.kernels
+        mean_tractions(
+            laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
+            np.zeros_like(constants) if change is None else change,
+            np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
+            self.step, self.theta, np.zeros((3, max(4, constants.shape[1]))), out,
+        )  # fmt: skip
+        return out[0], out[1]
+
+    def _gain(self) -> Any:
+        """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""
+        data = self.data
+        found = data.tangential_stiffness / (
+            self.theta * data.tangential_stiffness + data.tangential_damping / self.step
+        )
+        return np.where(self.laws.elastic_stick, found, 0.0)
+
+    def _slip_rates(self, motion: PointMotion) -> tuple[Any, Any]:
+        """Slip rates (b, k, 2) without the impulse's own share, m/s, and the compliance of friction (k,)."""
+        laws, data, lever = self.laws, self.data, self.weight * self.step
+        if not laws.has_elastic_stick:
+            return motion.v1[..., 1:], data.tangential_compliance
+        elastic = self._gain() / (lever * data.tangential_stiffness)
+        compliance = np.where(laws.elastic_stick, elastic, data.tangential_compliance)
+        slid = (motion.u1 - motion.u0)[..., 1:] / lever - compliance[:, None] * motion.spring[..., 1:]
+        return np.where(laws.elastic_stick[:, None], slid, motion.v1[..., 1:]), compliance
+
+    def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
+        """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""
+        own, pull = self._gain(), self.step * self.data.area
+        before = motion.spring[..., 1:]
+        reached = before + own[:, None] * (motion.impulse[..., 1:] / pull[:, None] - before)
+        return reached, self.data.friction * motion.impulse[..., 0] / pull, _length(before)
+
+    def _radius(self, edge: Any, start: Any, beyond: NDArray[np.bool_]) -> Any:
+        """Radius (b, k) to which springs are put back, Pa."""
+        own = self._gain()
+        less = np.where(own.real < 1.0, 1.0 - own, 0.0)
+        return edge + less * np.where(beyond, start - edge, 0.0)
+
+    def _rubbed(self, motion: PointMotion, limited: Any, beyond: Any) -> tuple[Any, Any]:
+        """Energy that friction loses (b, k), J, of either sign by round-off, and the size of its terms."""
+        laws, data, step = self.laws, self.data, self.step
+        path = 0.5 * step * (motion.v0 + motion.v1)[..., 1:]
+        terms = [-(motion.impulse[..., 1:] * path).sum(axis=-1) / step]
+        if laws.has_elastic_stick:
+            reached, *_ = self._reached(motion)
+            before, after = motion.spring[..., 1:], self._springs(motion, limited, beyond)
+            flexibility = data.area / data.tangential_stiffness
+            held = [
+                -(motion.impulse[..., 1:] * (motion.u1 - motion.u0)[..., 1:]).sum(axis=-1) / step,
+                -0.5 * flexibility * (after**2).sum(axis=-1),
+                0.5 * flexibility * (before**2).sum(axis=-1),
+                -(self.theta - 0.5) * flexibility * ((reached - before) ** 2).sum(axis=-1),
+            ]
+            none = np.zeros_like(terms[0])
+            terms = [
+                np.where(laws.elastic_stick, own, of) for own, of in zip(held, [*terms, none, none, none], strict=True)
+            ]
+        return sum(terms), sum(np.abs(own) for own in terms)
+
+    def _springs(self, motion: PointMotion, limited: Any, beyond: Any) -> Any:
+        """Spring tractions at the end (b, k, 2); see `end_spring_traction`."""
+        reached, edge, start = self._reached(motion)
+        scale = np.where(limited, _quotient(self._radius(edge, start, beyond), _length(reached)), 1.0)
+        held = self.laws.elastic_stick & (motion.impulse[..., 0].real > 0.0)
+        return np.where(held[..., None], reached * scale[..., None], 0.0)
+
+    def _worn(self, motion: PointMotion) -> Any:
+        """What is worn off (b, k), m: k/A times the normal force times the slip."""
+        slid = 0.5 * self.step * (motion.v0 + motion.v1)[..., 1:]
+        normal = motion.impulse[..., 0]
+        pressed = np.where(normal.real > 0.0, normal, 0.0)
+        return self.data.wear * pressed * _length(slid) / self.step
+
+
+def _imaginary(values: PointValues) -> PointValues:
+    return PointValues(*(np.imag(field) / _EPS for field in values))
+
+
+def _short_difference(function: Callable[[Array], Array], values: Array, slope: Array, least: Array) -> Array:
+    """f'(0) of values (…, b, k) by differences of order 4 over a small part of f/|f'|, `slope` (b, k) a guess of |f'|
+    of their sum."""
+    size = np.divide(np.abs(values.sum(axis=0)), slope, out=np.zeros_like(slope), where=slope > 0.0)
+    short = _SHORT * np.maximum(size, least)
+    changes = np.zeros_like(values)
+    for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        changes += weight * function(j * short)
+    return np.divide(changes, 12.0 * short, out=np.zeros_like(values), where=short > 0.0)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """a/b where b is positive, else 0."""
+    positive = b.real > 0.0
+    return np.where(positive, a / np.where(positive, b, 1.0), 0.0)
+
+
+def _length(vectors: Any) -> Any:
+    """Lengths (…,) of vectors (…, 2): of complex ones, the root of the sum of squares."""
+    squares = (vectors**2).sum(axis=-1)
+    positive = squares.real > 0.0
+    return np.where(positive, np.sqrt(np.where(positive, squares, 1.0)), 0.0)

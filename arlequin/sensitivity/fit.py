@@ -1,0 +1,240 @@
+"""Identification: parameters of a study from measured records, by least squares with its gradients."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.models.checks import finite_array, mapping, positive
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
+from arlequin.models.types import Array
+from arlequin.run.progress import Progress, reporting
+from arlequin.run.simulate import Study
+from arlequin.sensitivity.gradient import along, check_paths, parameters_of, widths_of
+from arlequin.sensitivity.tangent import run_with_tangents
+
+Predict = Callable[[xarray.DataTree], Any]
+
+_LEVEL = 0.95  # of the intervals
+
+
+@checked_call
+def fit(
+    study: Callable[..., Study],
+    data: Mapping[str, Any],
+    wrt: Mapping[str, float] | Sequence[str],
+    *,
+    at: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    scales: Mapping[str, float] | None = None,
+    deviation: float | Mapping[str, float] | None = None,
+    tolerance: float = 1e-8,
+    most: int = 50,
+    progress: Progress | bool | None = None,
+) -> xarray.Dataset:
+    """Parameters with which a study reproduces measured records best, with their covariance.
+
+    study, wrt, at, scales: as of `gradient`; the values of `wrt` are the first guess. data: measured values by the path
+    of a variable of the result, {"interface/rub/wear_power": values}, one for each step without the start, or by any
+    name with the function of the result that predicts them, {"tip": (function, values)}. bounds: {name: (low, high)}.
+    deviation: standard deviation of the noise, of all records or by name; without it one of all is estimated from what
+    is left, so that records of different units need theirs.
+
+    Minimised is ½ Σ ((prediction − data)/deviation)², by the trust-region method of `scipy.optimize.least_squares`
+    with the derivatives J of the predictions (see `gradient`), up to the relative `tolerance` of cost or parameters, in
+    `most` evaluations; values that the study refuses are left out by shorter steps. To first order the covariance of
+    the estimates is σ² (JᵀJ)⁻¹, and the truth lies with 95 % in the ellipse
+
+        (p − p̂)ᵀ C⁻¹ (p − p̂) ≤ n F₀.₉₅(n, N − n)      (χ²₀.₉₅(n) where the deviation is given)
+
+    of n parameters and N values, if the noise is independent and normal: `arlequin.plots.confidence_ellipse`.
+
+    Variables: value, deviation, low, high (parameter), the ends of intervals of 95 %, first (the guess), covariance
+    (parameter, with); attributes: noise, the estimated or given deviation, ellipse, the bound above, cost, values,
+    evaluations, message.
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> def oscillator(stiffness):
+    ...     mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
+    ...     spring = aq.Spring("spring", mass.boundary("all"), stiffness=stiffness)  # N/m
+    ...     return aq.Study(aq.System([mass], springs=[spring], velocity=1.0), aq.Theta(0.5), duration=2.0, step=0.01)
+    >>> def moved(result):
+    ...     return result["part/mass/displacement"][1:, 0, 0]
+    >>> measured = moved(oscillator(4.0).run())
+    >>> found = aq.fit(oscillator, {"moved": (moved, measured)}, {"stiffness": 3.0})
+    >>> found["value"].values.round(6).tolist()
+    [4.0]
+
+    Source: Seber & Wild, Nonlinear Regression, Wiley 1989, §5; Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999)
+    1–23.
+    """
+    from scipy.optimize import least_squares
+    from scipy.stats import chi2, f, t
+
+    predictions, measured = _records(data)
+    point, names = parameters_of(study, wrt, at or {})
+    widths = widths_of(point, names, scales or {})
+    low, high = _bounds(bounds or {}, point, names)
+    check_paths(study(**point), [key for key, own in data.items() if not isinstance(own, tuple)])
+    noise = _deviations(deviation, list(predictions))
+    weights = np.concatenate([np.full(own.size, 1.0 / noise[key]) for key, own in measured.items()])
+    whole = np.concatenate(list(measured.values()))
+    count = len(names)
+    if whole.size <= count:
+        raise UserError(f"data: {whole.size} values do not determine {count} parameters")
+    width = np.array([widths[name] for name in names])
+
+    start = np.array([point[name] for name in names])
+
+    def predicted(result: xarray.DataTree) -> Array:
+        pieces = []
+        for key, function in predictions.items():
+            values = np.asarray(function(result), dtype=float)
+            if values.shape != measured[key].shape:
+                rule = f"must have the shape of its prediction, {values.shape}"
+                raise UserError.parameter(f"data: {key}", f"an array of shape {measured[key].shape}", rule)
+            pieces.append(values.ravel())
+        return np.concatenate(pieces)
+
+    def values(x: Array) -> dict[str, float]:
+        return {**point, **dict(zip(names, (x * width).tolist(), strict=True))}
+
+    def residual(x: Array) -> Array:
+        try:
+            result = study(**values(x)).run(progress=False)
+        except UserError:
+            if np.array_equal(x, start / width):
+                raise
+            return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
+        return (predicted(result) - whole) * weights
+
+    def jacobian(x: Array) -> Array:
+        try:
+            run = run_with_tangents(study, values(x), widths, names, progress=False)
+        except UserError as error:
+            raise UserError(f"fit: no gradient at the limit of what the study allows, give bounds within it: {error}")
+           
+           
+           
+           
+           
+           
+           
+           
+           
+           
+           
+           
+           
+           
+            from
+            None
+        columns = [along(predicted, run, name) * weights * size for name, size in zip(names, width, strict=True)]
+        return np.stack(columns, axis=1)
+
+    with reporting(progress, "fit") as told:
+        found = least_squares(
+            counted(residual, told, most), start / width, jacobian, bounds=(low / width, high / width), x_scale="jac",
+            ftol=tolerance, xtol=tolerance, gtol=tolerance, max_nfev=most,
+        )  # fmt: skip
+    if not found.success:
+        raise UserError(
+            f"fit: no least squares in {most} evaluations: give another guess, bounds, or a larger `most`", 1
+        )
+    freedom = whole.size - count
+    given = deviation is not None
+    left = 2.0 * float(found.cost) / freedom
+    square = 1.0 if given else left
+    normal = found.jac.T @ found.jac
+    if np.linalg.cond(normal) > 1.0 / np.finfo(float).eps:
+        raise UserError(f"fit: the records do not determine {' and '.join(names)} together: fix one of them", 1)
+    covariance = square * np.linalg.inv(normal) * np.outer(width, width)
+    deviations = np.sqrt(np.diag(covariance))
+    reach = float(t.ppf(0.5 * (1.0 + _LEVEL), np.inf if given else freedom)) * deviations
+    best = found.x * width
+    bound = float(chi2.ppf(_LEVEL, count) if given else count * f.ppf(_LEVEL, count, freedom))
+    return xarray.Dataset(
+        {
+            "value": ("parameter", best, {"long_name": "estimate"}),
+            "deviation": ("parameter", deviations, {"long_name": "standard deviation of the estimate"}),
+            "low": ("parameter", best - reach),
+            "high": ("parameter", best + reach),
+            "first": ("parameter", start, {"long_name": "first guess"}),
+            "covariance": (("parameter", "with"), covariance),
+        },
+        coords={"parameter": names, "with": names},
+        attrs={
+            "noise": float(np.sqrt(left)), "ellipse": bound, "cost": float(found.cost), "values": int(whole.size),
+            "evaluations": int(found.nfev), "gradients": int(found.njev), "message": str(found.message),
+        },
+    )  # fmt: skip
+
+
+def counted(function: Callable[[Array], Array], told: Progress | None, most: int) -> Callable[[Array], Array]:
+    """The function, whose calls are shown as progress."""
+    done = 0
+
+    def call(x: Array) -> Array:
+        nonlocal done
+        done += 1
+        if told is not None:
+            told(min(done, most), most)
+        return function(x)
+
+    return call
+
+
+def in_ellipse(found: xarray.Dataset, truth: Mapping[str, float]) -> bool:
+    """Whether values of all parameters lie within the ellipse of 95 % of what `fit` found."""
+    apart = np.array([truth[str(name)] for name in found["parameter"].values]) - found["value"].values
+    return bool(apart @ np.linalg.solve(found["covariance"].values, apart) <= found.attrs["ellipse"])
+
+
+def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Array]]:
+    """Predictions and measured values by name."""
+    if not mapping("data", data, "must map paths of the result to measured values"):
+        raise UserError("data: is empty: give at least one record")
+    predictions: dict[str, Predict] = {}
+    measured = {}
+    for key, own in data.items():
+        if isinstance(own, tuple) and len(own) == 2 and callable(own[0]):
+            predictions[key], own = own
+        else:
+            predictions[key] = _series(key)
+        measured[key] = finite_array(f"data: {key}", own)
+    return predictions, measured
+
+
+def _series(path: str) -> Predict:
+    return lambda result: np.asarray(result[path].values)[1:]
+
+
+def _deviations(given: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
+    if given is None:
+        return dict.fromkeys(names, 1.0)
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, positive("deviation", given))
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise UserError(f"deviation: lacks {', '.join(missing)}")
+    return {name: positive(f"deviation: {name}", given[name]) for name in names}
+
+
+def _bounds(
+    given: Mapping[str, tuple[float, float]], point: Mapping[str, float], names: Sequence[str]
+) -> tuple[Array, Array]:
+    """Lower and upper bounds (p,)."""
+    low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    for name, pair in given.items():
+        if name not in names:
+            raise UserError(f"bounds: {name!r} is no parameter of wrt")
+        if not isinstance(pair, Sequence) or len(pair) != 2 or not pair[0] < pair[1]:
+            raise UserTypeError.parameter(f"bounds: {name}", pair, "must be (low, high) with low < high")
+        i = names.index(name)
+        low[i], high[i] = pair
+        if not low[i] <= point[name] <= high[i]:
+            raise UserError.parameter(name, point[name], f"must be within its bounds, {low[i]:g} … {high[i]:g}")
+    return low, high

@@ -1,0 +1,249 @@
+"""Gradients of what a study gives, by its parameters."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import xarray
+
+from arlequin.models.checks import finite, instance, one_of, positive
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call, meant
+from arlequin.models.types import Array
+from arlequin.results.scalar import Scalar
+from arlequin.run.progress import Progress
+from arlequin.run.simulate import Study
+from arlequin.sensitivity.adjoint import run_with_adjoint
+from arlequin.sensitivity.models_at import WEIGHTS
+from arlequin.sensitivity.responses import Response
+from arlequin.sensitivity.tangent import TangentRun, run_with_tangents
+
+Quantity = Callable[[xarray.DataTree], Any]
+
+_MANY = 4  # parameters for each quantity, from which on the adjoint is quicker
+_NEAR = 1e-3  # of the size of a result: step along its derivative of the differences of a quantity
+
+
+@checked_call
+def gradient(
+    study: Callable[..., Study],
+    of: Quantity | str | Mapping[str, Quantity | str],
+    wrt: Mapping[str, float] | Sequence[str],
+    *,
+    at: Mapping[str, float] | None = None,
+    scales: Mapping[str, float] | None = None,
+    method: Literal["auto", "tangent", "adjoint"] = "auto",
+    progress: Progress | bool | None = None,
+) -> xarray.Dataset:
+    """Values of quantities of a run and their derivatives by parameters, as a Dataset.
+
+    study: a function of named numbers that gives a `Study`, `study(gap=1e-4, friction=0.3)`.
+    of: a quantity, a function of the result that gives a number, or a path as "interface/rub/wear_power", whose mean
+    over the steps it is; or several by their names.
+    wrt: parameters with their values, {"gap": 1e-4}, or names alone, whose values are in `at` or are the defaults of
+    `study`. at: values of other parameters. scales: changes of parameters that matter, by default their values: data
+    are differenced over 1e-4 of them.
+
+    The derivatives are those of the run with its steps, not of finite differences of runs: matrices M, K, D, C, laws,
+    gaps, loads and starts are differentiated by p, with differences of order 4 (they are smooth in p), and the
+    equations of each step, at the statuses of contact that the run had, give the derivatives of its motion from those
+    of the one before (tangents):
+
+        A y' = b' + θ (C'ᵀφ + Cᵀφ' + B'ᵀP + BᵀP') − A'y,    E(P, y, …)' = 0,
+
+    on the factor of the run. All that the result records follows by its own formulas.
+
+    method: "tangent", as above, whose cost grows with the number of parameters; "adjoint", whose cost grows with the
+    number of quantities, which must be `Response`s: the transposed equations are solved from the last step to the
+    first, blocks of steps being computed again from checkpoints. "auto": the adjoint where all quantities are
+    responses and there are at least four times as many parameters. Both give the same, to round-off.
+
+    Where the status of a contact point changes, the derivative jumps or has one side. `down` and `up` are the changes
+    of each parameter at which that happens first, to first order: between them all statuses stay. In runs with many
+    impacts this range is small, and the gradient says little about the average: `smoothed_gradient` does. The adjoint
+    does not give it.
+
+    Linear parts, junctions, springs, modal parts, contact with fixed normals, regular and set-valued laws, Coulomb
+    friction with elastic stick, Archard wear, by `Theta`; otherwise `UserError`.
+
+    Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
+
+    >>> import arlequin as aq
+    >>> def slider(friction, speed=1.0):
+    ...     mass = aq.PointMasses("mass", (0.0, 0.0), 2.0)  # m, kg
+    ...     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    ...     rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(friction))
+    ...     system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0), velocity=(speed, 0.0))
+    ...     return aq.Study(system, aq.Theta(0.5), duration=0.2, step=0.01)
+    >>> def way(result):
+    ...     return result["part/mass/displacement"][-1, 0, 0]
+    >>> found = aq.gradient(slider, way, {"friction": 0.2, "speed": 1.0})  # s = v t − μ g t²/2
+    >>> found["gradient"].sel(quantity="way").values.round(9).tolist()  # −g t²/2, t
+    [-0.2, 0.2]
+
+    Source: Hilding, Klarbring & Petersson, Appl. Mech. Rev. 52 (1999) 139–160 (structures in contact); Squire & Trapp,
+    SIAM Review 40 (1998) 110–112.
+    """
+    quantities = quantities_of(of)
+    point, names = parameters_of(study, wrt, at or {})
+    check_paths(study(**point), [of] if isinstance(of, str) else _named(of))
+    widths = widths_of(point, names, scales or {})
+    responses = {name: each for name, each in quantities.items() if isinstance(each, Response)}
+    one_of("method", method, ("auto", "tangent", "adjoint"))
+    others = [name for name in quantities if name not in responses]
+    if method == "adjoint" and others:
+        raise UserError(f"method = 'adjoint': {others[0]} is no Response, as aq.Response('energy/friction', 'final')")
+    if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
+        values, rows = run_with_adjoint(study, point, widths, names, responses, progress)
+        return _dataset(list(quantities), names, point, values, rows)
+    run = run_with_tangents(study, point, widths, names, responses, progress)
+    values = [number(name, each, run.result) for name, each in quantities.items()]
+    rows = np.array([[derivative(name, each, run, by) for by in names] for name, each in quantities.items()])
+    reach = np.array([run.reach[name] for name in names])
+    text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
+    sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
+    return _dataset(list(quantities), names, point, values, rows).assign(sides)
+
+
+def _dataset(
+    quantities: Sequence[str], names: Sequence[str], point: Mapping[str, float], values: Sequence[float], rows: Array
+) -> xarray.Dataset:
+    return xarray.Dataset(
+        {
+            "value": ("quantity", values),
+            "gradient": (("quantity", "parameter"), rows),
+            "parameter_value": ("parameter", [point[name] for name in names]),
+        },
+        coords={"quantity": list(quantities), "parameter": list(names)},
+    )
+
+
+def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:
+    """The value of a quantity; UserError where it is no finite number."""
+    found = quantity(result)
+    found = found.value if isinstance(found, Scalar) else found
+    if np.size(found) != 1:
+        raise UserTypeError.parameter(f"of: {name}", found, "must be one number")
+    return finite(f"of: {name}", float(np.asarray(found).reshape(())))
+
+
+def derivative(name: str, quantity: Quantity, run: TangentRun, by: str) -> float:
+    """Derivative of a quantity by a parameter."""
+    if name in run.responses:
+        return float(run.responses[name][list(run.derivatives).index(by)])
+    return float(along(lambda result: np.array(number(name, quantity, result)), run, by))
+
+
+def along(values: Callable[[xarray.DataTree], Array], run: TangentRun, by: str) -> Array:
+    """Derivatives of what a function gives of a result, along those of the variables by a parameter."""
+    moved = run.derivatives[by]
+    size = 0.0
+    for group in moved.subtree:
+        for key, change in group.data_vars.items():
+            least = float(
+                np.nanmax(np.abs(np.asarray(run.result[f"{group.path.rstrip('/')}/{key}"].values)), initial=0.0)
+            )
+            most = float(np.nanmax(np.abs(change.values), initial=0.0))
+            size = max(size, most / least if least > 0.0 else 0.0)
+    step = _NEAR / size if size > 0.0 else 1.0
+    each = ((weight, _shifted(run.result, moved, j * step)) for j, weight in WEIGHTS.items())
+    return np.asarray(sum(weight * np.asarray(values(near), dtype=float) for weight, near in each)) / step
+
+
+def _shifted(result: xarray.DataTree, moved: xarray.DataTree, step: float) -> xarray.DataTree:
+    """The result plus a step along the derivatives of its variables."""
+    out = result.copy()
+    for group in moved.subtree:
+        own: Any = out[group.path]
+        changed = {key: own[key] + step * change.variable for key, change in group.data_vars.items()}
+        if changed:
+            own.dataset = own.to_dataset(inherit=False).assign(changed)
+    return out
+
+
+def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str, Quantity]:
+    """Quantities by their names."""
+    rule = "must be a function of the result, a path of a variable as 'interface/rub/wear_power', or several by names"
+    if isinstance(of, Mapping):
+        if not of:
+            raise UserError("of: is empty: give at least one quantity")
+        return {str(name): next(iter(quantities_of(each).values())) for name, each in of.items()}
+    if isinstance(of, str):
+        return {of: mean_of(of)}
+    if not callable(of):
+        raise UserTypeError.parameter("of", of, rule)
+    return {getattr(of, "__name__", "quantity"): of}
+
+
+def _named(of: Any) -> list[str]:
+    """The paths among quantities."""
+    return [each for each in of.values() if isinstance(each, str)] if isinstance(of, Mapping) else []
+
+
+def check_paths(study: Study, given: Sequence[str]) -> None:
+    """UserError where the result of a study has no such variables: known after one step."""
+    if given:
+        first = replace(study, duration=study.step).run(progress=False)
+        for path in given:
+            mean_of(path)(first)
+
+
+def mean_of(path: str) -> Quantity:
+    """Mean over the steps of the variable at a path of the result."""
+
+    def mean(result: xarray.DataTree) -> Any:
+        try:
+            values = result[path]
+        except KeyError:
+            raise UserError(f"of: no variable of the result is named {path!r}{meant(path, paths(result))}") from None
+        if not isinstance(values, xarray.DataArray) or "time" not in values.dims:
+            raise UserError(f"of: {path!r} is no series over time: give a function of the result")
+        mean = values.isel(time=slice(1, None)).mean("time")
+        if mean.ndim:
+            raise UserError(f"of: {path!r} has {', '.join(map(str, mean.dims))}: give a function of the result")
+        return mean
+
+    return mean
+
+
+def paths(result: xarray.DataTree) -> list[str]:
+    """Paths of all variables of a result."""
+    return [f"{group.path}/{key}".lstrip("/") for group in result.subtree for key in group.data_vars]
+
+
+def parameters_of(
+    study: Callable[..., Study], wrt: Mapping[str, float] | Sequence[str], at: Mapping[str, float]
+) -> tuple[dict[str, float], list[str]]:
+    """Values of all parameters that are given, and the names of those to derive by."""
+    instance("wrt", wrt, Mapping | Sequence, "must be {name: value} or a list of names")
+    if isinstance(wrt, str) or not wrt:
+        raise UserError("wrt: needs at least one name of a parameter, as ['gap'] or {'gap': 1e-4}")
+    known = inspect.signature(study).parameters
+    point: dict[str, Any] = {**at, **(wrt if isinstance(wrt, Mapping) else {})}
+    for name in [*wrt, *point]:
+        if name not in known and not any(own.kind is own.VAR_KEYWORD for own in known.values()):
+            raise UserError(f"wrt: the study has no parameter {name!r}{meant(name, list(known))}")
+        if name not in point:
+            default = known[name].default if name in known else inspect.Parameter.empty
+            if default is inspect.Parameter.empty:
+                raise UserError(f"wrt: {name} has no value: give it, as {{'{name}': 1.0}}")
+            point[name] = default
+    return {name: finite(name, value) if name in wrt else value for name, value in point.items()}, list(wrt)
+
+
+def widths_of(point: Mapping[str, float], names: Sequence[str], scales: Mapping[str, float]) -> dict[str, float]:
+    """Scales of the parameters."""
+    for name in scales:
+        if name not in names:
+            raise UserError(f"scales: {name!r} is no parameter of wrt{meant(name, list(names))}")
+    out = {}
+    for name in names:
+        width = scales.get(name, abs(point[name]))
+        if width == 0.0:
+            raise UserError(
+                f"scales: {name} is 0, so that its scale is not known: give it, as scales={{'{name}': 1.0}}"
+            )
+        out[name] = positive(f"scales: {name}", width)
+    return out

@@ -1,0 +1,178 @@
+"""The discrete equations of a study at neighbouring values of a parameter, and their derivatives."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from arlequin.models.errors import UserError
+from arlequin.models.reduction.modal import ModalAssembled
+from arlequin.models.types import Array
+from arlequin.run.run import stepper_of
+from arlequin.run.simulate import Study
+from arlequin.solvers.initial_state import start_fields
+from arlequin.step.scheme import Stepper, absorbs, time_errors
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly, assemble
+
+PACE = 1e-4  # of the scale of a parameter: step of the differences of data, which are smooth in it
+WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyModel:
+    """A study assembled: its matrices, loads and start, in coordinates that change smoothly with the parameters.
+
+    Coordinates q of a modal part belong to its modes Φ, which an eigenvalue solver gives with any sign, and of equal
+    frequencies with any rotation. With those of another model as `base`, Φ₀, the coordinates are q₀ of Φ T q₀,
+
+        T = (Φ₀ᵀ M₀ Φ)⁻¹,
+
+    which spans the same motions. turn (d, d): T of all parts, None where no part is modal.
+    """
+
+    study: Study
+    assembly: Assembly
+    turn: sp.csr_array | None = None
+
+    @classmethod
+    def of(cls, study: Study, base: "StudyModel | None" = None) -> "StudyModel":
+        """Assembled as a run does."""
+        scheme, step = study.scheme, study.step
+        assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
+        return cls(study, assembly, None if base is None else _turn(base.assembly, assembly))
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """The scheme made ready."""
+        return stepper_of(self.study.scheme, self.assembly, self.study.step)
+
+    @cached_property
+    def first(self) -> State:
+        """The state at t = 0, in the coordinates of the assembly."""
+        return self.stepper.start(*start_fields(self.assembly, self.study.step))
+
+    def matrix(self, name: str) -> sp.csr_array:
+        """mass, stiffness, viscous (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
+        assembly = self.assembly
+        own = assembly.contact.basis if name == "basis" else getattr(assembly, name)
+        if own is None:
+            return sp.csr_array((assembly.dof_count, assembly.dof_count))
+        if self.turn is None:
+            return sp.csr_array(own)
+        right = own @ self.turn
+        return sp.csr_array(right if name in ("constraints", "basis") else self.turn.T @ right)
+
+    def loads(self, times: Array) -> Array:
+        """External forces (t, d), N, at the times (t,)."""
+        loads = self.assembly.loads(times)
+        return loads if self.turn is None else loads @ self.turn
+
+    @cached_property
+    def start(self) -> tuple[Array, Array]:
+        """Displacements and velocities (d,) at t = 0."""
+        u, v = self.first.u, self.first.v
+        if self.turn is None:
+            return u, v
+        solve = sp.linalg.splu(sp.csc_array(self.turn)).solve
+        return solve(u), solve(v)
+
+    def own(self, field: Array) -> Array:
+        """Fields (…, d) of the smooth coordinates in those of the assembly."""
+        return field if self.turn is None else np.ascontiguousarray(field @ self.turn.T)
+
+    @cached_property
+    def gap(self) -> Array:
+        """Gaps (k,) at u = 0, m."""
+        contact = self.assembly.contact
+        return contact.kinematics(np.zeros(contact.basis.shape[0])).gap
+
+
+def _turn(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
+    """T (d, d); UserError where the two models have other unknowns."""
+    if base.dof_count != assembly.dof_count or base.constraints.shape != assembly.constraints.shape:
+        raise UserError("wrt: a parameter changes the number of unknowns, so that nothing can be derived by it")
+    if base.laws.row_count != assembly.laws.row_count:
+        raise UserError("wrt: a parameter changes the number of contact points, so that nothing can be derived by it")
+    blocks, any_modal = [], False
+    for old, new, at in zip(base.parts, assembly.parts, base.places, strict=True):
+        block: Any = sp.eye_array(at.stop - at.start)
+        if isinstance(old, ModalAssembled) and isinstance(new, ModalAssembled) and old is not new:
+            any_modal = True
+            mixed = old.basis.T @ (old.nodal.mass @ new.basis)
+            turned = scipy.linalg.inv(mixed)
+            block = sp.block_diag([turned, np.eye(at.stop - at.start - len(turned))])
+        blocks.append(block)
+    return sp.csr_array(sp.block_diag(blocks, format="csr")) if any_modal else None
+
+
+@dataclass(frozen=True, eq=False)
+class ModelDerivative:
+    """Derivatives of the data of a model by one parameter p, by differences of order 4 over p ± δ, p ± 2δ:
+
+        dA/dp = Σ_j w_j A(p + jδ),   w = (1/12, −2/3, 2/3, −1/12)/δ for j = −2, −1, 1, 2.
+
+    Matrices, loads and starts are smooth in the parameters, unlike results of runs: the differences are exact but for
+    round-off, 1e-12 relative, and what follows from them by the equations of the steps is a derivative of the run.
+    """
+
+    name: str
+    pace: float
+    base: StudyModel
+    models: Mapping[int, StudyModel] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, name: str, value: float, scale: float, base: StudyModel, study: Callable[[float], Study]
+    ) -> "ModelDerivative":
+        """study(value): the study at a value of the parameter; scale: see `PACE`."""
+        pace = PACE * scale
+        models = {j: StudyModel.of(study(value + j * pace), base) for j in WEIGHTS}
+        return cls(name, pace, base, models)
+
+    def combined(self, each: Callable[[StudyModel], Any]) -> Any:
+        """Derivative of what `each` gives of a model."""
+        return sum(weight * each(self.models[j]) for j, weight in WEIGHTS.items()) / self.pace
+
+    def combined_fields(self, each: Callable[[StudyModel], Sequence[Any]]) -> list[Any]:
+        """Derivatives of several things that `each` gives of a model."""
+        found = {j: each(model) for j, model in self.models.items()}
+        return [sum(weight * found[j][i] for j, weight in WEIGHTS.items()) / self.pace for i in range(len(found[1]))]
+
+    def matrix(self, name: str) -> sp.csr_array | None:
+        """Derivative of a matrix; None where it does not depend on the parameter."""
+        found = {j: model.matrix(name) for j, model in self.models.items()}
+        one, other = found[-2], found[2]
+        if one.shape == other.shape and (one - other).nnz == 0:
+            return None
+        out = sp.csr_array(sum(weight * found[j] for j, weight in WEIGHTS.items()) / self.pace)
+        out.eliminate_zeros()
+        return out
+
+    def loads(self, times: Array) -> Array:
+        """Derivatives (t, d) of the external forces at the times (t,)."""
+        return np.asarray(self.combined(lambda model: model.loads(times)))
+
+    @cached_property
+    def start(self) -> tuple[Array, Array]:
+        """Derivatives of the displacements and velocities (d,) at t = 0."""
+        u, v = self.combined_fields(lambda model: model.start)
+        return u, v
+
+    @cached_property
+    def changes_contact(self) -> bool:
+        """Whether laws, areas, gaps or rows of the contact depend on the parameter."""
+        one, other = self.models[-2], self.models[2]
+        names = (
+            "area", "coefficients", "compliance", "restitution", "friction", "tangential_compliance",
+            "tangential_stiffness", "tangential_damping",
+        )  # fmt: skip
+        same = all(np.array_equal(getattr(one.assembly.laws, n), getattr(other.assembly.laws, n)) for n in names)
+        rates = (model.assembly.contact.wear_rate for model in (one, other))
+        wear = [np.zeros(0) if rate is None else rate for rate in rates]
+        same = same and np.array_equal(wear[0], wear[1])
+        return not (same and np.array_equal(one.gap, other.gap) and self.matrix("basis") is None)

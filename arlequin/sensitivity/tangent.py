@@ -1,0 +1,323 @@
+"""Tangents: derivatives of all that a run records, by a few parameters, carried along with its steps."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from arlequin.linalg.compliance import Compliance
+from arlequin.linalg.products import applied
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
+from arlequin.results.recorder import Record, Recorder
+from arlequin.run.progress import Progress, reporting
+from arlequin.run.simulate import Study
+from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
+from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.operators import DENSE, StepOperators
+from arlequin.sensitivity.recording import RecordedSteps, difference
+from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
+from arlequin.sensitivity.step_equations import DataDerivative, ThetaEquations, theta_of
+from arlequin.sensitivity.trajectory import Block, blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Derivatives of the state at the end of a step by p parameters: u, v (d, p), spring tractions, depth and opening
+    in the normal rows (r, p)."""
+
+    u: Array
+    v: Array
+    springs: Array
+    depth: Array
+    opening: Array
+
+    def copies(self) -> tuple[Array, ...]:
+        """Its arrays, to be changed."""
+        return tuple(own.copy() for own in vars(self).values())
+
+
+class Tangent:
+    """The derivatives of a run's steps by some parameters."""
+
+    def __init__(self, model: StudyModel, derivatives: list[ModelDerivative]) -> None:
+        self.model, self.derivatives = model, derivatives
+        self.equations = ThetaEquations(model)
+        self.operators = StepOperators(self.equations)
+        self.data = [DataDerivative(own) for own in derivatives]
+
+    def first(self) -> Motion:
+        """At t = 0."""
+        starts = [own.start for own in self.derivatives]
+        u, v = (np.stack([start[i] for start in starts], axis=-1) for i in range(2))
+        none = np.zeros((self.operators.rows, len(starts)))
+        return Motion(u, v, none, none, none)
+
+    def steps(self, linear: LinearSteps, motion: Motion) -> tuple[Motion, TangentBlock]:
+        """The derivatives in the steps of a block, from those at its start."""
+        block, count = linear.block, len(linear.block)
+        each = [self.equations.by_parameter(block, own, block.impulse) for own in self.data]
+        given = [np.ascontiguousarray(np.stack(own, axis=1)) for own in zip(*each, strict=True)]  # (b, p, …)
+        by_contact = [
+            np.ascontiguousarray(np.stack(own, axis=-1))
+            for own in zip(*(linear.by_parameter(own) for own in self.derivatives), strict=True)
+        ]
+        p, r, d = len(self.data), self.operators.rows, self.operators.count
+        out = (np.empty((count, d, p)), np.empty((count, d, p)), *(np.empty((count, r, p)) for _ in range(3)))
+        end = (self._small if d <= DENSE else self._large)(linear, given, by_contact, motion.copies(), out)
+        whole_u, whole_v, impulse, whole_s, whole_d = (
+            np.concatenate([own[None], values]) if own is not None else values
+            for own, values in zip((motion.u, motion.v, None, motion.springs, motion.depth), out, strict=True)
+        )
+        openings = np.concatenate([motion.opening[None], np.diff(whole_d, axis=0)])
+        return end, TangentBlock(whole_u, whole_v, impulse, whole_s, whole_d, openings)
+
+    def _small(
+        self, linear: LinearSteps, given: list[Array], by_contact: list[Array], state: tuple[Array, ...], out: Any
+    ) -> Motion:
+        """The steps by dense operators, in a compiled loop."""
+        from arlequin.sensitivity._recursion_kernels import tangent_steps
+
+        (right, missing, imposed), tables = given, linear.tables
+        count, p, d = right.shape
+        y = np.zeros((count, d, p))
+        if any(own.any() for own in given):
+            flat = [own.reshape(count * p, -1) for own in (right, missing, imposed)]
+            y = np.ascontiguousarray(np.moveaxis(self.operators.solve(*flat).reshape(count, p, d), 1, -1))
+        tangent_steps(
+            (self.equations.step, self.equations.theta), self.operators.dense, linear.rows_of_points, tables.each,
+            (tables.by_depth, tables.by_opening), (y, *by_contact), state, out, linear.contact.laws.has_elastic_stick,
+        )  # fmt: skip
+        return Motion(*state)
+
+    def _large(
+        self, linear: LinearSteps, given: list[Array], by_contact: list[Array], state: tuple[Array, ...], out: Any
+    ) -> Motion:
+        """The steps by passes over the factor."""
+        equations, assembly, rows = self.equations, self.model.assembly, linear.rows_of_points
+        condensed, theta, step, dofs = equations.condensed, equations.theta, equations.step, self.operators.imposed
+        basis, tables = assembly.contact.basis_product, linear.tables
+        u, v = (np.ascontiguousarray(own.T) for own in state[:2])
+        s, depth, opening = state[2:]
+        of_u, of_v = equations.imposed_by_state
+        half = condensed.room_for_each(len(u))
+        for j in range(len(linear.block)):
+            right, missing, imposed = (own[j] for own in given)
+            known = imposed + of_u * u[:, dofs] + of_v * v[:, dofs] if dofs.size else None
+            b = applied(assembly.mass, v) - theta * step * applied(assembly.stiffness, u) + right
+            c = (1.0 - theta) * applied(assembly.constraints, v) + missing
+            multipliers, rows_y = condensed.predict_each(b, c, half, known)
+            rows_u, rows_v = basis(u).T, basis(v).T
+            own = [own[j] for own in tables.each]
+            forced = (
+                _gathered(rows, own[1], rows_y.T) + _gathered(rows, own[2], rows_u) + _gathered(rows, own[3], rows_v)
+                + _gathered(rows, own[4], s) + by_contact[0][j] + tables.by_depth[j][:, None] * depth
+                + tables.by_opening[j][:, None] * opening
+            )  # fmt: skip
+            impulse = self._impulses(rows, own[0], own[1], forced)
+            y = np.empty_like(u)
+            condensed.correct_each(half, multipliers, theta * impulse.T, y, known)
+            rows_y = basis(y).T
+            before = rows_v
+            s = (
+                _gathered(rows, own[5], impulse) + _gathered(rows, own[6], rows_y) + _gathered(rows, own[7], rows_u)
+                + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s) + by_contact[1][j]
+            )  # fmt: skip
+            u, v = u + step * y, (y - (1.0 - theta) * v) / theta
+            opening = (
+                _gathered(rows, own[10], impulse) + _gathered(rows, own[11], before + basis(v).T) + by_contact[2][j]
+            )
+            depth = depth + opening
+            for room, values in zip(out, (u.T, v.T, impulse, s, depth), strict=True):
+                room[j] = values
+        return Motion(np.ascontiguousarray(u.T), np.ascontiguousarray(v.T), s, depth, opening)
+
+    def _impulses(self, rows: Indices, by_impulse: Array, by_y: Array, forced: Array) -> Array:
+        """P (r, p) of (∂E/∂P + θ ∂E/∂y W) P = −forced."""
+        coupled, matrix = impulse_matrix(
+            rows, by_impulse, by_y, self.operators.compliance, self.equations.theta, (forced != 0.0).any(axis=1)
+        )
+        out = np.zeros_like(forced)
+        if coupled.size:
+            out[coupled] = np.linalg.solve(matrix, -forced[coupled])
+        return out
+
+
+def impulse_matrix(
+    rows: Indices, by_impulse: Array, by_y: Array, compliance: Compliance, theta: float, forced: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Array]:
+    """The rows (c,) with an impulse that may change, and ∂E/∂P + θ ∂E/∂y W between them (c, c).
+
+    The others have an equation of their impulse alone, P = 0. rows (r, 3); tables (r, 3); forced (r,): rows whose
+    equation has a right-hand side.
+    """
+    count = len(rows)
+    at = np.arange(count)
+    others = by_impulse.copy()
+    others[at, np.argmax(rows == at[:, None], axis=1)] = 0.0
+    coupled = np.flatnonzero((by_y != 0.0).any(axis=1) | (others != 0.0).any(axis=1) | forced)
+    # and those on which their equations depend
+    wanted = np.zeros(count + 1, dtype=bool)
+    wanted[rows[coupled]] = True
+    coupled = np.flatnonzero(wanted[:-1])
+    place_of = np.full(count + 1, -1)
+    place_of[coupled] = np.arange(coupled.size)
+    matrix = np.zeros((coupled.size,) * 2)
+    response = theta * compliance.chosen(coupled) if coupled.size else matrix
+    for b in range(3):
+        to = place_of[rows[coupled, b]]
+        some = np.flatnonzero(to >= 0)
+        matrix[some, to[some]] += by_impulse[coupled[some], b]
+        matrix[some] += by_y[coupled[some], b, None] * response[to[some]]
+    return coupled, matrix
+
+
+def _gathered(rows: Indices, table: Array, field: Array) -> Array:
+    """Σ_b table[i, b] field[rows[i, b]] (r, p): a matrix that couples the rows of each point."""
+    padded = np.concatenate([field, np.zeros((1, field.shape[1]))])
+    return np.einsum("ib,ibp->ip", table, padded[rows])
+
+
+def linear_steps(tangent_or_adjoint: Any, block: Block, springs: Array) -> LinearSteps:
+    """The steps of a block linearised."""
+    return LinearSteps.of(tangent_or_adjoint.equations, block, springs, tangent_or_adjoint.operators.diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class TangentRun:
+    """A run with its derivatives: the result; by the name of each parameter the derivatives of all variables of the
+    result; changes (2,) of the parameter, down and up, at which a first status of contact changes; and of responses
+    the derivatives (p,)."""
+
+    result: xarray.DataTree
+    derivatives: dict[str, xarray.DataTree]
+    reach: dict[str, Array]
+    responses: dict[str, Array]
+
+
+def run_with_tangents(
+    study: Callable[..., Study],
+    at: Mapping[str, float],
+    scales: Mapping[str, float],
+    wrt: Sequence[str],
+    responses: Mapping[str, Response] = MappingProxyType({}),
+    progress: Progress | bool | None = None,
+) -> TangentRun:
+    """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter."""
+    base = StudyModel.of(study(**at))
+    check_supported(base)
+
+    def near(name: str) -> Callable[[float], Study]:
+        return lambda value: study(**{**at, name: value})
+
+    derivatives = [ModelDerivative.of(name, at[name], scales[name], base, near(name)) for name in wrt]
+    tangent = Tangent(base, derivatives)
+    record = Record(None, fields_every=base.study.fields_every)
+    series = [[RecordedSteps(own.models[sign], record) for sign in (1, -1)] for own in derivatives]
+    own = RecordedSteps(base, record)
+    whole = _recorder(own, record, base.study, {})
+    recorders = [_recorder(own, record, base.study, {"derivative_by": name}) for name in wrt]
+    _append(whole, own.take())
+    for recorder, pair, of in zip(recorders, series, derivatives, strict=True):
+        _append(recorder, difference(pair[0].take(), pair[1].take(), 2.0 * of.pace))
+    motion, springs = tangent.first(), start_springs(base)
+    reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
+    steps = base.study.steps
+    weighted = {name: SeriesWeights(each, steps, base.study.fields_every) for name, each in responses.items()}
+    by_response = {name: np.zeros(len(derivatives)) for name in responses}
+    data = tangent.data
+    with reporting(progress, "gradient") as told:
+        for block in blocks(base, base.first, None, steps):
+            linear = linear_steps(tangent, block, springs)
+            linear.check()
+            motion, moved = tangent.steps(linear, motion)
+            numbers = np.arange(block.n + 1, block.n + len(block) + 1)
+            for name, series_weights in weighted.items():
+                here = BlockResponse(series_weights.response, linear)
+                weights = series_weights.of(numbers, here.values())
+                sources = here.sources(weights)
+                for i, of in enumerate(derivatives):
+                    by_response[name][i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of, data[i])
+            normal = linear.contact.normal_parts(linear.motion)
+            own.add(block, linear.springs, normal)
+            _append(whole, own.take())
+            for i, (recorder, pair, of) in enumerate(zip(recorders, series, derivatives, strict=True)):
+                normal_by = linear.normal_parts_by(of, moved, i)
+                for sign, recorded in zip((1, -1), pair, strict=True):
+                    near, near_springs = _neighbour(of.models[sign], block, linear.springs, moved, i, sign * of.pace)
+                    recorded.add(near, near_springs, normal + sign * of.pace * normal_by)
+                _append(recorder, difference(pair[0].take(), pair[1].take(), 2.0 * of.pace))
+                down, up = linear.reach(of, moved, i)
+                reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
+            springs = linear.springs[-1]
+            if told is not None:
+                told(block.n + len(block), steps)
+    found = {name: _moving(recorder.close()) for name, recorder in zip(wrt, recorders, strict=True)}
+    return TangentRun(whole.close(), found, dict(zip(wrt, reach, strict=True)), by_response)
+
+
+def _moving(result: xarray.DataTree) -> xarray.DataTree:
+    """The variables over time alone, which are derivatives: those of the mesh are those of the run."""
+
+    def series(data: xarray.Dataset) -> xarray.Dataset:
+        still = [key for key, own in data.data_vars.items() if own.dims[:1] not in (("time",), ("frame",))]
+        return data.drop_vars(still)
+
+    return result.map_over_datasets(series)
+
+
+def start_springs(model: StudyModel) -> Array:
+    """Spring tractions (r,) of friction at t = 0, Pa."""
+    laws, contact = model.assembly.laws, model.assembly.contact
+    if not laws.has_elastic_stick:
+        return np.zeros(laws.row_count)
+    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    return laws.spring_traction(model.first.history, kinematics.tangents)
+
+
+def check_supported(model: StudyModel) -> None:
+    """UserError where the equations of a study are not among those that are derived."""
+    assembly, scheme = model.assembly, model.study.scheme
+    if theta_of(scheme) is None:
+        raise UserError.parameter("scheme", scheme, "has no gradients: take Theta without located events, or Newmark()")
+    if not assembly.linear:
+        raise UserError("gradients need linear parts: a part has finite strains or rotations")
+    if not assembly.contact.fixed:
+        raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
+    if assembly.laws.state_dependent:
+        raise UserError("gradients need a constant coefficient of friction: take Coulomb")
+
+
+def _neighbour(
+    model: StudyModel, block: Block, springs: Array, moved: TangentBlock, i: int, by: float
+) -> tuple[Block, Array]:
+    """The steps of the neighbouring run, to first order in the change `by` of the parameter i, in the coordinates of
+    its model; and its springs."""
+    first = model.assembly.laws.first[:-1]
+    depth = block.depth + by * moved.depth[:-1, first, i]
+    opening = block.opening + by * moved.opening[:-1, first, i]
+    near = replace(
+        block,
+        u=model.own(block.u + by * moved.u[..., i]),
+        v=model.own(block.v + by * moved.v[..., i]),
+        impulse=block.impulse + by * moved.impulse[..., i],
+        depth=depth,
+        opening=opening,
+    )
+    return near, springs + by * moved.springs[..., i]
+
+
+def _recorder(own: RecordedSteps, record: Record, study: Study, attributes: dict[str, Any]) -> Recorder:
+    history = own.history
+    return Recorder(record, history.variables(), steps=study.steps, frames=history.frame_count, attributes=attributes)
+
+
+def _append(recorder: Recorder, taken: Any) -> None:
+    (time, values), (frame_time, frames) = taken
+    recorder.append(time, values)
+    if frame_time.size:
+        recorder.append_frames(frame_time, frames)

@@ -1,0 +1,95 @@
+"""The steps of a run as their equations need them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.sensitivity.models_at import StudyModel
+from arlequin.step.batch import StepBatch
+from arlequin.step.state import State
+
+MOST = 512  # steps of a block
+_VALUES = 1 << 21  # values of a field of a block, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """b steps from t = nΔt: u, v (b + 1, d) at their ends; φ (b, m) and P (b, r), N·s; statuses (b, k); worn depth and
+    opening (b, k), m, with which each step is solved; start: the state before them."""
+
+    n: int
+    u: Array
+    v: Array
+    multipliers: Array
+    impulse: Array
+    status: NDArray[np.int8]
+    depth: Array
+    opening: Array
+    start: State
+
+    @property
+    def wear(self) -> "Wear":
+        """Wear before the first step."""
+        return Wear(self.depth[0], self.opening[0])
+
+    def __len__(self) -> int:
+        return len(self.impulse)
+
+
+@dataclass(frozen=True)
+class Wear:
+    """Worn depth and opening (k,), m, with which the next step is solved; see `WearState`."""
+
+    depth: Array
+    opening: Array
+
+
+def blocks(model: StudyModel, state: State, wear: Wear | None, steps: int) -> Iterator[Block]:
+    """The steps of a run from a state to step `steps`, in blocks."""
+    stepper, count = model.stepper, model.assembly.contact_count
+    if wear is None:
+        wear = Wear(np.zeros(count), np.zeros(count))
+    most = max(min(MOST, _VALUES // max(model.assembly.dof_count, 1)), 1)
+    while state.n < steps:
+        first, batches = state, []
+        last = min(state.n + most, steps)
+        while state.n < last:
+            state, batch = stepper.advance(state, last - state.n)
+            batches.append(batch)
+        yield _block(first, batches, wear)
+        wear = _after(batches, wear)
+
+
+def _block(first: State, batches: list[StepBatch], wear: Wear) -> Block:
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(batch, name) for batch in batches])
+
+    contact = [batch.contact for batch in batches]
+    count = sum(len(batch) for batch in batches)
+    depth = np.zeros((count, wear.depth.size))
+    opening = depth
+    if batches[0].worn is not None:
+        depths = np.concatenate([wear.depth[None], joined("worn")])
+        openings = np.concatenate([wear.opening[None], np.diff(depths, axis=0)])
+        depth, opening = depths[:-1], openings[:-1]
+    return Block(
+        n=first.n,
+        u=np.concatenate([first.u[None], joined("u")]),
+        v=np.concatenate([first.v[None], joined("v")]),
+        multipliers=joined("multipliers"),
+        impulse=np.concatenate([own.spread for own in contact]),
+        status=np.concatenate([own.status for own in contact]),
+        depth=depth,
+        opening=opening,
+        start=first,
+    )
+
+
+def _after(batches: list[StepBatch], wear: Wear) -> Wear:
+    if batches[-1].worn is None:
+        return wear
+    depths = np.concatenate([wear.depth[None], *(batch.worn for batch in batches if batch.worn is not None)])
+    return Wear(depths[-1], depths[-1] - depths[-2])

@@ -1,0 +1,342 @@
+"""Gradients against central differences of whole runs, between changes of status, and adjoints against tangents."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.sensitivity import adjoint, tangent
+
+STEP = 1e-4  # of the values: most of the steps of central differences, beside a fifth of the reach of the statuses
+
+
+def glued(young=2e11, density=7800.0, poisson=0.3, velocity=9.7, length=1.0, friction=0.2, gap=2e-5, scheme=None):
+    """Two glued plates that hit a wall: a junction, a multi-level law, friction."""
+    size, steel = 0.02 * length, aq.LinearElastic(young=young, poisson=poisson, density=density)
+    mesh = aq.mesh.rectangle
+    coarse = aq.Solid("coarse", mesh((0, 0.6 * size), (0, 0.3 * size), cells=(3, 2)), steel, plane="strain")
+    fine = aq.Solid("fine", mesh((0.4 * size, size), (0, 0.3 * size), cells=(6, 4)), steel, plane="strain")
+    law = [aq.Asperities(stiffness=1e15, exponent=1, height=1e-5), aq.Unilateral(level="velocity")]
+    wall = aq.RigidPlane(point=(size + gap, 0), normal=(-1, 0))
+    tip = aq.Interface("tip", fine.boundary("right"), wall, law, friction=aq.Coulomb(friction))
+    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    system = aq.System([coarse, fine], junctions=[glue], interfaces=[tip], velocity=(velocity, 3.0))
+    return aq.Study(system, scheme or aq.Theta(0.5), 6e-6, 1e-7)
+
+
+def worn(wear=1e-9, friction=0.3, mass=0.2, load=20.0, stick=3e5, speed=0.5, layer=1e9, damping=20.0, viscous=1e3):
+    """A pin that rubs on a floor in three dimensions: elastic stick, wear, a damped layer, springs and dashpots."""
+    pin = aq.PointMasses("pin", (0.0, 0.0, 0.0), mass)
+    floor = aq.RigidPlane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))
+    law = [aq.Asperities(stiffness=layer, exponent=1.2, height=1e-6, damping=viscous)]
+    rubs, wears = aq.Coulomb(friction, stiffness=stick), aq.Archard(wear)
+    rub = aq.Interface("rub", pin.boundary("all"), floor, law, friction=rubs, wear=wears)
+    held = aq.Spring(
+        "held", pin.boundary("all"), stiffness=(2e5, 2e5, 0.0), damping=(damping, damping, 0.0)
+    )  # fmt: skip
+    gravity, velocity = (0.0, 0.0, -load / mass), (speed, 0.2, 0.0)
+    system = aq.System([pin], interfaces=[rub], springs=[held], gravity=gravity, velocity=velocity)
+    return aq.Study(system, aq.Theta(0.5), 1e-3, 1e-5)
+
+
+def rod(young=1e11, outer=4.75e-3, gap=3e-5, stiffness=2e5, friction=0.3, amplitude=40.0, modal=True, theta=0.5):
+    """A rod in its modes that knocks on a loose support and rubs there, driven by a force at its end."""
+    zircaloy = aq.LinearElastic(young=young, poisson=0.3, density=6500.0)
+    section = aq.Section.tube(outer, 4.18e-3, 0.3)
+    clamped = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
+    beam = aq.Beam.between(
+        "rod", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5), 6, zircaloy, section, imposed=clamped,
+        end_loads={"right": lambda t: (amplitude * np.sin(400.0 * t), 0.3 * amplitude, 0.0)},
+        points={"support": aq.SectionPoints([0.25], [(4.75e-3, 0.0, 0.0)])}, damping=aq.Rayleigh(20.0, 1e-6),
+    )  # fmt: skip
+    part = aq.Modal(beam, 8, static=[beam.boundary("support")]) if modal else beam
+    skin = part.boundary("support")
+    planes = aq.RigidPlanes(skin.positions + np.array([gap, 0.0, 0.0]), [[-1.0, 0.0, 0.0]])
+    law = aq.ImpactElement(stiffness=stiffness, damping=10.0)
+    rubs = aq.Interface("support", skin, planes, law, friction=aq.Coulomb(friction, stiffness=0.5 * stiffness))
+    return aq.Study(aq.System([part], interfaces=[rubs]), aq.Theta(theta), 0.01, 2e-5)
+
+
+def bar(young=2e11, area=1e-4, speed=5.0, gap=1e-6, impedance=1.0, restitution=0.0, length=0.1):
+    """A bar that hits a wall: Moreau's law at the velocity."""
+    steel = aq.LinearElastic(young=young, poisson=0.0, density=7800.0 * impedance)
+    own = aq.Bar("bar", aq.mesh.interval(0.0, length, cells=12), steel, section=area)
+    law = aq.Unilateral(restitution=restitution)
+    wall = aq.Interface("wall", own.boundary("right"), aq.RigidPlane(point=length + gap, normal=-1.0), law)
+    return aq.Study(aq.System([own], interfaces=[wall], velocity=speed), aq.Theta(0.5), 3e-5, 5e-7)
+
+
+def fretting(amplitude=3e-5, friction=0.4, load=30.0, stick=2e6):
+    """A pin whose motion is imposed on an elastic support: imposed displacement, θ = 0.7."""
+    pin = aq.PointMasses("pin", (0.0, 0.0), 0.1)
+    drive = aq.PointMasses(
+        "drive", (0.0, 0.01), 1.0, imposed={"all": {"x": lambda t: amplitude * np.sin(700.0 * t), "y": 0.0}}
+    )
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    law = aq.Penalty(stiffness=1e8)
+    rub = aq.Interface("rub", pin.boundary("all"), floor, law, friction=aq.Coulomb(friction, stiffness=stick))
+    arm = aq.Spring("arm", pin.boundary("all"), drive.boundary("all"), stiffness=(1e6, 0.0))
+    system = aq.System([pin, drive], interfaces=[rub], springs=[arm], gravity=(0.0, -10.0 * load))
+    return aq.Study(system, aq.Theta(0.7), 0.004, 2e-5)
+
+
+def energy(kind: str, at: int = -1) -> Callable[[Any], Any]:
+    return lambda result: result["energy"].sel(kind=kind)[at]
+
+
+def mean(path: str, *places: int) -> Callable[[Any], Any]:
+    return lambda result: result[path].values[(slice(1, None), *places)].mean()
+
+
+CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]]] = {
+    "junction, material": (
+        glued, {"young": 2e11, "density": 7800.0, "poisson": 0.3},
+        {"kinetic": energy("kinetic"), "strain": energy("strain"), "force": mean("interface/tip/force", 0)},
+    ),
+    "multi-level law, start, size": (
+        glued, {"velocity": 9.7, "friction": 0.2, "gap": 2e-5},
+        {"asperity": energy("asperity", 45), "friction": energy("friction"), "scheme": energy("scheme")},
+    ),
+    "wear": (
+        worn, {"wear": 1e-9, "friction": 0.3, "load": 20.0, "speed": 0.5},
+        {
+            "power": "interface/rub/wear_power", "volume": "interface/rub/worn_volume", "friction": energy("friction")
+        },
+    ),
+    "layer, mass, damping": (
+        worn, {"layer": 1e9, "mass": 0.2, "stick": 3e5, "damping": 20.0, "viscous": 1e3},
+        {"lost": energy("asperity_damping"), "damping": energy("damping"), "work": energy("external_work")},
+    ),
+    "modal rod": (
+        rod, {"young": 1e11, "gap": 3e-5, "stiffness": 2e5, "friction": 0.3, "amplitude": 40.0, "outer": 4.75e-3},
+        {
+            "force": mean("interface/support/force", 0), "friction": energy("friction"), "work": energy("external_work")
+        },
+    ),
+    "elastic rod": (
+        lambda **own: rod(modal=False, **own), {"young": 1e11, "stiffness": 2e5, "outer": 4.75e-3},
+        {"friction": energy("friction"), "tip": lambda result: result["part/rod/displacement"][-1, -1, 0]},
+    ),
+    "rod at θ = 1": (
+        lambda **own: rod(theta=1.0, **own), {"young": 1e11, "gap": 3e-5, "friction": 0.3},
+        {"friction": energy("friction"), "scheme": energy("scheme"), "lost": energy("asperity_damping")},
+    ),
+    "impact": (
+        bar, {"young": 2e11, "speed": 5.0, "impedance": 1.0, "area": 1e-4, "length": 0.1},
+        {"impulse": mean("interface/wall/impulse"), "impact": energy("impact"), "strain": energy("strain")},
+    ),
+    "restitution": (
+        lambda **own: bar(**{"restitution": 0.5} | own), {"restitution": 0.5, "speed": 5.0},
+        {"impulse": mean("interface/wall/impulse"), "kinetic": energy("kinetic")},
+    ),
+    "imposed motion": (
+        fretting, {"amplitude": 3e-5, "friction": 0.4, "load": 30.0, "stick": 2e6},
+        {"power": "interface/rub/wear_power", "work": energy("external_work"), "friction": energy("friction")},
+    ),
+    "Newmark": (
+        lambda **own: replace(glued(**own), scheme=aq.Newmark()), {"young": 2e11, "friction": 0.2, "velocity": 9.7},
+        {"kinetic": energy("kinetic"), "friction": energy("friction"), "strain": energy("strain")},
+    ),
+    "θ = 0.8": (
+        lambda **own: glued(scheme=aq.Theta(0.8), **own), {"young": 2e11, "density": 7800.0, "gap": 2e-5},
+        {"scheme": energy("scheme"), "strain": energy("strain"), "force": mean("interface/tip/force", 0)},
+    ),
+}  # fmt: skip
+
+
+def difference(
+    study: Callable[..., aq.Study], at: Mapping[str, float], name: str, quantities: Mapping[str, Any], step: float
+) -> np.ndarray:
+    """Central differences of order 4 of the quantities."""
+    total = np.zeros(len(quantities))
+    for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        result = study(**{**at, name: at[name] + j * step}).run()
+        total = total + weight * np.array([float(quantity(result)) for quantity in quantities.values()])
+    return total / (12.0 * step)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_are_those_of_central_differences(case):
+    """1e-6 of the derivative, or of a tenth of the quantity over the parameter where the derivative is less: the
+    round-off of runs, 1e-14 of the quantity, is 1e-8 of it in their differences. Between changes of status: as far as
+    the gradient says that they stay."""
+    study, at, quantities = CASES[case]
+    found = aq.gradient(study, quantities, at)
+    plain = {key: own if callable(own) else mean(own) for key, own in quantities.items()}
+    for i, name in enumerate(at):
+        reach = min(found["up"].values[i], -found["down"].values[i])
+        step = min(STEP * abs(at[name]), 0.2 * reach)
+        against, own = difference(study, at, name, plain, step), found["gradient"].values[:, i]
+        size = np.maximum(np.abs(own), 0.1 * np.abs(found["value"].values / at[name]))
+        off = np.abs(against - own) / size
+        assert (off <= 1e-6).all(), (name, off, step / at[name])
+
+
+RESPONSES = {
+    "glued": (
+        glued, {"young": 2e11, "density": 7800.0, "velocity": 9.7, "length": 1.0, "friction": 0.2, "gap": 2e-5},
+        [
+            aq.Response("energy/friction", "final"), aq.Response("energy/kinetic"),
+            aq.Response("energy/strain", "final"),
+            aq.Response("interface/tip/wear_power"),
+            aq.Response("interface/tip/impulse", "sum"),
+            aq.Response("part/fine/displacement", "final", node=3, component="x"),
+        ],
+    ),
+    "worn": (
+        worn, {"wear": 1e-9, "friction": 0.3, "mass": 0.2, "load": 20.0, "stick": 3e5, "speed": 0.5, "layer": 1e9},
+        [
+            aq.Response("energy/friction", "final"), aq.Response("energy/external_work", "mean"),
+            aq.Response("energy/damping", "final"), aq.Response("interface/rub/worn_volume", "final"),
+            aq.Response("interface/rub/wear_power"), aq.Response("part/pin/velocity", "mean", component="y"),
+        ],
+    ),
+    "bar": (
+        bar, {"young": 2e11, "area": 1e-4, "speed": 5.0, "gap": 1e-6, "impedance": 1.0},
+        [aq.Response("energy/impact", "final"), aq.Response("interface/wall/impulse", "sum")],
+    ),
+    "rod": (
+        rod, {"young": 1e11, "gap": 3e-5, "stiffness": 2e5, "friction": 0.3, "amplitude": 40.0, "outer": 4.75e-3},
+        [
+            aq.Response("interface/support/wear_power"), aq.Response("energy/damping", "final"),
+            aq.Response("part/rod/displacement", node=4, component="x", data=np.linspace(0.0, 1e-4, 500)),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RESPONSES)
+@pytest.mark.parametrize("small", [True, False])
+def test_adjoints_are_tangents(case, small, monkeypatch):
+    """1e-10 of each other, by dense operators and by passes over the factor."""
+    if not small:
+        for module in (adjoint, tangent):
+            monkeypatch.setattr(module, "DENSE", 0)
+    study, at, responses = RESPONSES[case]
+    named = {response.path: response for response in responses}
+    one, other = (aq.gradient(study, named, at, method=method) for method in ("tangent", "adjoint"))
+    np.testing.assert_allclose(other["value"], one["value"], rtol=1e-12)
+    scale = np.abs(one["gradient"] * one["parameter_value"]).max("parameter") / np.abs(one["parameter_value"])
+    assert (np.abs(one["gradient"] - other["gradient"]) <= 1e-10 * scale).all()
+
+
+def test_a_response_is_a_quantity_of_the_result():
+    """Of the gradients' own pass and of the recorded result."""
+    result = worn().run()
+    _, at, responses = RESPONSES["worn"]
+    found = aq.gradient(worn, {own.path: own for own in responses}, {"load": at["load"]})
+    values, adjoints = (
+        found["value"].values,
+        aq.gradient(worn, {own.path: own for own in responses}, {"load": 20.0}, method="adjoint")["value"].values,
+    )
+    np.testing.assert_allclose(values, [own(result) for own in responses], rtol=1e-12)
+    np.testing.assert_allclose(adjoints, values, rtol=1e-12)
+
+
+def test_blocks_and_checkpoints_change_nothing(monkeypatch):
+    from arlequin.sensitivity import trajectory
+
+    response = {"power": aq.Response("interface/rub/wear_power")}
+    at = {"friction": 0.3, "layer": 1e9}
+    one = [aq.gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
+    monkeypatch.setattr(trajectory, "MOST", 17)
+    other = [aq.gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
+    np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def test_reach_is_where_a_status_changes():
+    """A mass that starts 1 mm from the wall at 1 m/s closes in the step whose predicted middle is behind it: at 2.05 Δt
+    the gap is 2.05e-3 … the change of gap at which another step is the first is that of half a step's way."""
+
+    def thrown(gap):
+        ball = aq.PointMasses("ball", 0.0, 1.0)
+        wall = aq.Interface("wall", ball.boundary("all"), aq.RigidPlane(point=gap, normal=-1.0), aq.Unilateral())
+        return aq.Study(aq.System([ball], interfaces=[wall], velocity=1.0), aq.Theta(0.5), 0.01, 1e-3)
+
+    # closed where g − (n + ½) Δt v ≤ 0: of g = 3.2 mm in the step from n = 3, of 2.5 mm and less a step earlier
+    found = aq.gradient(thrown, "interface/wall/impulse", {"gap": 3.2e-3})
+    assert found["up"].item() == pytest.approx(0.3e-3, rel=1e-9)
+    assert found["down"].item() == pytest.approx(-0.7e-3, rel=1e-9)
+
+
+def test_smoothed_gradient_of_jumps():
+    """J = 1 for p > 0: the mean over p ~ N(m, s²) is Φ(m/s), its derivative the normal density."""
+
+    def thrown(offset):
+        ball = aq.PointMasses("ball", 0.0, 1.0)
+        return aq.Study(aq.System([ball], velocity=offset), aq.Theta(0.5), 1.0, 1.0)
+
+    found = aq.smoothed_gradient(
+        thrown, {"step": lambda result: float(result["part/ball/velocity"][0, 0, 0] > 1.0)}, {"offset": 1.1},
+        spread={"offset": 0.2}, samples=512,
+    )  # fmt: skip
+    density = np.exp(-0.125) / np.sqrt(2.0 * np.pi) / 0.2
+    assert found["gradient"].item() == pytest.approx(density, abs=3.0 * found["gradient_error"].item())
+    assert found["gradient_error"].item() < 0.05 * density
+
+
+@pytest.mark.parametrize(
+    ("of", "wrt", "options", "message"),
+    [
+        ("interface/rub/wear_powr", {"load": 20.0}, {}, "is named 'interface/rub/wear_powr', did you mean"),
+        ("energy", {"load": 20.0}, {}, "'energy' has kind: give a function of the result"),
+        ("interface/rub/wear_power", {"laod": 20.0}, {}, "the study has no parameter 'laod', did you mean load"),
+        ("interface/rub/wear_power", [], {}, "wrt: needs at least one name"),
+        ("interface/rub/wear_power", {"speed": 0.0}, {}, "scales: speed is 0, so that its scale is not known"),
+        ("interface/rub/wear_power", ["load"], {"scales": {"mass": 1.0}}, "'mass' is no parameter of wrt"),
+        ("interface/rub/wear_power", ["load"], {"method": "adjoint"}, "interface/rub/wear_power is no Response"),
+        (lambda result: result["energy"], ["load"], {}, "must be one number"),
+        (lambda result: np.nan, ["load"], {}, "must be finite"),
+    ],
+)  # fmt: skip
+def test_bad_input(of, wrt, options, message):
+    with pytest.raises(aq.UserError, match=message):
+        aq.gradient(worn, of, wrt, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scheme": aq.HHT()}, "has no gradients: take Theta without located events, or Newmark"),
+        ({"scheme": aq.Theta(0.5, events="locate")}, "has no gradients"),
+    ],
+)
+def test_other_schemes_are_refused(change, message):
+    with pytest.raises(aq.UserError, match=message):
+        aq.gradient(lambda speed: replace(bar(speed=speed), **change), "interface/wall/impulse", {"speed": 5.0})
+
+
+def test_other_friction_is_refused():
+    def slider(speed):
+        mass = aq.PointMasses("mass", (0.0, 0.0), 1.0)
+        floor, law = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)), aq.StaticDynamic(0.4, 0.3)
+        rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), friction=law)
+        system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0), velocity=(speed, 0.0))
+        return aq.Study(system, aq.Theta(0.5), 0.1, 0.01)
+
+    with pytest.raises(aq.UserError, match="constant coefficient of friction"):
+        aq.gradient(slider, "interface/rub/wear_power", {"speed": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ("energy/frction", {}, "did you mean energy/friction"),
+        ("interface/rub/gap", {}, "is no response"),
+        ("part/pin/displacement", {}, "component: is needed"),
+        ("energy/friction", {"data": [1.0]}, "a misfit is of fields"),
+        ("energy/friction", {"reduce": "max"}, "must be one of final, mean, sum"),
+    ],
+)
+def test_bad_responses(path, options, message):
+    with pytest.raises(aq.UserError, match=message):
+        aq.Response(path, **options)
+
+
+def test_a_record_of_another_length_is_refused():
+    record = aq.Response("interface/rub/wear_power", data=np.zeros(7))
+    with pytest.raises(aq.UserError, match="must have the length of the series without its start, 100"):
+        aq.gradient(worn, {"misfit": record}, {"load": 20.0})
