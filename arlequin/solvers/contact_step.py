@@ -281,6 +281,10 @@ def solve_contact_step(
         )
         if sliding is None:
             part = known(some.laws, guess=guess[some.rows], method=contact.method)
+            if not part.residual <= RESIDUAL_LIMIT and guess[some.rows].any():
+                # far from the solution the iterations can cycle: those from no impulses are others
+                other = known(some.laws, guess=np.zeros(some.rows.size), method=contact.method)
+                part = other if other.residual < part.residual else part
             if part.singular and contact.indeterminate:
                 part = known(some.laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
         else:
