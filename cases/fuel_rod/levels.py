@@ -1,0 +1,169 @@
+"""Two levels of the rod at its loose grid: a beam on springs while the grid is open, a solid cladding while it knocks.
+
+The beams `lower` and `upper` of the zoom (`arlequin.cases.fuel_rod.zoom`) belong to both levels. At level 0 the beam
+`middle` joins their ends, with equal displacements and rotations, and carries springs and dimples as the rod without
+a zoom does; at level 1 they are coupled to the solid cladding, with pads as supports. The beam `middle` has the
+stiffness and the mass that the glued cladding has for the rest of the rod (`PieceOfRod`), so that the motion between
+two knocks does not depend on the level.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import arlequin as aq
+from arlequin.cases.fuel_rod import model as rod_model
+from arlequin.cases.fuel_rod.parameters import Parameters
+from arlequin.cases.fuel_rod.zoom import GLUED, LOADING, Zoom, displacements, soft_springs
+from arlequin.models.types import Array
+
+_AXES = ("x", "y", "z", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True)
+class PieceOfRod:
+    """Compliance of the rod's piece of length L, m, between the outer ends of the two gluing zones.
+
+    Displacements of its upper end per force or moment on it, the lower end held, by symmetry about its middle x = 0:
+
+        twist ∫ 1/GJ, rad/(N m);   turn ∫ 1/EI, rad/(N m), by a moment;
+        offset ∫ x²/EI + ∫ 1/κGA, m/N, by a force and the moment that is 0 at x = 0.
+
+    These are all the stiffness of such a piece of a round section but that along it, whatever is inside of it.
+    """
+
+    length: float
+    twist: float
+    turn: float
+    offset: float
+
+    @classmethod
+    def of(cls, zoom: Zoom) -> "PieceOfRod":
+        """Of the cladding between its two beams, by one load case of statics."""
+        p = replace(zoom.parameters, excitation="none", tension=0.0)
+        beams = zoom.beams(p)
+        low, high = zoom.cell.cladding.ends
+        beam, _ = beams["lower"]
+        lower = replace(beam, points={**beam.points, "held": aq.SectionPoints(low)})
+        upper, _ = beams["upper"]
+        arm = float(upper.positions[-1, 2]) - 0.5 * (low + high)
+        load = {"right": lambda t: (t, t, 0.0, t * (arm - 1.0), t * (1.0 - arm), t)}
+        upper = replace(upper, end_loads=load)
+        still = zoom.still
+        glue = [own.carrying(end, still) for own, end in zip(zoom.junctions, (lower, upper), strict=True)]
+        held = lower.boundary("held")
+        clamp = [aq.Relation(f"clamp_{name}", [(held, name, 1.0)]) for name in _AXES]
+        system = aq.System([lower, upper, still], glue, relations=clamp)
+        moved = displacements(aq.Study(system, aq.Static(), 1.0, 1.0).run())["upper"]
+        node = np.abs(upper.positions[:, 2] - high).argmin()
+        x, y, _, rx, ry, rz = moved[node]
+        length, turn = high - low, 0.5 * (ry - rx)
+        return cls(length, rz, turn, 0.5 * (x + y) - 0.5 * length * turn)
+
+    def inner(self, ends: aq.Beam, glued: float) -> tuple[float, float, float]:
+        """GJ, EI, N·m², and κGA, N, of its inner beam that is `glued` (m) shorter at each end, where it is as
+        the beam `ends` is."""
+        _, shear, _, torsion, _, bending = ends.rigidities
+        inner = self.length - 2.0 * glued
+        second = (self.length**3 - inner**3) / 12.0  # ∫ x² over both ends
+        flexural = (self.turn - 2.0 * glued / bending) / inner
+        slide = self.offset - second / bending - 2.0 * glued / shear - flexural * inner**3 / 12.0
+        return (
+            inner / (self.twist - 2.0 * glued / torsion),
+            1.0 / flexural,
+            inner / slide,
+        )
+
+
+@dataclass(frozen=True)
+class RodLevels:
+    """The two levels of the rod of parameters with `zoom="auto"`."""
+
+    parameters: Parameters
+
+    @cached_property
+    def zoom(self) -> Zoom:
+        """The rod with the cladding."""
+        return Zoom(self.parameters)
+
+    @cached_property
+    def piece(self) -> PieceOfRod:
+        """The glued cladding as the rest of the rod sees it."""
+        return PieceOfRod.of(self.zoom)
+
+    def middle(self, parameters: Parameters) -> aq.Beam:
+        """Beam between the two others, with their parameters' loads, in place of the cladding.
+
+        Mass, rotary inertia and load per length are those of the cladding, with what the gluing zones, of length G and
+        mean weight ½ at each end of the middle's l, have more of them than the beams there: s + (s − s₀) G/l, s of the
+        cladding, s₀ of the beams. Bending, twist and these determine the section, and so its stretch, which differs.
+        """
+        p, grid = parameters, self.zoom.grid
+        low, high = self.zoom.cell.cladding.ends
+        low, high = low + GLUED, high - GLUED
+        rod, solid = rod_model.beam(replace(p, excitation="none")), self.zoom.still.part
+        assert isinstance(solid, aq.Solid)
+        torsion, bending, shear = self.piece.inner(rod, GLUED)
+
+        def spread(solid: float, beam: float) -> float:
+            return solid + (solid - beam) * GLUED / (high - low)
+
+        dx, inertia, density = solid.basis.dx, rod.section.inertia_z, solid.material.density
+        places = np.asarray(solid.basis.global_coordinates())
+        share = float(dx.sum()) / (self.piece.length * rod.section.area)
+        rotary = float((dx * places[0] ** 2).sum()) / (self.piece.length * inertia)
+        share, rotary = spread(share, 1.0), spread(rotary, p.density / density)
+        area = rod.section.area * share / rotary
+        young = bending / inertia
+        modulus = 0.5 * young / (1.0 + p.poisson)
+        section = replace(
+            rod.section, area=area, torsion=torsion / modulus,
+            shear_y=shear / (modulus * area), shear_z=shear / (modulus * area),
+        )  # fmt: skip
+        material = aq.LinearElastic(young=young, poisson=p.poisson, density=rotary * density)
+        nodes = [low, grid.z - grid.half, grid.z, grid.z + grid.half, high]
+        points, p = rod_model.points([grid]), replace(p, amplitude=share * p.amplitude)
+        return replace(
+            rod_model.beam(p, "middle", nodes, points=points),
+            material=material, section=section, damping=solid.damping,
+            carried_mass=0.0, added_mass=0.0, fluid_damping=0.0, tension=0.0, imposed={},
+        )  # fmt: skip
+
+    def coarse(self, parameters: Parameters) -> tuple[dict[str, Any], aq.Beam, list[aq.Relation]]:
+        """The beams `lower` and `upper` with their grids, the beam `middle`, and the relations that join it to them."""
+        beams, middle = self.zoom.beams(parameters), self.middle(parameters)
+        pairs = {
+            "lower": (beams["lower"][0].boundary("right"), middle.boundary("left")),
+            "upper": (beams["upper"][0].boundary("left"), middle.boundary("right")),
+        }
+        joined = [
+            aq.Relation(f"{name}_{axis}", [(one, axis, 1.0), (other, axis, -1.0)])
+            for name, (one, other) in pairs.items() for axis in _AXES
+        ]  # fmt: skip
+        return beams, middle, joined
+
+    @cached_property
+    def settled(self) -> dict[str, Array]:
+        """Displacements (node, component) of the three beams in equilibrium at level 0, without friction."""
+        beams, middle, joined = self.coarse(replace(self.parameters, excitation="none"))
+        found = [rod_model.moving(beam, grid) for beam, own in beams.values() for grid in own]
+        masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+        ends = [beam for beam, _ in beams.values()]
+        system = aq.System([*ends, middle, *masses], interfaces=contacts, relations=joined, springs=soft_springs(*ends))
+        return displacements(aq.Study(system, aq.Static(), 1.0, LOADING).run())
+
+    def configuration(self, level: int) -> aq.System:
+        """The rod at one level alone: 0 (beam and springs) or 1 (cladding and pads)."""
+        p = self.parameters
+        if level:
+            start = self.zoom.settling(self.zoom.matched, None).run()
+            return self.zoom.running(self.zoom.matched, None, displacements(start)).system
+        beams, middle, joined = self.coarse(p)
+        ends = [beam for beam, _ in beams.values()]
+        contacts = self.zoom.contacts({**beams, "middle": (middle, [self.zoom.grid])})
+        moved = {part.name: self.settled[part.name] for part in (*ends, middle)}
+        return aq.System(
+            [*ends, middle], interfaces=contacts, relations=joined, displacement=moved, gravity=rod_model.shaking(p)
+        )
