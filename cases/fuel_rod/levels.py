@@ -15,9 +15,12 @@ import numpy as np
 
 import arlequin as aq
 from arlequin.cases.fuel_rod import model as rod_model
+from arlequin.cases.fuel_rod.model import SpacerGrid
 from arlequin.cases.fuel_rod.parameters import Parameters
 from arlequin.cases.fuel_rod.zoom import GLUED, LOADING, Zoom, displacements, soft_springs
 from arlequin.models.types import Array
+
+Beams = dict[str, tuple[aq.Beam, list[SpacerGrid]]]  # `lower` and `upper`, with their grids
 
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -104,7 +107,7 @@ class RodLevels:
         low, high = self.zoom.cell.cladding.ends
         low, high = low + GLUED, high - GLUED
         rod, solid = rod_model.beam(replace(p, excitation="none")), self.zoom.still.part
-        assert isinstance(solid, aq.Solid)
+        assert isinstance(solid, aq.Solid) and isinstance(solid.damping, aq.Rayleigh)
         torsion, bending, shear = self.piece.inner(rod, GLUED)
 
         def spread(solid: float, beam: float) -> float:
@@ -131,39 +134,61 @@ class RodLevels:
             carried_mass=0.0, added_mass=0.0, fluid_damping=0.0, tension=0.0, imposed={},
         )  # fmt: skip
 
-    def coarse(self, parameters: Parameters) -> tuple[dict[str, Any], aq.Beam, list[aq.Relation]]:
-        """The beams `lower` and `upper` with their grids, the beam `middle`, and the relations that join it to them."""
-        beams, middle = self.zoom.beams(parameters), self.middle(parameters)
+    def joined(self, beams: Beams, middle: aq.Beam) -> list[aq.Relation]:
+        """Equal displacements and rotations where the beams meet."""
         pairs = {
             "lower": (beams["lower"][0].boundary("right"), middle.boundary("left")),
             "upper": (beams["upper"][0].boundary("left"), middle.boundary("right")),
         }
-        joined = [
+        return [
             aq.Relation(f"{name}_{axis}", [(one, axis, 1.0), (other, axis, -1.0)])
-            for name, (one, other) in pairs.items() for axis in _AXES
-        ]  # fmt: skip
-        return beams, middle, joined
+            for name, (one, other) in pairs.items()
+            for axis in _AXES
+        ]
 
     @cached_property
     def settled(self) -> dict[str, Array]:
         """Displacements (node, component) of the three beams in equilibrium at level 0, without friction."""
-        beams, middle, joined = self.coarse(replace(self.parameters, excitation="none"))
+        still = replace(self.parameters, excitation="none")
+        beams, middle = self.zoom.beams(still), self.middle(still)
         found = [rod_model.moving(beam, grid) for beam, own in beams.values() for grid in own]
         masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
         ends = [beam for beam, _ in beams.values()]
-        system = aq.System([*ends, middle, *masses], interfaces=contacts, relations=joined, springs=soft_springs(*ends))
+        system = aq.System(
+            [*ends, middle, *masses], interfaces=contacts, relations=self.joined(beams, middle),
+            springs=soft_springs(*ends),
+        )  # fmt: skip
         return displacements(aq.Study(system, aq.Static(), 1.0, LOADING).run())
+
+    @cached_property
+    def settled_zoom(self) -> dict[str, Array]:
+        """Displacements (node, component) of all parts in equilibrium at level 1, without friction."""
+        return displacements(self.zoom.settling(self.zoom.matched, None).run())
+
+    def items(self, level: int, beams: Beams) -> dict[str, Any]:
+        """Parts, junctions, interfaces, springs and relations of one level, between the beams that both share."""
+        p = self.parameters
+        if not level:
+            middle = self.middle(p)
+            contacts = self.zoom.contacts({"middle": (middle, [self.zoom.grid])})
+            return {"parts": [middle], "interfaces": contacts, "relations": self.joined(beams, middle)}
+        cladding = self.zoom.loaded
+        held = self.zoom.matched.held(cladding, None, "velocity")
+        ends = [beam for beam, _ in beams.values()]
+        return {
+            "parts": [cladding, *held.parts],
+            "junctions": [own.carrying(beam, cladding) for own, beam in zip(self.zoom.junctions, ends, strict=True)],
+            "interfaces": held.interfaces,
+            "springs": held.springs,
+        }
 
     def configuration(self, level: int) -> aq.System:
         """The rod at one level alone: 0 (beam and springs) or 1 (cladding and pads)."""
         p = self.parameters
-        if level:
-            start = self.zoom.settling(self.zoom.matched, None).run()
-            return self.zoom.running(self.zoom.matched, None, displacements(start)).system
-        beams, middle, joined = self.coarse(p)
-        ends = [beam for beam, _ in beams.values()]
-        contacts = self.zoom.contacts({**beams, "middle": (middle, [self.zoom.grid])})
-        moved = {part.name: self.settled[part.name] for part in (*ends, middle)}
-        return aq.System(
-            [*ends, middle], interfaces=contacts, relations=joined, displacement=moved, gravity=rod_model.shaking(p)
-        )
+        beams = self.zoom.beams(p)
+        own = self.items(level, beams)
+        start = {**(self.settled_zoom if level else {}), **self.settled}
+        own["parts"] = [*(beam for beam, _ in beams.values()), *own["parts"]]
+        own["interfaces"] = [*self.zoom.contacts(beams), *own["interfaces"]]
+        moved = {part.name: start[part.name] for part in own["parts"]}
+        return aq.System(**own, displacement=moved, gravity=rod_model.shaking(p))

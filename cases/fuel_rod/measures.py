@@ -19,7 +19,7 @@ PADS = ("spring_x", "spring_y", "dimple_x_low", "dimple_x_high", "dimple_y_low",
 
 class SupportSignal(NamedTuple):
     """Time series of a support: normal force (t,), N, and work rate (t,), W, means over steps; transverse motion (t, 2)
-    of the rod surface, m (None for a pad on a solid)."""
+    of the rod surface, m (None for a pad on a solid; nan while there is one)."""
 
     force: Array
     power: Array
@@ -36,24 +36,31 @@ def numbers(result: xarray.DataTree) -> list[int]:
 
 
 def zoomed(result: xarray.DataTree) -> int:
-    """Number of the zoomed grid: that which is missing among the others."""
+    """Number of the zoomed grid: that whose level changes, or that which is missing among the others."""
+    if "levels" in result.children:
+        return next(int(name.removeprefix("grid")) for name in result["levels"].children)
     names = [name for name in result["interface"].children if name.startswith("grid")]
     others = {int(name.split("_")[0].removeprefix("grid")) for name in names}
     return min(set(range(1, 2 + max(others, default=0))) - others)
 
 
 def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
-    """Time series of one support."""
+    """Time series of one support, at each time on the level that is active."""
     kind = next(kind for kind, places in PLACES.items() if place in places)
     name = f"grid{grid}_{kind}"
-    if name not in result["interface"].children:
-        pad = result[f"interface/{PADS[ALL.index(place)]}"].dataset
+    pad = None
+    if PADS[0] in result["interface"].children and grid == zoomed(result):
+        group = result[f"interface/{PADS[ALL.index(place)]}"].dataset
         steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # no initial force
-        power = pad["wear_power"].values if "wear_power" in pad else np.zeros(steps.size)
-        return SupportSignal(pad["impulse"].values / steps, power, None)
+        power = group["wear_power"].values if "wear_power" in group else np.zeros(steps.size)
+        pad = SupportSignal(group["impulse"].values / steps, power, None)
+        if name not in result["interface"].children:
+            return pad
     group, k = result[f"interface/{name}"].dataset, PLACES[kind].index(place)
     force = group["point_force"].values[:, k]
     power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
+    if pad is not None:
+        force, power = (np.where(np.isnan(pad.force), own, of) for own, of in ((force, pad.force), (power, pad.power)))
     return SupportSignal(force, power, group["point_displacement"].values[:, k, :2])
 
 
@@ -78,7 +85,9 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
             table["impacts"][at] = impact_peaks(time, own.force).force.size
             table["work_rate"][at] = own.power[1:].mean()
             if own.motion is not None:
-                table["rms_motion"][at] = np.sqrt(own.motion.var(axis=0).sum())
+                hidden = np.isnan(own.motion).any(axis=1)
+                seen = own.motion[~hidden] if hidden.any() else own.motion
+                table["rms_motion"][at] = np.sqrt(seen.var(axis=0).sum())
     table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
     units["worn_volume"] = "m3"
     return xarray.Dataset(
