@@ -1,0 +1,67 @@
+"""fuel_rod zoom=auto: both levels are the same rod as long as the loose grid is open."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.cases.fuel_rod import Parameters
+from arlequin.cases.fuel_rod.levels import PieceOfRod, RodLevels
+from arlequin.cases.fuel_rod.model import beam
+from arlequin.cases.fuel_rod.zoom import GLUED
+
+SMALL = Parameters(
+    length=0.8, grids=3, cells=4, gap=3e-4, loose=2, zoom="auto", refine=0.25, amplitude=2.0, duration=0.01,
+    fields_every=50,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def levels():
+    return RodLevels(SMALL)
+
+
+def test_the_piece_of_a_rod_is_near_that_of_a_tube(levels):
+    """A tube of three cells through the wall, in thirty around: its stiffness is that of beam theory to some percent,
+    shear to some ten; a uniform beam's piece has an inner beam of the same stiffness."""
+    rod = beam(replace(SMALL, excitation="none"))
+    _, shear, _, torsion, _, bending = rod.rigidities
+    length = levels.piece.length
+    assert levels.piece.turn == pytest.approx(length / bending, rel=0.02)
+    assert levels.piece.twist == pytest.approx(length / torsion, rel=0.02)
+    uniform = PieceOfRod(length, length / torsion, length / bending, length**3 / (12.0 * bending) + length / shear)
+    np.testing.assert_allclose(uniform.inner(rod, GLUED), (torsion, bending, shear), rtol=1e-12)
+
+
+def test_both_levels_have_the_same_frequencies(levels):
+    """Floating rod without supports, bending up to 500 Hz."""
+    found = []
+    for level in (0, 1):
+        system = levels.configuration(level)
+        parts = [part for part in system.parts if part.name in ("lower", "upper", "middle", "cladding")]
+        free = replace(system, parts=parts, interfaces=[], springs=[], displacement=None)
+        found.append(aq.natural_frequencies(free, 16).frequencies[4:])
+    np.testing.assert_allclose(*found, rtol=3e-4)
+
+
+def test_both_levels_move_alike_while_the_grid_is_open(levels):
+    coarse, fine = (
+        aq.Study(levels.configuration(level), aq.Theta(0.5), SMALL.duration, SMALL.step, SMALL.fields_every).run()
+        for level in (0, 1)
+    )
+    for name in ("lower", "upper"):
+        one, other = (result[f"part/{name}"]["displacement"].values for result in (coarse, fine))
+        assert np.abs(one - other).max() < 1e-3 * np.ptp(other)
+    for name in ("grid1_springs", "grid3_dimples"):
+        one, other = (result[f"interface/{name}"]["point_force"].values[1:] for result in (coarse, fine))
+        assert np.abs(one - other).max() < 1e-3 * other.max()
+
+
+def test_bad_input():
+    with pytest.raises(aq.UserError, match="zoom = 'auto': needs one loose grid, not 3"):
+        replace(SMALL, loose=0)
+    with pytest.raises(aq.UserError, match="zoom = 'auto': needs one loose grid, not 0"):
+        replace(SMALL, gap=0.0)
+    with pytest.raises(aq.UserError, match="substeps = 2: must be 1 with zoom=auto"):
+        replace(SMALL, substeps=2)
