@@ -31,13 +31,14 @@ class PieceOfRod:
 
     Displacements of its upper end per force or moment on it, the lower end held, by symmetry about its middle x = 0:
 
-        twist ∫ 1/GJ, rad/(N m);   turn ∫ 1/EI, rad/(N m), by a moment;
+        stretch ∫ 1/EA, m/N;   twist ∫ 1/GJ, rad/(N m);   turn ∫ 1/EI, rad/(N m), by a moment;
         offset ∫ x²/EI + ∫ 1/κGA, m/N, by a force and the moment that is 0 at x = 0.
 
-    These are all the stiffness of such a piece of a round section but that along it, whatever is inside of it.
+    The four numbers are all the stiffness of such a piece of a round section, whatever is inside of it.
     """
 
     length: float
+    stretch: float
     twist: float
     turn: float
     offset: float
@@ -52,7 +53,7 @@ class PieceOfRod:
         lower = replace(beam, points={**beam.points, "held": aq.SectionPoints(low)})
         upper, _ = beams["upper"]
         arm = float(upper.positions[-1, 2]) - 0.5 * (low + high)
-        load = {"right": lambda t: (t, t, 0.0, t * (arm - 1.0), t * (1.0 - arm), t)}
+        load = {"right": lambda t: (t, t, t, t * (arm - 1.0), t * (1.0 - arm), t)}
         upper = replace(upper, end_loads=load)
         still = zoom.still
         glue = [own.carrying(end, still) for own, end in zip(zoom.junctions, (lower, upper), strict=True)]
@@ -61,19 +62,20 @@ class PieceOfRod:
         system = aq.System([lower, upper, still], glue, relations=clamp)
         moved = displacements(aq.Study(system, aq.Static(), 1.0, 1.0).run())["upper"]
         node = np.abs(upper.positions[:, 2] - high).argmin()
-        x, y, _, rx, ry, rz = moved[node]
+        x, y, z, rx, ry, rz = moved[node]
         length, turn = high - low, 0.5 * (ry - rx)
-        return cls(length, rz, turn, 0.5 * (x + y) - 0.5 * length * turn)
+        return cls(length, z, rz, turn, 0.5 * (x + y) - 0.5 * length * turn)
 
-    def inner(self, ends: aq.Beam, glued: float) -> tuple[float, float, float]:
-        """GJ, EI, N·m², and κGA, N, of its inner beam that is `glued` (m) shorter at each end, where it is as
+    def inner(self, ends: aq.Beam, glued: float) -> tuple[float, float, float, float]:
+        """EA, N, GJ, EI, N·m², and κGA, N, of its inner beam that is `glued` (m) shorter at each end, where it is as
         the beam `ends` is."""
-        _, shear, _, torsion, _, bending = ends.rigidities
+        stretch, shear, _, torsion, _, bending = ends.rigidities
         inner = self.length - 2.0 * glued
         second = (self.length**3 - inner**3) / 12.0  # ∫ x² over both ends
         flexural = (self.turn - 2.0 * glued / bending) / inner
         slide = self.offset - second / bending - 2.0 * glued / shear - flexural * inner**3 / 12.0
         return (
+            inner / (self.stretch - 2.0 * glued / stretch),
             inner / (self.twist - 2.0 * glued / torsion),
             1.0 / flexural,
             inner / slide,
@@ -101,14 +103,15 @@ class RodLevels:
 
         Mass, rotary inertia and load per length are those of the cladding, with what the gluing zones, of length G and
         mean weight ½ at each end of the middle's l, have more of them than the beams there: s + (s − s₀) G/l, s of the
-        cladding, s₀ of the beams. Bending, twist and these determine the section, and so its stretch, which differs.
+        cladding, s₀ of the beams. Bending and these determine the section and so its stiffness along the rod, to which
+        a spring adds the rest (`rest`).
         """
         p, grid = parameters, self.zoom.grid
         low, high = self.zoom.cell.cladding.ends
         low, high = low + GLUED, high - GLUED
         rod, solid = rod_model.beam(replace(p, excitation="none")), self.zoom.still.part
         assert isinstance(solid, aq.Solid) and isinstance(solid.damping, aq.Rayleigh)
-        torsion, bending, shear = self.piece.inner(rod, GLUED)
+        _, torsion, bending, shear = self.piece.inner(rod, GLUED)
 
         def spread(solid: float, beam: float) -> float:
             return solid + (solid - beam) * GLUED / (high - low)
@@ -134,6 +137,13 @@ class RodLevels:
             carried_mass=0.0, added_mass=0.0, fluid_damping=0.0, tension=0.0, imposed={},
         )  # fmt: skip
 
+    def rest(self, beams: Beams, middle: aq.Beam) -> list[aq.Spring]:
+        """Spring along the rod between the ends of the two beams: what the beam `middle` lacks of that stiffness."""
+        whole, *_ = self.piece.inner(beams["lower"][0], GLUED)
+        lack = (whole - middle.rigidities[0]) / np.ptp(middle.positions[:, 2])
+        ends = beams["lower"][0].boundary("right"), beams["upper"][0].boundary("left")
+        return [aq.Spring("middle", *ends, stiffness=(0.0, 0.0, lack))] if lack > 0.0 else []
+
     def joined(self, beams: Beams, middle: aq.Beam) -> list[aq.Relation]:
         """Equal displacements and rotations where the beams meet."""
         pairs = {
@@ -156,7 +166,7 @@ class RodLevels:
         ends = [beam for beam, _ in beams.values()]
         system = aq.System(
             [*ends, middle, *masses], interfaces=contacts, relations=self.joined(beams, middle),
-            springs=soft_springs(*ends),
+            springs=[*soft_springs(*ends), *self.rest(beams, middle)],
         )  # fmt: skip
         return displacements(aq.Study(system, aq.Static(), 1.0, LOADING).run())
 
@@ -171,7 +181,8 @@ class RodLevels:
         if not level:
             middle = self.middle(p)
             contacts = self.zoom.contacts({"middle": (middle, [self.zoom.grid])})
-            return {"parts": [middle], "interfaces": contacts, "relations": self.joined(beams, middle)}
+            joined, springs = self.joined(beams, middle), self.rest(beams, middle)
+            return {"parts": [middle], "interfaces": contacts, "relations": joined, "springs": springs}
         cladding = self.zoom.loaded
         held = self.zoom.matched.held(cladding, None, "velocity")
         ends = [beam for beam, _ in beams.values()]
