@@ -58,6 +58,8 @@ FREQUENCIES = 4  # compared with the closed forms
 
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
+    if p.zoom == "auto":
+        raise aq.UserError.parameter("zoom", p.zoom, "must be a number: levels that change in a run are not there yet")
     if p.zoom:
         return Zoom(p).study()
     rod = part(p)

@@ -41,7 +41,8 @@ def test_both_levels_have_the_same_frequencies(levels):
     for level in (0, 1):
         system = levels.configuration(level)
         parts = [part for part in system.parts if part.name in ("lower", "upper", "middle", "cladding")]
-        free = replace(system, parts=parts, interfaces=[], springs=[], displacement=None)
+        springs = [spring for spring in system.springs if spring.name == "middle"]
+        free = replace(system, parts=parts, interfaces=[], springs=springs, displacement=None)
         found.append(aq.natural_frequencies(free, 16).frequencies[4:])
     np.testing.assert_allclose(*found, rtol=3e-4)
 
