@@ -1,7 +1,8 @@
 """Loops and ensembles whose contact problems Newton's method does not solve: another solver does, from the same
-guess."""
+guess; where none does from the impulses of the last step, all start from none."""
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from arlequin.multilevel.solvers._kernels import ARGUMENTS, RESULT
 from arlequin.multilevel.solvers._list_kernels import list_of_solver
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes import events, theta_compiled
+from arlequin.solvers import contact_step
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 
@@ -74,3 +76,23 @@ def test_ensembles_take_another_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found[0]["interface/floor/force"].values != 0.0).any()
     for name in ("interface/floor/force", "part/masses/displacement", "energy"):
         np.testing.assert_array_equal(found[0][name].values, found[1][name].values)
+
+
+def test_a_step_that_fails_from_the_last_impulses_starts_from_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weight of masses at rest, by a solver that finds nothing unless it starts from zeros."""
+    solve, failed = contact_step.solve_contact, []
+
+    def from_zeros_alone(laws: Any, motion: Any, history: Any, guess: Any, method: Any, **options: Any) -> Any:
+        found = solve(laws, motion, history, guess, method, **options)
+        failed.append(bool(guess.any()))
+        return replace(found, impulse=np.full_like(guess, 1e3), residual=np.inf) if guess.any() else found
+
+    monkeypatch.setattr(contact_step, "solve_contact", from_zeros_alone)
+    masses = aq.PointMasses("masses", [(0.0, 0.0), (0.1, 0.0)], 1.0)
+    own = {"friction": aq.Coulomb(0.3), "wear": aq.Archard(1e-12)}  # with wear there is no compiled loop
+    floor = aq.Interface("floor", masses.boundary("all"), FLOOR, aq.Unilateral("velocity"), **own)
+    result = aq.simulate(
+        aq.System([masses], interfaces=[floor], gravity=(0.0, -9.81)), aq.Theta(0.5), duration=0.02, step=2e-3
+    )
+    assert any(failed)
+    np.testing.assert_allclose(result["interface/floor/force"].sel(component="y").values[1:], 2.0 * 9.81, rtol=1e-12)
