@@ -22,6 +22,9 @@ from arlequin.models.types import Array
 
 Beams = dict[str, tuple[aq.Beam, list[SpacerGrid]]]  # `lower` and `upper`, with their grids
 
+LOOK_AHEAD = 2e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
+HOLD = 5e-4  # s for which the grid stays open before the springs return
+NEAR = 5e-7  # m, gap that counts as closed by then
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -193,13 +196,30 @@ class RodLevels:
             "springs": held.springs,
         }
 
+    @cached_property
+    def system(self) -> aq.System:
+        """The rod with both levels, from equilibrium at level 0."""
+        p, grid = self.parameters, self.zoom.grid
+        beams = self.zoom.beams(p)
+        coarse, fine = (self.items(level, beams) for level in (0, 1))
+        own = [
+            aq.Level(**items, reference={part.name: start[part.name] for part in items["parts"]})
+            for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
+        ]
+        near = aq.ContactIndicator(
+            [*coarse["interfaces"], *fine["interfaces"]], gap=NEAR, look_ahead=LOOK_AHEAD, hold=HOLD
+        )
+        ends = [beam for beam, _ in beams.values()]
+        return aq.System(
+            ends, interfaces=self.zoom.contacts(beams), levels=[aq.Levels(f"grid{grid.number}", own, choose=near)],
+            displacement={name: self.settled[name] for name in beams}, gravity=rod_model.shaking(p),
+        )  # fmt: skip
+
     def configuration(self, level: int) -> aq.System:
         """The rod at one level alone: 0 (beam and springs) or 1 (cladding and pads)."""
+        return self.system.at({f"grid{self.zoom.grid.number}": level})
+
+    def study(self) -> aq.Study:
+        """Study from static equilibrium with the grid open."""
         p = self.parameters
-        beams = self.zoom.beams(p)
-        own = self.items(level, beams)
-        start = {**(self.settled_zoom if level else {}), **self.settled}
-        own["parts"] = [*(beam for beam, _ in beams.values()), *own["parts"]]
-        own["interfaces"] = [*self.zoom.contacts(beams), *own["interfaces"]]
-        moved = {part.name: start[part.name] for part in own["parts"]}
-        return aq.System(**own, displacement=moved, gravity=rod_model.shaking(p))
+        return aq.Study(self.system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)

@@ -1,4 +1,5 @@
-"""fuel_rod zoom=auto: both levels are the same rod as long as the loose grid is open."""
+"""fuel_rod zoom=auto: both levels are the same rod as long as the loose grid is open; knocks are those of the permanent
+zoom."""
 
 from dataclasses import replace
 
@@ -6,9 +7,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.cases import fuel_rod
 from arlequin.cases.fuel_rod import Parameters
 from arlequin.cases.fuel_rod.levels import PieceOfRod, RodLevels
+from arlequin.cases.fuel_rod.measures import deviations, numbers, zoomed
 from arlequin.cases.fuel_rod.model import beam
+from arlequin.cases.fuel_rod.plots import levels_figure
 from arlequin.cases.fuel_rod.zoom import GLUED
 
 SMALL = Parameters(
@@ -67,3 +71,42 @@ def test_bad_input():
         replace(SMALL, gap=0.0)
     with pytest.raises(aq.UserError, match="substeps = 2: must be 1 with zoom=auto"):
         replace(SMALL, substeps=2)
+
+
+KNOCK = replace(SMALL, gap=1e-5, amplitude=5.0, duration=0.012, fields_every=10)  # touches from 2 to 8 ms
+
+
+@pytest.fixture(scope="module")
+def knock():
+    return tuple(fuel_rod.build(replace(KNOCK, zoom=zoom)).run() for zoom in ("auto", 2))
+
+
+def test_a_knock_is_that_of_the_permanent_zoom(knock):
+    """Forces and work rates of the loose grid to 1 %, of the others to 0.1 %, motion to 0.5 %; springs before and after
+    it."""
+    result, permanent = knock
+    apart = deviations(result, permanent)
+    for key in ("mean_force", "peak_force", "work_rate"):
+        assert float(apart[key].sel(grid=2).max()) < 0.01
+    assert float(apart["mean_force"].max()) < 0.01 and float(apart["motion"].max()) < 0.005
+    level = result["levels/grid2"]["level"].values
+    assert level[0] == 0 and level[-1] == 0 and np.abs(np.diff(level)).sum() == 2
+
+
+def test_checks_pass_and_figures_are_drawn(knock):
+    result, permanent = knock
+    p = replace(KNOCK, zoom="auto")
+    assert not [check.name for check in fuel_rod.check(result, p) if not check.passed]
+    assert "levels" in fuel_rod.figures(result, p) and levels_figure(result, permanent)
+    assert numbers(result) == [1, 2, 3] and zoomed(result) == 2
+
+
+@pytest.mark.slow
+def test_the_rod_of_eight_grids_over_200_ms():
+    """Gap of 0.12 mm and 0.5 N/m, so that the grid touches six times: forces, motion and work rates of every support to
+    1 % of the permanent zoom, in a fifth of its time (an excitation that differs by 1e-6 changes them by 0.4 %)."""
+    p = Parameters(zoom="auto", gap=1.2e-4, amplitude=0.5, cells=8, duration=0.2)
+    result, permanent = (fuel_rod.build(replace(p, zoom=zoom)).run() for zoom in ("auto", 4))
+    apart = deviations(result, permanent)
+    assert max(float(apart[key].max()) for key in ("mean_force", "peak_force", "work_rate", "motion")) < 0.01
+    assert result.attrs["wall_time"] < 0.2 * permanent.attrs["wall_time"]
