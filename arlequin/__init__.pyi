@@ -23,6 +23,10 @@ from arlequin.junctions.zone import Cells as Cells
 from arlequin.junctions.zone import HalfSpace as HalfSpace
 from arlequin.junctions.zone import LevelSet as LevelSet
 from arlequin.junctions.zone import Strip as Strip
+from arlequin.levels.indicators import ContactIndicator as ContactIndicator
+from arlequin.levels.indicators import ErrorIndicator as ErrorIndicator
+from arlequin.levels.indicators import StateIndicator as StateIndicator
+from arlequin.levels.indicators import SwitchTimes as SwitchTimes
 from arlequin.models import mesh as mesh
 from arlequin.models.beams.beam import Beam as Beam
 from arlequin.models.beams.section import Section as Section
@@ -110,6 +114,9 @@ from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
 from arlequin.sweeps.dataset import SweepWarning as SweepWarning
 from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep
+from arlequin.system.levels import Level as Level
+from arlequin.system.levels import Levels as Levels
+from arlequin.system.levels import MovingPatch as MovingPatch
 from arlequin.system.system import System as System
 from arlequin.viewer.view import view as view
 

@@ -16,7 +16,7 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
-    "impact", "scheme", "absorbed", "junction",
+    "impact", "scheme", "absorbed", "junction", "switch",
 )  # fmt: skip
 _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 
@@ -264,6 +264,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "scheme": True,
         "absorbed": assembly.absorption is not None,
         "junction": assembly.constraints.shape[0] > 0,
+        "switch": False,  # of runs with levels
     }
     return tuple(kind for kind in KINDS if present[kind])
 

@@ -194,6 +194,7 @@ QUICK = (
         2,
     ),
     Small("fuel_rod", ROD, 0, {"fuel_rod.parameters.MARGIN": "m"}, {"amplitude": "N/m"}),
+    Small("beam_to_solid", {"switch": 0.1, "duration": 0.2, "step": 5e-3, "solid_size": 0.01, "beam_size": 0.02}),
 )
 SLOW = (
     Small("two_bars", {"elements": 12}, 2),
@@ -225,6 +226,7 @@ SLOW = (
     Small("friction_pad", {"cells": 6, "transits": 1.0, "law": "multilevel"}, 1, units={"stiffness": "Pa"}),
     Small("fretting_pad", {"cells": 5, "steps": 8, "cycles": 3}, 1),
     Small("grid_cell", {"refine": 0.3, "steps": 2}, 0, GRID),
+    Small("rolling_patch", {"ratio": 2, "cylinder_size": 6e-4, "duration": 2.5e-3, "step": 5e-5, "width": 6}, 1),
     Small("ironing", {"slider_size": 1e-3, "block_size": 1.5e-3, "steps": 6}, 1),
     *(Small("sdnd100", {"model": model, **SLIDER}) for model in ("nonsmooth", "two-body", "direct")),
     Small("sdnd104", {"end": 6.0, "step": 1e-3}),

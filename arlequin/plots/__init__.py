@@ -14,6 +14,7 @@ from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
 from arlequin.plots.histogram import force_histogram
+from arlequin.plots.levels import levels
 from arlequin.plots.orbit import orbit
 from arlequin.plots.overview import overview
 from arlequin.plots.periodic import backbone, frequency_response, periodic_orbits
@@ -41,6 +42,7 @@ __all__ = [
     "force_spectrum",
     "frequency_response",
     "friction_heat",
+    "levels",
     "orbit",
     "overview",
     "periodic_orbits",

@@ -10,7 +10,7 @@ from arlequin.models import checks
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import drawn_name, groups_of, magnification, moving, of_component
+from arlequin.plots.moving import active_at, drawn_name, groups_of, magnification, moving, of_component
 from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.files import file_errors
@@ -64,6 +64,7 @@ def animation(
     if not about:
         raise UserError(f"no part of the result has a field `{field}`")
     shown = spread(count, frames)
+    groups = active_at(groups, shown)
     factor = magnification(groups.values(), shown) if magnify is None else positive("magnify", magnify)
     axes = max(group.sizes["axis"] for group in groups.values())
     drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}

@@ -40,6 +40,11 @@ def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[st
     return {name: g for name, g in groups.items() if "position" in g and "displacement" in g}
 
 
+def active_at(groups: dict[str, xarray.Dataset], frames: Indices) -> dict[str, xarray.Dataset]:
+    """The parts that are there in one of the frames: those of levels that are not active have no displacement."""
+    return {name: g for name, g in groups.items() if np.isfinite(g["displacement"].isel(frame=frames).values).any()}
+
+
 def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     """1, 2 or 5 times a power of ten that makes small deflections of beams visible; 1 without beams."""
     groups = list(groups)
@@ -47,7 +52,7 @@ def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     if not any(g.sizes["axis"] > 1 and g.sizes.get("corner") == 2 and "angle" not in g for g in groups):
         return 1.0
     size = max(float(np.ptp(g["position"].values, axis=0).max()) for g in groups)
-    largest = max(float(np.abs(g["displacement"].isel(frame=frames).values).max()) for g in groups)
+    largest = max(float(np.nanmax(np.abs(g["displacement"].isel(frame=frames).values))) for g in groups)
     if not 0.0 < largest < _SEEN * size:
         return 1.0
     wanted = _SEEN * size / largest
@@ -93,9 +98,20 @@ def hint(groups: dict[str, xarray.Dataset], field: str) -> str:
     return there + ("; stresses are recorded by Record(stress=True)" if "stress" in field or "section" in field else "")
 
 
+def shifted_positions(group: xarray.Dataset, frames: Indices | int) -> Array:
+    """Places of the nodes without displacement, m, at frames: (f, n, axis), or (n, axis) at one.
+
+    Those of a patch that moves through a mesh are shifted with it.
+    """
+    places = np.asarray(group["position"].values)
+    if "shift" not in group:
+        return places
+    return np.asarray(places + group["shift"].isel(frame=frames).values[..., None, :])
+
+
 def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, axes: int, row: int) -> Moving:
     """A part in a space of `axes` axes at the frames; bars along one axis lie at the height of their row."""
-    moved = group["position"].values + magnify * group["displacement"].isel(frame=frames).values
+    moved = shifted_positions(group, frames) + magnify * group["displacement"].isel(frame=frames).values
     places = np.zeros((*moved.shape[:2], max(axes, 2)))
     places[..., : moved.shape[2]] = moved
     if axes == 1:

@@ -72,4 +72,4 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
 def _largest_component(groups: list[xarray.Dataset], field: str) -> int:
     """The component of the displacement or velocity with the largest value: beams mostly move across their axis."""
     largest = [abs(group[field]).max(("frame", "node")).values for group in groups]
-    return int(np.max(largest, axis=0).argmax())
+    return int(np.fmax.reduce(largest).argmax())

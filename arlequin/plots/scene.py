@@ -38,7 +38,7 @@ def stage(
     places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
     metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
     scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
-    ends = places.min(axis=0), places.max(axis=0)
+    ends = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
     if obstacles:
         size = obstacles[0].points.shape[1]  # along one axis the second one is that of the rows
         near = widened(ends[0][:size], ends[1][:size], obstacles)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.plots import style
-from arlequin.plots.moving import drawn_name, groups_of, hint, moving, of_component
+from arlequin.plots.moving import active_at, drawn_name, groups_of, hint, moving, of_component, shifted_positions
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import add_lines, stage
 from arlequin.results.members import one_member
@@ -66,7 +66,7 @@ def shape(
     """
     result = one_member(result, member, "a figure of shapes")
     frame = frame_number(result, frame)
-    every = groups_of(result, parts)
+    every = active_at(groups_of(result, parts), np.array([frame]))
     if not any(field in g for g in every.values()):
         raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")
     beside = {name: g for name, g in every.items() if field not in g and _is_line(g)}
@@ -155,7 +155,7 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
     values = np.asarray(group[field].isel(frame=frame).values)
     if "component" in group[field].dims:
         values = np.sqrt((values**2).sum(axis=-1))
-    points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
+    points = shifted_positions(group, frame) + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
     if "cell_lattice" in group:
         pieces = cells_of(group)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STATE_CLASSES = frozenset(
     {
         "arlequin.results.checkpoint:Checkpoint",
+        "arlequin.levels.stepper:SwitchedState",
         "arlequin.run.wear_cycles:_Reached",
         "arlequin.schemes.runge_kutta:AdaptiveState",
         "arlequin.schemes.alpha:AlphaState",

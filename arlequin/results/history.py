@@ -1,6 +1,6 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -336,8 +336,10 @@ class TimeSeries:
         static: bool,
         located: bool,
         members: int | None = None,
+        kinds: tuple[str, ...] | None = None,
     ) -> None:
-        """members: size of an ensemble, whose variables have `member` as their second dimension."""
+        """members: size of an ensemble, whose variables have `member` as their second dimension; kinds of energies that
+        are recorded: None for those that apply."""
         self._members = members
         self._assembly = assembly
         self._step = step
@@ -345,7 +347,7 @@ class TimeSeries:
         self._steps = steps
         self._every = record.fields_every
         self._located = located
-        self.kinds = applicable(assembly)
+        self.kinds = applicable(assembly) if kinds is None else kinds
         self._columns = columns(self.kinds)
         self.count, self.frames = 0, 0  # states taken, and how many of them are frames
         self._rows: list[dict[Key, Array]] = []
@@ -393,6 +395,17 @@ class TimeSeries:
             self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
             self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
 
+    def sums(self) -> dict[str, tuple[Array, Array]]:
+        """Accumulated slip and wear work of the interfaces, by their names."""
+        names = [item.name for item in self._assembly.contact.interfaces]
+        return {name: contact.sums for name, contact in zip(names, self._contacts, strict=True)}
+
+    def load_sums(self, sums: Mapping[str, tuple[Array, Array]]) -> None:
+        """Restore those that are known."""
+        for item, contact in zip(self._assembly.contact.interfaces, self._contacts, strict=True):
+            if item.name in sums:
+                contact.sums = sums[item.name]
+
     def state_dict(self) -> Any:
         """Numbers of states and frames, accumulated slip and wear of the interfaces."""
         return self.count, self.frames, tuple(contact.sums for contact in self._contacts)
@@ -416,12 +429,13 @@ class TimeSeries:
 
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
-        own = self._of_one()
+        own = self.plain_variables()
         if per_metre(self._assembly.system.parts):
             own = [replace(variable, units=PER_METRE.get(variable.units, variable.units)) for variable in own]
         return own if self._members is None else [variable.of_each(self._members) for variable in own]
 
-    def _of_one(self) -> list[Variable]:
+    def plain_variables(self) -> list[Variable]:
+        """Those of one system, in SI units whatever its thickness."""
         located = ("event_time", "time", "s", "instant of the last event inside the step")
         out = VariableGroup("", {"kind": self.kinds}).variables(
             ("energy", "time kind", "J", "energies, and cumulative works and losses"),

@@ -1,5 +1,6 @@
 """Energy audit of a run: works accumulated over the steps, and the balance."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ _FALL = 1e-12  # of the largest energy: round-off
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
 
-def growing_of(assembly: Assembly) -> tuple[str, ...]:
-    """Kinds that must not decrease; without `impact` where compliant multipliers on the gap store energy."""
-    laws = assembly.laws
-    return tuple(kind for kind in GROWING if kind != "impact" or not (laws.compliance[laws.level == 1] > 0.0).any())
+def growing_of(assemblies: Sequence[Assembly]) -> tuple[str, ...]:
+    """Kinds that must not decrease; without `impact` where compliant multipliers on the gap store energy.
+
+    assemblies: all between which the run changes.
+    """
+    stores = any((own.laws.compliance[own.laws.level == 1] > 0.0).any() for own in assemblies)
+    return tuple(kind for kind in GROWING if kind != "impact" or not stores)
 
 
 class NegativeDissipation(Exception):

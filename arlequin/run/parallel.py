@@ -44,6 +44,8 @@ def check_distributed(system: Any, scheme: Any) -> None:
     where = f"is not spread over {count} ranks"
     if not isinstance(system, System):
         raise UserError(f"an ensemble {where}: simulate its members one by one, {_ALONE}")
+    if system.levels:
+        raise UserError(f"a system with levels {where}: simulate one choice of them, system.at(…), {_ALONE}")
     if getattr(scheme, "events", "step") != "step":
         raise UserError(f'scheme with events="{scheme.events}": {where}: take events="step", {_ALONE}')
     if not isinstance(scheme, SPREAD):

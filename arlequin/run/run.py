@@ -11,6 +11,8 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
+from arlequin.levels.series import LevelSeries
+from arlequin.levels.stepper import Configurations, LevelStepper
 from arlequin.models.errors import FAILURE, UserError, UserTypeError, shown
 from arlequin.models.limits import check_work
 from arlequin.models.parallel.ranks import ranks
@@ -77,16 +79,20 @@ class Run:
         """
         check_distributed(system, scheme)
         begin, self._compiled = running_clock(), compile_seconds()
-        members = None
+        members, configurations = None, None
         if isinstance(system, Ensemble):
             members = Members.of(system.systems, time_errors(scheme, system.systems[0], step), absorbs(scheme))
             self.assembly = members.assembly
         else:
-            if system.interfaces:
+            if system.interfaces or system.levels:
                 from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
 
                 compile_ahead(SOLVER_KERNELS)
-            self.assembly = assemble(system, time_errors(scheme, system, step), absorbs(scheme))
+            if system.levels:
+                configurations = Configurations(system, scheme, step)
+                self.assembly = configurations.assembly(configurations.first)
+            else:
+                self.assembly = assemble(system, time_errors(scheme, system, step), absorbs(scheme))
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps
@@ -96,9 +102,16 @@ class Run:
         if isinstance(found, xarray.DataTree):
             self.result = found
             return
+        models = [self.assembly]
+        if configurations is not None:
+            models = [configurations.assembly(chosen) for chosen in configurations.singles]
         if not scheme.static:
-            check_densities(self.assembly)
-        self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
+            for model in models:
+                check_densities(model)
+        if configurations is None:
+            self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
+        else:
+            self._stepper = LevelStepper(configurations)
         if members is None:
             start = start_fields(self.assembly, step, scheme.static)
             if found is None:
@@ -107,11 +120,18 @@ class Run:
         else:
             self.state = self._stepper.start(*members.of_each(lambda own: start_fields(own, step)))
         if found is not None:
-            if wrong := misfit(found.state, self.state):
+            first = self.state
+            if isinstance(self._stepper, LevelStepper):
+                first = self._stepper.alike(found.state)
+            if wrong := misfit(found.state, first):
                 raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
             self.state, self.extra = found.state, found.extra
         located = self._stepper.locates_events
-        self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
+        self._history: TimeSeries | LevelSeries
+        if configurations is None:
+            self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
+        else:
+            self._history = LevelSeries(configurations, steps, record)
         self._every = record.fields_every
         self._path = None if record.path is None else str(record.path)
         self._by_case = "case" in {**record.attributes, **attributes}
@@ -138,10 +158,11 @@ class Run:
         self._progress = progress
         self._statistics = _Statistics()
         duration = 1.0 if scheme.static else step
-        scale = self.assembly.contact.scale
-        self._rounding = (_ROUND_OFF * scale.extent + scale.round_off) / duration  # J by normal impulses, N·s
+        scales = [model.contact.scale for model in models]
+        # J by normal impulses, N·s
+        self._rounding = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
         strain, asperity = self.state.stored
-        self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(self.assembly))
+        self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(models))
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
@@ -419,7 +440,7 @@ def _next_block(most: int, taken: int, seconds: float) -> int:
     return min(2 * most, 4096)
 
 
-def _flush(history: TimeSeries, recorder: Recorder | SilentRecorder) -> None:
+def _flush(history: TimeSeries | LevelSeries, recorder: Recorder | SilentRecorder) -> None:
     """Pass the collected series to the recorder in pieces, so that `time` is never far ahead of the fields."""
     if not len(history):
         return

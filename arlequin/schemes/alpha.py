@@ -29,6 +29,7 @@ from arlequin.step.imposed import reaction
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.internal_forces import Memory
 
 
 def coefficients_of(scheme: "GeneralisedAlpha", step: float) -> StepCoefficients:
@@ -142,21 +143,23 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
 
     merge_substeps = staticmethod(merge_time_steps)
 
-    def start(self, u: Array, v: Array) -> State:
-        """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
+    restarts = True
+
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The acceleration at t = nΔt satisfies M a = F(t) + Cᵀφ + Bᵀr, C a = 0."""
         assembly, step, mix = self._assembly, self.step, self._mix
-        bulk = assembly.respond(u, assembly.fresh(), 0.0)
-        accept_cells(assembly, bulk, 0.0)
+        bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+        accept_cells(assembly, bulk, n * step)
         internal = bulk.force
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
         gaps = kinematics.gaps(kinematics.basis_product(u))
-        external = assembly.load(0.0)
+        external = assembly.load(n * step)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         contact = kinematics.apply_local_transposed(
             kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         )
         force = external - internal - damping + kinematics.basis.T @ contact
-        a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step)
+        a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step, n)
         own = AlphaState(
             lead=(0.5 - mix) * a,
             load=external,
@@ -167,7 +170,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )
-        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own)
+        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own, n=n)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -10,8 +10,9 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import Stepper
+from arlequin.step.scheme import Restartable, Stepper
 from arlequin.step.state import State
+from arlequin.system.internal_forces import Memory
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
@@ -39,11 +40,13 @@ class CutBackStepper(Stepper):
 
     def __init__(self, stepper: Divisible) -> None:
         self.step = stepper.step
+        self.restarts = stepper.restarts
         self._steppers = {1: stepper}
 
-    def start(self, u: np.ndarray, v: np.ndarray) -> State:
-        """The state at t = 0."""
-        return self._steppers[1].start(u, v)
+    def start(self, u: np.ndarray, v: np.ndarray, n: int = 0, memory: Memory | None = None) -> State:
+        """The state at t = nΔt."""
+        first = self._steppers[1]
+        return cast(Restartable, first).start(u, v, n, memory) if self.restarts else first.start(u, v)
 
     def state_dict(self) -> Any:
         """What the steppers of each size keep."""

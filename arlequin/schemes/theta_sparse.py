@@ -160,7 +160,7 @@ class ThetaStepper(Stepper):
         """driven: a system, or the members of an ensemble; bulk: what solves the steps of nonlinear parts; solver: of
         the linear system of linear ones."""
         self.step = step
-        self._alone = isinstance(driven, Assembly)
+        self.restarts = self._alone = isinstance(driven, Assembly)
         self._members = members = Members.alone(driven) if isinstance(driven, Assembly) else driven
         self._assembly = assembly = members.assembly
         self._theta = theta
@@ -204,14 +204,15 @@ class ThetaStepper(Stepper):
         """Sub-steps as one step: impulses, works and paths of all."""
         return merge_time_steps(batches)
 
-    def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0."""
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The state at t = nΔt."""
         assembly = self._assembly
         if self._alone:
-            bulk = assembly.respond(u, assembly.fresh(), 0.0)
-            accept_cells(assembly, bulk, 0.0)
-            own = ThetaState(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v))
-            return State.first(assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=assembly.kinetic(v), own=own)
+            bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+            accept_cells(assembly, bulk, n * self.step)
+            own = ThetaState(assembly.mass @ v, assembly.load(n * self.step), -0.5 * (assembly.constraints @ v))
+            gaps = assembly.contact.gaps(u)
+            return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own, n=n)
         internal, strain = np.empty_like(u), np.empty(len(u))
         for at in self._pieces:
             strain[at] = self._internal(u[at], internal[at])

@@ -197,10 +197,18 @@ _AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
 
 
 def start_accelerations(
-    assembly: Assembly, kinematics: ContactKinematics, force: Array, motion: tuple[Array, Array], step: float
+    assembly: Assembly,
+    kinematics: ContactKinematics,
+    force: Array,
+    motion: tuple[Array, Array],
+    step: float,
+    n: int = 0,
 ) -> tuple[Array, Array, Array]:
-    """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N."""
-    given = initial_acceleration(assembly, step)
+    """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N.
+
+    n: number of the step at whose start it is.
+    """
+    given = initial_acceleration(assembly, step, n)
     if not force.any() and (given is None or not given.any()):
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = mass_system(assembly, assembly.free & ~assembly.massless)

@@ -31,7 +31,8 @@ class StepBatch:
     friction_state (b, k): first internal variables of the friction laws; None without and at the start.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
-    on their dofs; None at the start and where the scheme has none.
+    on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
+    steps, and the values by which they were chosen; None where no part has levels.
     """
 
     n: NDArray[np.int64]
@@ -52,6 +53,8 @@ class StepBatch:
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
     reactions: Array | None = None
+    levels: NDArray[np.int64] | None = None
+    indicators: Array | None = None
 
     def __len__(self) -> int:
         return self.n.size

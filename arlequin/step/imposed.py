@@ -21,11 +21,11 @@ def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tupl
     return force
 
 
-def initial_acceleration(assembly: Assembly, step: float) -> Array | None:
-    """Accelerations (p,) of the imposed dofs at t = 0, from one-sided differences of order 2 over Δt."""
+def initial_acceleration(assembly: Assembly, step: float, n: int = 0) -> Array | None:
+    """Accelerations (p,) of the imposed dofs at t = nΔt, from one-sided differences of order 2 over Δt."""
     if not assembly.imposed_dofs.size:
         return None
-    f = [assembly.imposed(i * step) for i in range(4)]
+    f = [assembly.imposed((n + i) * step) for i in range(4)]
     second = (2.0 * f[0] - 5.0 * f[1] + 4.0 * f[2] - f[3]) / step**2
     first = (-3.0 * f[0] + 4.0 * f[1] - f[2]) / (2.0 * step)
     return np.where(assembly.imposes_displacement, second, first)

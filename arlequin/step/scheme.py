@@ -11,6 +11,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members
+from arlequin.system.internal_forces import Memory
 from arlequin.system.system import System
 
 T = TypeVar("T")
@@ -22,11 +23,12 @@ class Stepper(Protocol):
     least_batch: steps that are worth taking at once, where a batch costs as much as several steps. locates_events:
     whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
     one alone (with the momenta of all): they then end at the next recorded frame. linear_solver: what solves the linear
-    systems of the steps, and at what predicted cost, where there was a choice.
+    systems of the steps, and at what predicted cost, where there was a choice. restarts: whether it is a `Restartable`.
     """
 
     step: float
     least_batch: int = 1
+    restarts: bool = False
     locates_events: bool = False
     fields_at_end: bool = False
     linear_solver: str = ""
@@ -40,6 +42,16 @@ class Stepper(Protocol):
 
         Raises `Failed` or `UserError` where the first step is not accepted; steps before one that fails are returned.
         """
+        ...
+
+
+class Restartable(Stepper, Protocol):
+    """A stepper that also starts later than at t = 0: for levels that are switched during a run."""
+
+    restarts: bool = True
+
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The state at t = nΔt; memory: internal variables of path-dependent parts, None: of virgin matter."""
         ...
 
 

@@ -44,12 +44,21 @@ class State:
 
     @classmethod
     def first(
-        cls, assembly: Assembly, u: Array, v: Array, bulk: BulkResponse, gaps: Array, *, kinetic: float, own: Any
+        cls,
+        assembly: Assembly,
+        u: Array,
+        v: Array,
+        bulk: BulkResponse,
+        gaps: Array,
+        *,
+        kinetic: float,
+        own: Any,
+        n: int = 0,
     ) -> "State":
-        """At t = 0: the laws meet for the first time, at the gaps (k,), and there was no impulse."""
+        """At t = nΔt: the laws meet for the first time, at the gaps (k,), and there was no impulse."""
         laws = assembly.laws
         return cls(
-            n=0,
+            n=n,
             u=u,
             v=v,
             history=laws.start_history(gaps),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
+from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
@@ -339,6 +340,9 @@ def assemble(
     absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """
+    if system.levels:
+        name = system.levels[0].name
+        raise UserError(f"a system with levels is simulated alone: choose the levels, as system.at({{'{name}': 0}})")
     check_model((_size(part) for part in system.parts), hosts(ranks()))
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)

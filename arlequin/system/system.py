@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -19,6 +19,7 @@ from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.system.levels import ITEMS, Levels, MovingPatch
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
@@ -32,7 +33,8 @@ class System:
     m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g − a(t).
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
     that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
-    of a step is solved (the default needs no choice).
+    of a step is solved (the default needs no choice). levels: pieces with several models, of which one is active at a
+    time (`Levels`), and patches that move (`MovingPatch`); parts, junctions and so on are then what all of them share.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -51,6 +53,7 @@ class System:
     velocity: InitialField = None
     displacement: InitialField = None
     contact: ContactMethod = field(default_factory=ContactMethod)
+    levels: Sequence[Levels | MovingPatch] = field(default=(), kw_only=True)
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +68,10 @@ class System:
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
-        if not self.parts:
+        checks.items(
+            "levels", self.levels, Levels | MovingPatch, "must be a list of Levels(name, [level, …], indicator)"
+        )
+        if not self.parts and not self.levels:
             raise UserError("a system needs at least one part")
         checks.instance("contact", self.contact, ContactMethod, "must be a ContactMethod")
         pairs = Counter(frozenset((item.coarse.name, item.fine.name)) for item in self.junctions)
@@ -84,8 +90,11 @@ class System:
                         raise UserError(f"{who}, which is not among the parts of the system")
         if callable(self.gravity):
             takes("gravity", self.gravity, t="the time, s")
+        if self.levels:
+            self._check_levels()
+        every = [*self.parts, *(part for own in self.levels for level in own.samples for part in level.parts)]
+        object.__setattr__(self, "names", tuple(part.name for part in every))
         self.acceleration(0.0)
-        object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         for what in ("velocity", "displacement"):
             given = getattr(self, what)
             if isinstance(given, Mapping):
@@ -95,6 +104,51 @@ class System:
                         raise UserError(
                             f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
                         )
+
+    def _check_levels(self) -> None:
+        """Each level alone with the others at their start is a system; names differ among all."""
+        for name, times in Counter(own.name for own in self.levels).items():
+            if times > 1:
+                raise UserError(f"{times} levels are named '{name}': names must differ")
+        for what in ITEMS:
+            sets = [self, *(level for own in self.levels for level in own.samples)]
+            counted = Counter(item.name for one in sets for item in getattr(one, what))
+            for name, times in counted.items():
+                if times > 1:
+                    raise UserError(
+                        f"{times} {what} of the system and its levels are named '{name}': names must differ"
+                    )
+        every = [level for own in self.levels for level in own.samples]
+        touching = [item.name for items in (self.interfaces, *(one.interfaces for one in every)) for item in items]
+        for own in self.levels:
+            for name in getattr(own.choose, "interfaces", ()):
+                checks.one_of("interface of the indicator", name, tuple(touching))
+            for i, level in enumerate(own.samples, own.start if isinstance(own, MovingPatch) else 0):
+                names = [part.name for part in self.at({own.name: i}).parts]
+                for name in level.reference:
+                    if name not in names:
+                        raise UserError.parameter("reference", name, f"must name parts: {', '.join(names)}")
+
+    def at(self, chosen: Mapping[str, int]) -> "System":
+        """The system with one level of each `Levels` for good: by name, the others at their start.
+
+        UserError for a name or a number that there is not.
+        """
+        known = {own.name: own for own in self.levels}
+        checks.mapping("levels", chosen, "must map names of levels to numbers, as {'span': 1}")
+        for name, number in chosen.items():
+            checks.one_of("levels", name, tuple(known))
+            checks.integer(f"level of '{name}'", number)
+        active = [own.level(chosen.get(name, own.start)) for name, own in known.items()]
+        items: dict[str, Any] = {
+            what: [*getattr(self, what), *(item for level in active for item in getattr(level, what))] for what in ITEMS
+        }
+        names = {part.name for part in items["parts"]}
+        for what in ("velocity", "displacement"):
+            given = getattr(self, what)
+            if isinstance(given, Mapping):
+                items[what] = {name: value for name, value in given.items() if name in names}
+        return replace(self, **items, levels=())
 
     def __repr__(self) -> str:
         named = [f"{what}={[item.name for item in items]}" for what, items in self._members() if items]
@@ -117,15 +171,16 @@ class System:
         return table + sketch(self)
 
     def _members(self) -> list[tuple[str, Sequence[Any]]]:
-        return [(what, getattr(self, what)) for what in ("parts", "junctions", "interfaces", "springs", "relations")]
+        return [(what, getattr(self, what)) for what in (*ITEMS, "levels")]
 
     @property
     def _dof_count(self) -> int:
-        return sum(part.dof_count for part in self.parts)
+        return sum(part.dof_count for part in (self.at({}) if self.levels else self).parts)
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
-        axes = max(part.positions.shape[1] for part in self.parts)
+        parts = self.parts or self.levels[0].samples[0].parts
+        axes = max(part.positions.shape[1] for part in parts)
         if self.gravity is None:
             return np.zeros(axes)
         given = self.gravity(t) if callable(self.gravity) else self.gravity

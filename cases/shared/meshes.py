@@ -446,22 +446,10 @@ def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, ord
     >>> mesh.nelements, sorted(mesh.boundaries)
     (36, ['back', 'bottom', 'left', 'side', 'top'])
     """
-    inside = max(1, checks.positive_integer("cells", cells) // 2)
-    limits.check_cells("cells, rows", (cells, rows), 0.75 * cells**2 * checks.positive_integer("rows", rows), 3)
-    share = np.linspace(0.0, 1.0, 2 * inside + 1)
-    outwards = np.linspace(0.0, 1.0, 2 * max(1, cells - inside) + 1)
-    edge = checks.positive("radius", radius) * np.array([(1.0, 0.0), (0.8, 0.8)]) * inside / max(cells, 2)
-    line = edge[0] + share[:, None] * (edge[1] - edge[0])  # from the axis z = 0 to the diagonal
-    turn = 0.25 * np.pi * share
-    arc = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    ring = line[:, None] + outwards[None, :, None] * (arc - line)[:, None]
-    s, t = share[:, None, None], share[None, :, None]
-    core = s * edge[0] + t * edge[0][::-1] + s * t * (edge[1] - edge[0] - edge[0][::-1])
+    count = 0.75 * checks.positive_integer("cells", cells) ** 2 * checks.positive_integer("rows", rows)
+    limits.check_cells("cells, rows", (cells, rows), count, 3)
     heights = np.linspace(0.0, checks.positive("length", length), 2 * rows + 1)
-    blocks = []
-    for plane in (core, ring, ring[..., ::-1]):
-        x, z = (np.broadcast_to(plane[..., i, None], (*plane.shape[:2], heights.size)) for i in (0, 1))
-        blocks.append(np.stack([x, np.broadcast_to(heights, x.shape), z]))
+    blocks = [block[[0, 2, 1]] for block in _quarter_blocks(radius, heights, cells)]
     mesh = mesh_of(blocks, "hex", order)
     facets = mesh.boundary_facets()
     corners = mesh.p[:, mesh.facets[:, facets]]
@@ -469,6 +457,48 @@ def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, ord
     names = {name: np.isclose(corners[i], at, atol=1e-9 * radius).all(axis=0) for name, (i, at) in ends.items()}
     names["side"] = ~np.logical_or.reduce(list(names.values()))
     return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items()})
+
+
+def cylinder(radius: float, heights: Array, cells: int, *, order: int = 1) -> Any:
+    """A cylinder about z of hexahedra: `cells` across the radius (m), one along z between two of the heights (n,), m.
+
+    The section is that of `quarter_cylinder`, four times. Boundaries: `bottom` (the lowest height), `top`, `side`.
+
+    >>> mesh = cylinder(1.0, np.linspace(0.0, 2.0, 4), 4)
+    >>> mesh.nelements, sorted(mesh.boundaries)
+    (144, ['bottom', 'side', 'top'])
+    """
+    given = checks.finite_array("heights", heights, (None,))
+    if given.size < 2 or not (np.diff(given) > 0).all():
+        raise UserError.parameter("heights", heights, "must be at least two increasing numbers")
+    limits.check_cells("cells", cells, 3 * checks.positive_integer("cells", cells) ** 2 * given.size, 3)
+    blocks = _mirrored(_quarter_blocks(radius, halved(given), cells), (0, 1))
+    mesh = mesh_of(blocks, "hex", order)
+    facets = mesh.boundary_facets()
+    z = mesh.p[2, mesh.facets[:, facets]]
+    near = 1e-9 * float(np.ptp(given))
+    names = {name: (np.abs(z - at) <= near).all(axis=0) for name, at in (("bottom", given[0]), ("top", given[-1]))}
+    names["side"] = ~(names["bottom"] | names["top"])
+    return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items()})
+
+
+def _quarter_blocks(radius: float, heights: Array, cells: int) -> list[Array]:
+    """Blocks (axis, …) of a quarter of a cylinder about z, x ≥ 0, y ≥ 0, at the heights (2n + 1,), m."""
+    inside = max(1, cells // 2)
+    share = np.linspace(0.0, 1.0, 2 * inside + 1)
+    outwards = np.linspace(0.0, 1.0, 2 * max(1, cells - inside) + 1)
+    edge = checks.positive("radius", radius) * np.array([(1.0, 0.0), (0.8, 0.8)]) * inside / max(cells, 2)
+    line = edge[0] + share[:, None] * (edge[1] - edge[0])  # from the axis y = 0 to the diagonal
+    turn = 0.25 * np.pi * share
+    arc = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    ring = line[:, None] + outwards[None, :, None] * (arc - line)[:, None]
+    s, t = share[:, None, None], share[None, :, None]
+    core = s * edge[0] + t * edge[0][::-1] + s * t * (edge[1] - edge[0] - edge[0][::-1])
+    blocks = []
+    for plane in (core, ring, ring[..., ::-1]):
+        x, y = (np.broadcast_to(plane[..., i, None], (*plane.shape[:2], heights.size)) for i in (0, 1))
+        blocks.append(np.stack([x, y, np.broadcast_to(heights, x.shape)]))
+    return blocks
 
 
 def stacked(

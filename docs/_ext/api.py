@@ -58,6 +58,22 @@ GROUPS = (
         ),
     ),
     Group(
+        "levels",
+        "Levels",
+        "Models of a piece of a body that are switched during a run: see [how to](../how-to/levels.md) and "
+        "[theory](../theory/levels.md).",
+        (
+            "Level",
+            "Levels",
+            "MovingPatch",
+            "SwitchTimes",
+            "ContactIndicator",
+            "ErrorIndicator",
+            "StateIndicator",
+        ),
+        (("arlequin.levels.indicators", ("LevelView",)),),
+    ),
+    Group(
         "orbits",
         "Periodic motions",
         "Branches, stability, modes: see [how to](../how-to/periodic.md) and [theory](../theory/periodic.md).",

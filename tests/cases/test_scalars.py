@@ -188,6 +188,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "junction_cantilever": {"cells": 2, "duration": 5e-4},
     "high_frequency": {"ratio": 4.0},
     "beam_solid": {"across": 1, "solid_size": 0.4, "beam_size": 0.2},
+    "beam_to_solid": {
+        "switch": 0.1, "duration": 0.3, "step": 5e-3, "solid_size": 0.01, "beam_size": 0.02, "fields_every": 1,
+    },
     "glued_impact_3d": {"cells": 3, "ratio": 1},
     "glued_ring": {"order": 1, "ratio": 2.0},
     "hertz": {"cells": 8, "steps": 1},
@@ -198,6 +201,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "wear_pin": {"cells": 4, "steps": 10},
     "fretting_pad": {"cells": 4, "steps": 4, "cycles": 6},
     "grid_cell": {"refine": 0.3, "length": 0.034, "steps": 1},
+    "rolling_patch": {"ratio": 2, "cylinder_size": 6e-4, "duration": 2.5e-3, "step": 5e-5, "width": 6},
     "ironing": {"steps": 8, "slider_size": 4e-4, "block_size": 6e-4},
     "sdnd100": {},
     "sdnd104": {"start": 0.2, "end": 0.6},
@@ -244,6 +248,9 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
     "asperity_press": {"final_pressure": (2e9, 1e-10)},
     # F L³/(3 E I) + F L/(κ G A)
     "beam_solid": {"tip_displacement": (8e3 / (3 * 2e11 * 0.07 * 1e-3 / 12) + 2e3 / (0.85 * 2e11 / 2.6 * 7e-3), 0.01)},
+    # F a b (L² − a² − b²)/(6 EI L) + F a b/(κ G A L), a = 0.119 m from the load to an end, b = 0.12 m from the gauge
+    # to the other one, L = 0.249 m
+    "beam_to_solid": {"largest_deflection": (3.26641e-4, 1e-3)},
     "hertz": {
         "contact_radius": (1.5e-3, 0.01),
         "peak_pressure": (0.015 * MODULUS, 0.01),

@@ -1,0 +1,141 @@
+"""Time series of a run with levels: the parts of all levels, NaN while they are not active."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from arlequin.energy import KINDS, applicable
+from arlequin.levels.stepper import Chosen, Configurations
+from arlequin.models.part import Part
+from arlequin.models.types import Array
+from arlequin.results.history import AXES, PER_METRE, TimeSeries, per_metre
+from arlequin.results.recorder import Record
+from arlequin.results.variables import Key, Variable, VariableGroup
+from arlequin.step.batch import StepBatch
+from arlequin.system.levels import MovingPatch
+
+Values = dict[Key, Array]
+
+
+class LevelSeries:
+    """As `TimeSeries`, one of which each choice of levels has; `levels/<name>` holds levels and indicators.
+
+    Sums over the run (slip, wear work) of an interface stay while it is not active.
+    """
+
+    def __init__(self, configurations: Configurations, steps: int, record: Record) -> None:
+        self._configurations = configurations
+        self._steps, self._record = steps, record
+        every = [applicable(configurations.assembly(chosen)) for chosen in configurations.singles]
+        self.kinds = tuple(kind for kind in KINDS if kind == "switch" or any(kind in own for own in every))
+        self._series: dict[Chosen, TimeSeries] = {}
+        self._active = configurations.first
+        self._sums: dict[str, Any] = {}
+        self.count, self.frames = 0, 0
+        self._times: list[tuple[Array, Values]] = []
+        self._frames: list[tuple[Array, Values]] = []
+        self._variables = {(v.group, v.name): v for v in self.variables()}
+
+    def _of(self, chosen: Chosen) -> TimeSeries:
+        if chosen not in self._series:
+            kept = {self._active, *self._configurations.singles}
+            self._series = {one: own for one, own in self._series.items() if one in kept}
+            assembly = self._configurations.assembly(chosen)
+            self._series[chosen] = TimeSeries(
+                assembly, self._configurations.step, self._steps, self._record, False, False, kinds=self.kinds
+            )
+        return self._series[chosen]
+
+    @cached_property
+    def _moving(self) -> list[Part]:
+        """Parts of patches that move, as at the start."""
+        first = self._configurations.assembly(self._configurations.first).system
+        own = [own for own in self._configurations.system.levels if isinstance(own, MovingPatch)]
+        names = {part.name for one in own for part in one.samples[0].parts}
+        return [part for part in first.parts if part.name in names]
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames the whole run keeps."""
+        return self._of(self._active).frame_count
+
+    def variables(self) -> list[Variable]:
+        """All variables of the result, with units and names."""
+        found: dict[Key, Variable] = {}
+        per = all(per_metre(self._configurations.assembly(one).system.parts) for one in self._configurations.singles)
+        for chosen in self._configurations.singles:
+            for variable in self._of(chosen).plain_variables():
+                units = PER_METRE.get(variable.units, variable.units) if per else variable.units
+                found.setdefault((variable.group, variable.name), replace(variable, units=units))
+        for part in self._moving:
+            axes = AXES[: part.positions.shape[1]]
+            for variable in VariableGroup(f"part/{part.name}", {"axis": axes}).variables(
+                ("shift", "frame axis", "m", "way of the mesh of the patch since the start: add it to `position`"),
+            ):
+                found[variable.group, variable.name] = variable
+        for own in self._configurations.system.levels:
+            for variable in VariableGroup(f"levels/{own.name}", {}).variables(
+                ("level", "time", "1", "active level in the step that ends, 0: the coarsest"),
+                ("indicator", "time", own.choose.units, "value by which the level was chosen, see the indicator"),
+            ):
+                found[variable.group, variable.name] = variable
+        return list(found.values())
+
+    def add(self, block: StepBatch, table: Array, balance: Array) -> None:
+        """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
+        levels = self._configurations.system.levels
+        chosen = self._configurations.first if block.levels is None else tuple(block.levels[0].tolist())
+        series = self._of(chosen)
+        series.load_sums(self._sums)
+        series.add(block, table, balance)
+        self._active, self._sums = chosen, {**self._sums, **series.sums()}
+        (time, rows), (frame_time, frames) = series.take()
+        for i, own in enumerate(levels):
+            rows[f"levels/{own.name}", "level"] = np.full(time.size, float(chosen[i]))
+            values = np.full(time.size, np.nan) if block.indicators is None else block.indicators[:, i]
+            rows[f"levels/{own.name}", "indicator"] = np.where(np.isinf(values), np.nan, values)
+        if frame_time.size:
+            now = {part.name: part for part in self._configurations.assembly(chosen).system.parts}
+            for part in self._moving:
+                way = now[part.name].positions[0] - part.positions[0]
+                frames[f"part/{part.name}", "shift"] = np.tile(way, (frame_time.size, 1))
+        self.count += time.size
+        self.frames += frame_time.size
+        self._times.append((time, rows))
+        if frame_time.size:
+            self._frames.append((frame_time, frames))
+
+    def take(self) -> tuple[tuple[Array, Values], tuple[Array, Values]]:
+        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
+        found = self._joined(self._times, "time"), self._joined(self._frames, "frame")
+        self._times, self._frames = [], []
+        return found
+
+    def _joined(self, pieces: list[tuple[Array, Values]], dim: str) -> tuple[Array, Values]:
+        if not pieces:
+            return np.zeros(0), {}
+        keys = {key for _, values in pieces for key in values}
+        out = {}
+        for key in keys:
+            shape = self._variables[key].shape
+            out[key] = np.concatenate(
+                [values[key] if key in values else np.full((time.size, *shape), np.nan) for time, values in pieces]
+            )
+        return np.concatenate([time for time, _ in pieces]), out
+
+    def __len__(self) -> int:
+        return sum(time.size for time, _ in self._times)
+
+    def tables(self, energies: Array) -> Array:
+        """Energies (t, kind) of all kinds from those recorded; the others are 0."""
+        return self._of(self._active).tables(energies)
+
+    def state_dict(self) -> Any:
+        """Numbers of states and frames, the active levels, and sums over the run by interface."""
+        return self.count, self.frames, self._active, self._sums
+
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self.count, self.frames, self._active, self._sums = state

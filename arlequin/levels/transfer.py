@@ -1,0 +1,300 @@
+"""Transfer of the motion between two levels: prolongation of least strain energy, mass-orthogonal restriction.
+
+With L the kinematics of the coarse level at the nodes of the fine one (`arlequin.levels.fields`), split in what the
+levels share (kept, k: copied) and what the coarse one loses (l), and M, K, C those of the fine level on its new dofs n:
+
+    down:  u_l = R (u_n − L_k u_k),    R = (L_lᵀ M L_l)⁻¹ L_lᵀ M
+    up:    u_n = argmin ½ uᵀ K u   with   L_lᵀ M u = L_lᵀ M (L_l u_l + L_k u_k),   C_n u = −C_k u_k
+
+so that going up and down again changes nothing. Velocities go up by the same operator (what the fine level adds follows
+the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the constraints and
+velocities on the momenta of the other level, linear and angular about the origin of the undeformed body.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import SuperLU, splu
+
+from arlequin.levels.consistency import Consistency, centre, inertia_rows
+from arlequin.levels.fields import field_at, joined_to, model_of, section_rotations
+from arlequin.models.beams.beam import Beam
+from arlequin.models.errors import UserError
+from arlequin.models.part import Nonlinear, Part, PathDependent
+from arlequin.models.types import Array
+from arlequin.system.assembly import Assembly
+
+_SOFT = 1e-9  # of the multipliers, in units of their rows' compliances: rows may depend on each other
+_INDEPENDENT = 1e-10  # smallest pivot of motions that are independent
+_REFINED = 40  # iterations at most
+_COVERED = 0.99  # share of a part's nodes that have a counterpart
+
+
+@dataclass(frozen=True)
+class _LeastEnergy:
+    """x of least ½ xᵀK x − fᵀx with G x = g, by a factor of [K Gᵀ; G −ε] and refinement on the equations without ε.
+
+    K is scaled by its largest diagonal term and each row of G by its own largest, so that units change no bit.
+    """
+
+    stiffness: sp.csr_array
+    rows: sp.csr_array
+    largest: float
+    sizes: Array
+    factor: SuperLU
+
+    @classmethod
+    def of(cls, stiffness: sp.csr_array, rows: sp.csr_array) -> "_LeastEnergy":
+        """Factored."""
+        largest = float(stiffness.diagonal().max(initial=0.0)) or 1.0
+        sizes = np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+        sizes[sizes == 0.0] = 1.0
+        stiffness = sp.csr_array(stiffness / largest)
+        rows = sp.csr_array(sp.diags_array(1.0 / sizes) @ rows)
+        soft = sp.diags_array(np.full(rows.shape[0], -_SOFT))
+        whole = sp.block_array([[stiffness, rows.T], [rows, soft]], format="csc")
+        return cls(stiffness, rows, largest, sizes, splu(whole))
+
+    def solve(self, load: Array, right: Array) -> Array:
+        """x (n,) under the forces f (n,) with G x = g (m,)."""
+        n, load, right = load.size, load / self.largest, right / self.sizes
+        x, multipliers = np.zeros(n), np.zeros(right.size)
+        last = np.inf
+        for _ in range(_REFINED):
+            missing = np.concatenate([load - self.stiffness @ x - self.rows.T @ multipliers, right - self.rows @ x])
+            size = float(np.abs(missing[n:]).max(initial=0.0))
+            if size >= 0.5 * last and np.isfinite(last):
+                break
+            change = self.factor.solve(missing)
+            x, multipliers, last = x + change[:n], multipliers + change[n:], size
+        return x
+
+
+class LevelTransfer:
+    """Between the assemblies of two systems that differ in the level of one `Levels`.
+
+    references: displacements of both, (d,), the difference to which is transferred. UserError where a part that a
+    junction joins to the rest has no counterpart in the other level, or a part remembers its strains.
+    """
+
+    def __init__(self, coarse: Assembly, fine: Assembly, name: str, references: tuple[Array, Array]) -> None:
+        self._name = name
+        self._sides = coarse, fine
+        self._references = references
+        self._kept = _shared(coarse, fine)
+        self._sort()
+        self._restriction  # noqa: B018 -- told of before the first step
+
+    def _sort(self) -> None:
+        """Dofs that are lost, new, and their kinematics L."""
+        coarse, fine = self._sides
+        kept_coarse, kept_fine = self._kept
+        lost, new = ~coarse.ghost, ~fine.ghost
+        lost[kept_coarse] = False
+        new[kept_fine] = False
+        shared = {id(part) for part in fine.system.parts} & {id(part) for part in coarse.system.parts}
+        lifts = []
+        self._alone: list[str] = []
+        chosen = np.zeros(fine.dof_count, dtype=bool)
+        for index, part in enumerate(fine.system.parts):
+            at = fine.places[index]
+            if id(part) in shared or not new[at].any():
+                continue
+            if isinstance(fine.parts[index], PathDependent | Nonlinear):
+                raise UserError(f"levels '{self._name}': part '{part.name}' is not linear, which levels do not switch")
+            found = self._lift(index, part)
+            if found is None:
+                self._alone.append(part.name)
+                continue
+            lifts.append((at, found))
+            chosen[at] = new[at]
+        if not lifts:
+            raise UserError(f"levels '{self._name}': no part of one level covers a part of the other")
+        rows = [sp.csr_array((at.stop - at.start, coarse.dof_count)) for at in fine.places]
+        for at, found in lifts:
+            rows[fine.places.index(at)] = found
+        self._new = np.flatnonzero(chosen & fine.free)
+        lift = sp.csr_array(sp.csr_array(sp.vstack(rows, format="csr"))[self._new])
+        moved = np.asarray(abs(lift).sum(axis=0)).ravel() > 0.0
+        self._lost = np.flatnonzero(lost & moved & coarse.free)
+        self._lift_lost = sp.csr_array(lift[:, self._lost])
+        rest = moved.copy()
+        rest[self._lost] = False
+        self._rest = np.flatnonzero(rest)
+        self._lift_rest = sp.csr_array(lift[:, self._rest])
+        for index, part in enumerate(coarse.system.parts):
+            at = coarse.places[index]
+            carried = moved[at][lost[at] & coarse.free[at]]
+            if carried.any() and not carried.all():
+                raise UserError(
+                    f"levels '{self._name}': part '{part.name}' is not covered as a whole by the parts of the finer "
+                    "level: levels must cover the same body, and only the finest may be glued of parts that overlap"
+                )
+        # parts that come and go without a counterpart keep their momentum to themselves
+        gone = lost & ~moved
+        self._bodies = ~gone, ~(new & ~chosen)
+
+    def _lift(self, index: int, part: Part) -> sp.csr_array | None:
+        """Coordinates (own d, coarse d) of a fine part by the field of the coarse level; None without a counterpart."""
+        coarse, fine = self._sides
+        own, model = fine.parts[index], model_of(part)
+        count, axes = part.positions.shape
+        missing = np.ones(count, dtype=bool)
+        nodal = sp.csr_array((part.dof_count, coarse.dof_count))
+        shared, joined = {id(other) for other in fine.system.parts}, joined_to(fine.system, part.name)
+        # first what goes, then what stays beside it
+        order = sorted(range(len(coarse.parts)), key=lambda i: id(coarse.system.parts[i]) in shared)
+        for i in order:
+            other = coarse.system.parts[i]
+            if other.positions.shape[1] != axes or not missing.any() or not _has_field(other):
+                continue
+            if id(other) in shared and other.name not in joined:
+                continue
+            rows, covered = field_at(other, part.positions[missing])
+            if not covered.any():
+                continue
+            nodes = np.flatnonzero(missing)[covered]
+            blocks = [sp.csr_array(rows[np.flatnonzero(np.repeat(covered, axes))])]
+            dofs = [(nodes[:, None] * part.components + np.arange(axes)).ravel()]
+            if part.components > axes:
+                other_model = model_of(other)
+                if not isinstance(other_model, Beam):
+                    continue
+                blocks.append(section_rotations(other_model, part.positions[nodes]))
+                dofs.append((nodes[:, None] * part.components + np.arange(axes, part.components)).ravel())
+            block, at = sp.csr_array(sp.vstack(blocks)), np.concatenate(dofs)
+            spread = sp.csr_array((np.ones(at.size), (at, np.arange(at.size))), shape=(part.dof_count, at.size))
+            place = coarse.places[i]
+            inside = sp.csr_array(spread @ block @ sp.csr_array(coarse.parts[i].shapes))
+            wide = sp.hstack(
+                [
+                    sp.csr_array((part.dof_count, place.start)),
+                    inside,
+                    sp.csr_array((part.dof_count, coarse.dof_count - place.stop)),
+                ]
+            )
+            nodal = sp.csr_array(nodal + wide)
+            missing[nodes] = False
+        share = 1.0 - missing.mean()
+        if share < _COVERED:
+            glued = [j.name for j in fine.system.junctions if part.name in (j.coarse.name, j.fine.name)]
+            if glued or share > 0.6:
+                raise UserError(
+                    f"levels '{self._name}': part '{part.name}' reaches beyond the other level, which covers "
+                    f"{100 * share:.0f} % of its nodes: levels must cover the same body"
+                )
+            return None
+        if model is part:
+            return nodal
+        shapes = sp.csr_array(own.shapes)
+        right = sp.csr_array(shapes.T @ sp.csr_array(own.inertia) @ nodal).toarray()
+        return sp.csr_array(np.linalg.solve(sp.csr_array(own.mass).toarray(), right))
+
+    @cached_property
+    def _rows(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """G = L_lᵀM (l, n) of the restriction, and the constraints that act on new dofs (m, d)."""
+        fine = self._sides[1]
+        mass = sp.csr_array(sp.csr_array(fine.mass)[self._new][:, self._new])
+        constraints = sp.csr_array(fine.constraints)
+        acting = np.flatnonzero(np.asarray(abs(constraints[:, self._new]).sum(axis=1)).ravel() > 0.0)
+        return sp.csr_array(self._lift_lost.T @ mass), sp.csr_array(constraints[acting])
+
+    @cached_property
+    def _restriction(self) -> SuperLU:
+        """L_lᵀ M L_l factored. UserError where motions of the coarse level are none of the fine one."""
+        gram = sp.csc_array(self._rows[0] @ self._lift_lost)
+        scale = sp.diags_array(1.0 / np.sqrt(gram.diagonal()))
+        try:
+            pivots = np.abs(splu(sp.csc_array(scale @ gram @ scale)).U.diagonal())
+        except RuntimeError:
+            pivots = np.zeros(1)
+        if pivots.min(initial=1.0) < _INDEPENDENT:
+            raise UserError(
+                f"levels '{self._name}': a level has motions that the next one, which must be finer, cannot follow: "
+                "give the levels coarse first"
+            )
+        return splu(gram)
+
+    @cached_property
+    def _prolongation(self) -> _LeastEnergy:
+        fine = self._sides[1]
+        weights, constraints = self._rows
+        rows = sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
+        return _LeastEnergy.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
+
+    def _up(self, field: Array, start: Array) -> Array:
+        """A field (coarse d,) in the fine level (d,); start (d,): of the dofs that have no counterpart."""
+        coarse_kept, fine_kept = self._kept
+        out = start.copy()
+        out[fine_kept] = field[coarse_kept]
+        out[self._new] = 0.0
+        weights, constraints = self._rows
+        lifted = self._lift_lost @ field[self._lost] + self._lift_rest @ field[self._rest]
+        right = np.concatenate([weights @ lifted, -(constraints @ out)])
+        fine, new = self._sides[1], self._new
+        rows = sp.csr_array(sp.vstack([weights, constraints[:, new]], format="csr"))
+        # of the difference to the lifted field, whose right-hand sides are small
+        out[new] = lifted
+        load = -(sp.csr_array(fine.stiffness)[new] @ out)
+        out[new] += self._prolongation.solve(load, right - rows @ lifted)
+        return out
+
+    def _down(self, field: Array, start: Array) -> Array:
+        """A field (fine d,) in the coarse level (d,)."""
+        coarse_kept, fine_kept = self._kept
+        out = start.copy()
+        out[coarse_kept] = field[fine_kept]
+        out[self._lost] = 0.0
+        own = field[self._new] - self._lift_rest @ out[self._rest]
+        out[self._lost] = self._restriction.solve(self._rows[0] @ own)
+        return out
+
+    def move(self, u: Array, v: Array, t: float, upwards: bool) -> tuple[Array, Array]:
+        """Displacements and velocities (d,) at t in the other level, with its constraints and imposed motions."""
+        there = self._sides[1 if upwards else 0]
+        before, after = self._references if upwards else self._references[::-1]
+        carry = self._up if upwards else self._down
+        none = np.zeros(there.dof_count)
+        moved = after + carry(u - before, none)
+        velocity = carry(v, none)
+        moved[there.ghost] = velocity[there.ghost] = 0.0
+        dofs, displaced = there.imposed_dofs, there.imposes_displacement
+        if dofs.size:
+            kept = self._kept[1] if upwards else self._kept[0]
+            fresh = ~np.isin(dofs, kept)
+            values = there.imposed(t)
+            moved[dofs[fresh & displaced]] = values[fresh & displaced]
+            velocity[dofs[fresh & ~displaced]] = values[fresh & ~displaced]
+        side = 1 if upwards else 0
+        inertia = self._inertia
+        projection = self._projections[side]
+        return projection.of(moved), projection.of(velocity, inertia[side], inertia[1 - side] @ v)
+
+    @cached_property
+    def _projections(self) -> tuple[Consistency, Consistency]:
+        return Consistency(self._sides[0]), Consistency(self._sides[1])
+
+    @cached_property
+    def _inertia(self) -> tuple[Array, Array]:
+        """rᵀM (r, d) of the rigid motions r of the bodies that both levels have, in each."""
+        coarse, fine = self._sides
+        origin = centre(coarse.system.parts, fine.system.parts)
+        return inertia_rows(coarse, origin) * self._bodies[0], inertia_rows(fine, origin) * self._bodies[1]
+
+
+def _has_field(part: Part) -> bool:
+    return hasattr(model_of(part), "basis")
+
+
+def _shared(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Dofs of the parts that both have, and that rest in neither: numbers in both (k,)."""
+    number = {id(part): i for i, part in enumerate(fine.system.parts)}
+    pairs = [(i, number[id(part)]) for i, part in enumerate(coarse.system.parts) if id(part) in number]
+    none = np.zeros(0, dtype=np.int64)
+    first = np.concatenate([none, *(np.arange(coarse.start[i], coarse.start[i + 1]) for i, _ in pairs)])
+    second = np.concatenate([none, *(np.arange(fine.start[j], fine.start[j + 1]) for _, j in pairs)])
+    there = ~coarse.ghost[first] & ~fine.ghost[second]
+    return first[there], second[there]
