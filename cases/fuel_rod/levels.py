@@ -206,12 +206,12 @@ class RodLevels:
             aq.Level(**items, reference={part.name: start[part.name] for part in items["parts"]})
             for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
         ]
-        near = aq.ContactIndicator(
-            [*coarse["interfaces"], *fine["interfaces"]], gap=NEAR, look_ahead=LOOK_AHEAD, hold=HOLD
-        )
+        names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
+        near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD)
+        levels = aq.Levels(f"grid{grid.number}", own, choose=near, hold=HOLD)
         ends = [beam for beam, _ in beams.values()]
         return aq.System(
-            ends, interfaces=self.zoom.contacts(beams), levels=[aq.Levels(f"grid{grid.number}", own, choose=near)],
+            ends, interfaces=self.zoom.contacts(beams), levels=[levels],
             displacement={name: self.settled[name] for name in beams}, gravity=rod_model.shaking(p),
         )  # fmt: skip
 
