@@ -210,9 +210,11 @@ class RodLevels:
         near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD)
         levels = aq.Levels(f"grid{grid.number}", own, choose=near, hold=HOLD)
         ends = [beam for beam, _ in beams.values()]
+        active = [part.name for part in [*ends, *coarse["parts"], *fine["parts"]]]
+        start = {name: {**self.settled_zoom, **self.settled}[name] for name in active}
         return aq.System(
             ends, interfaces=self.zoom.contacts(beams), levels=[levels],
-            displacement={name: self.settled[name] for name in beams}, gravity=rod_model.shaking(p),
+            displacement=start, gravity=rod_model.shaking(p),
         )  # fmt: skip
 
     def configuration(self, level: int) -> aq.System:
