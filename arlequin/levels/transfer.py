@@ -4,11 +4,12 @@ With L the kinematics of the coarse level at the nodes of the fine one (`arlequi
 levels share (kept, k: copied) and what the coarse one loses (l), and M, K, C those of the fine level on its new dofs n:
 
     down:  u_l = R (u_n − L_k u_k),    R = (L_lᵀ M L_l)⁻¹ L_lᵀ M
-    up:    u_n = argmin ½ uᵀ K u   with   L_lᵀ M u = L_lᵀ M (L_l u_l + L_k u_k),   C_n u = −C_k u_k
+    up:    u_n = argmin ½ uᵀ K u − fᵀu   with   L_lᵀ M u = L_lᵀ M (L_l u_l + L_k u_k),   C_n u = −C_k u_k
 
-so that going up and down again changes nothing. Velocities go up by the same operator (what the fine level adds follows
-the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the constraints and
-velocities on the momenta of the other level, linear and angular about the origin of the undeformed body.
+so that going up and down again changes nothing; f are the external forces at the switch, or 0 where the levels have
+reference displacements, which hold their effect. Velocities go up by the same operator without f (what the fine level
+adds follows the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the
+constraints and velocities on the momenta of the other level, linear and angular about a point of the undeformed body.
 """
 
 from dataclasses import dataclass
@@ -225,10 +226,10 @@ class LevelTransfer:
         rows = sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
         return _LeastEnergy.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
 
-    def _up(self, field: Array, start: Array) -> Array:
-        """A field (coarse d,) in the fine level (d,); start (d,): of the dofs that have no counterpart."""
+    def _up(self, field: Array, force: Array | None) -> Array:
+        """A field (coarse d,) in the fine level (d,), 0 where it has no counterpart, under forces (d,), N."""
         coarse_kept, fine_kept = self._kept
-        out = start.copy()
+        out = np.zeros(self._sides[1].dof_count)
         out[fine_kept] = field[coarse_kept]
         out[self._new] = 0.0
         weights, constraints = self._rows
@@ -239,13 +240,15 @@ class LevelTransfer:
         # of the difference to the lifted field, whose right-hand sides are small
         out[new] = lifted
         load = -(sp.csr_array(fine.stiffness)[new] @ out)
+        if force is not None:
+            load += force[new]
         out[new] += self._prolongation.solve(load, right - rows @ lifted)
         return out
 
-    def _down(self, field: Array, start: Array) -> Array:
+    def _down(self, field: Array) -> Array:
         """A field (fine d,) in the coarse level (d,)."""
         coarse_kept, fine_kept = self._kept
-        out = start.copy()
+        out = np.zeros(self._sides[0].dof_count)
         out[coarse_kept] = field[fine_kept]
         out[self._lost] = 0.0
         own = field[self._new] - self._lift_rest @ out[self._rest]
@@ -256,10 +259,11 @@ class LevelTransfer:
         """Displacements and velocities (d,) at t in the other level, with its constraints and imposed motions."""
         there = self._sides[1 if upwards else 0]
         before, after = self._references if upwards else self._references[::-1]
-        carry = self._up if upwards else self._down
-        none = np.zeros(there.dof_count)
-        moved = after + carry(u - before, none)
-        velocity = carry(v, none)
+        if upwards:
+            loaded = None if before.any() or after.any() else there.load(t)
+            moved, velocity = after + self._up(u - before, loaded), self._up(v, None)
+        else:
+            moved, velocity = after + self._down(u - before), self._down(v)
         moved[there.ghost] = velocity[there.ghost] = 0.0
         dofs, displaced = there.imposed_dofs, there.imposes_displacement
         if dofs.size:

@@ -589,3 +589,20 @@ def test_a_sweep_of_systems_with_levels(tmp_path):
         return {"level": times_of(result)[-1]}
 
     assert (aq.sweep(momentum, {"cells": [8, 12]}, workers=1)["level"].values == 1.0).all()
+
+
+def test_a_loaded_bar_at_rest():
+    """In equilibrium under a load at its end a bar stays so through switches, without a reference: exact by σ L/E."""
+    pull = {"right": lambda x, t: 1e8}  # Pa
+    bars = [
+        aq.Bar(name, aq.mesh.interval(0.0, 1.0, cells), STEEL, tractions=pull, imposed={"left": {"x": 0.0}})
+        for name, cells in (("coarse", 4), ("fine", 16))
+    ]
+    levels = aq.Levels("bar", [aq.Level([bar]) for bar in bars], aq.SwitchTimes({3e-6: 1, 6e-6: 0, 9e-6: 1}))
+    stretched = {bar.name: 1e8 / STEEL.young * bar.positions for bar in bars}
+    system = aq.System([], levels=[levels], displacement=stretched)
+    result = aq.simulate(system, aq.Theta(0.5), duration=1.2e-5, step=1e-6)
+    assert result["part/fine"]["displacement"].values[-1] == pytest.approx(stretched["fine"], abs=1e-15)
+    energy = result["energy"].to_series().unstack()
+    assert energy["strain"].to_numpy() == pytest.approx(0.5 * 1e16 / STEEL.young, rel=1e-12)  # ½ σ²/E of 1 m
+    assert energy["kinetic"].max() < 1e-16 * energy["strain"].max()
