@@ -202,8 +202,9 @@ class RodLevels:
         p, grid = self.parameters, self.zoom.grid
         beams = self.zoom.beams(p)
         coarse, fine = (self.items(level, beams) for level in (0, 1))
+        shared = {beam.name: self.settled[beam.name] for beam, _ in beams.values()}
         own = [
-            aq.Level(**items, reference={part.name: start[part.name] for part in items["parts"]})
+            aq.Level(**items, reference=shared | {part.name: start[part.name] for part in items["parts"]})
             for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
         ]
         names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
