@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class LevelView:
         i = names.index(interface)
         return slice(*self.assembly.contact.start[i : i + 2])
 
-    @property
+    @cached_property
     def _kinematics(self) -> ContactKinematics:
         contact = self.assembly.contact
         return contact.kinematics(contact.basis_product(self.state.u), worn=self.state.worn)
