@@ -17,7 +17,7 @@ from arlequin.system.system import System
 _NEAR = 12  # cells that are tried for a point
 _NEWTON = 8  # iterations for its local coordinates
 _OUTSIDE = 0.3  # of a cell, by which a point may lie outside (round bodies of other cells); then it is extrapolated
-_BESIDE = 1.5  # radii of gyration of a beam's section: half its depth is √2 to √3 of them
+_BESIDE = 2.1  # radii of gyration: half the depth of a section is √2 (thin tube) to 2 (full circle) of them
 
 
 def model_of(part: Part) -> Part:
@@ -82,7 +82,7 @@ def _beam_field(beam: Beam, points: Array) -> tuple[sp.csr_array, NDArray[np.boo
     offsets -= np.outer(offsets @ beam.frame[0, : beam.dimension], beam.frame[0, : beam.dimension])
     section, tolerance = beam.section, 1e-9 * (last - first)
     inertias = section.inertia_y, section.inertia_z
-    reach = 2.0 * _BESIDE * float(np.sqrt(max(inertias) / section.area))
+    reach = _BESIDE * float(np.sqrt(max(inertias) / section.area))
     covered = (s >= first - tolerance) & (s <= last + tolerance) & (np.linalg.norm(offsets, axis=1) <= reach)
     out = sp.lil_array((points.size, beam.dof_count))
     if covered.any():

@@ -145,7 +145,11 @@ class LevelTransfer:
         count, axes = part.positions.shape
         missing = np.ones(count, dtype=bool)
         nodal = sp.csr_array((part.dof_count, coarse.dof_count))
-        shared, joined = {id(other) for other in fine.system.parts}, joined_to(fine.system, part.name)
+        shared, joined = {id(other) for other in coarse.system.parts}, joined_to(fine.system, part.name)
+        fresh = {other.name for other in fine.system.parts if id(other) not in shared}
+        if not joined and any(joined_to(fine.system, name) for name in fresh):
+            return None  # beside a glued body: its supports
+        shared &= {id(other) for other in fine.system.parts}
         # first what goes, then what stays beside it
         order = sorted(range(len(coarse.parts)), key=lambda i: id(coarse.system.parts[i]) in shared)
         for i in order:
@@ -226,15 +230,19 @@ class LevelTransfer:
         rows = sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
         return _LeastEnergy.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
 
-    def _up(self, field: Array, force: Array | None) -> Array:
-        """A field (coarse d,) in the fine level (d,), 0 where it has no counterpart, under forces (d,), N."""
+    def _up(self, field: Array, force: Array | None, reference: Array | None = None) -> Array:
+        """A field (coarse d,) in the fine level (d,), 0 where it has no counterpart, under forces (d,), N.
+
+        reference (d,): to which it is added; their sum keeps the constraints.
+        """
         coarse_kept, fine_kept = self._kept
         out = np.zeros(self._sides[1].dof_count)
         out[fine_kept] = field[coarse_kept]
         out[self._new] = 0.0
         weights, constraints = self._rows
         lifted = self._lift_lost @ field[self._lost] + self._lift_rest @ field[self._rest]
-        right = np.concatenate([weights @ lifted, -(constraints @ out)])
+        whole = out if reference is None else out + reference
+        right = np.concatenate([weights @ lifted, -(constraints @ whole)])
         fine, new = self._sides[1], self._new
         rows = sp.csr_array(sp.vstack([weights, constraints[:, new]], format="csr"))
         # of the difference to the lifted field, whose right-hand sides are small
@@ -261,7 +269,7 @@ class LevelTransfer:
         before, after = self._references if upwards else self._references[::-1]
         if upwards:
             loaded = None if before.any() or after.any() else there.load(t)
-            moved, velocity = after + self._up(u - before, loaded), self._up(v, None)
+            moved, velocity = after + self._up(u - before, loaded, after), self._up(v, None)
         else:
             moved, velocity = after + self._down(u - before), self._down(v)
         moved[there.ghost] = velocity[there.ghost] = 0.0
