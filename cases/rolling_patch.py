@@ -36,7 +36,7 @@ from arlequin.models.types import Array
 
 EVERYWHERE = "patch everywhere"
 NEAR = 0.01  # of the patch everywhere: forces, and the largest pressure
-LOST = 1e-3  # largest sum of what the moves change, of the external work
+LOST = 1e-4  # largest sum of what the moves change, of the external work
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ aq.System([BAR], gravity=lambda: 9.81)
     → gravity = <lambda>(): must be a function f(t) of the time, s
 aq.System([BAR], velocty=1.0)
     → System: no parameter is named 'velocty', did you mean velocity?; the parameters are parts, junctions,
-      interfaces, velocity, displacement, contact, springs, relations, gravity
+      interfaces, velocity, displacement, contact, springs, relations, gravity, levels
 run(aq.System([BAR], velocity="fast"))
     → velocity = 'fast': must give 1 component at each node of part 'bar'
 run(aq.System([BAR], velocity=lambda: 1.0))

@@ -1,28 +1,37 @@
 """The displacement field of a part at any points, as a matrix over its nodal displacements."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
+from arlequin.junctions.coupling import Shapes
 from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.section import SectionPoints
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
+from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
 from arlequin.system.system import System
 
-_NEAR = 12  # cells that are tried for a point
-_NEWTON = 8  # iterations for its local coordinates
 _OUTSIDE = 0.3  # of a cell, by which a point may lie outside (round bodies of other cells); then it is extrapolated
-_BESIDE = 2.1  # radii of gyration: half the depth of a section is √2 (thin tube) to 2 (full circle) of them
+_BESIDE = 3.0  # radii of gyration: a corner of a square section is √6 of them from its axis
 
 
 def model_of(part: Part) -> Part:
     """The finite-element part, or the part itself where it wraps none."""
     return part.model if isinstance(part, MeshedPart) else part
+
+
+def has_field(part: Part) -> bool:
+    """Whether a part has a field between its nodes."""
+    return isinstance(model_of(part), MeshedPart)
+
+
+def on_columns(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
+    """A block (r, own) on the dofs of its part among those of a system (r, d)."""
+    rows = block.shape[0]
+    none = sp.csr_array((rows, place.start)), sp.csr_array((rows, count - place.stop))
+    return sp.csr_array(sp.hstack([none[0], block, none[1]], format="csr"))
 
 
 def joined_to(system: System, name: str) -> set[str]:
@@ -84,49 +93,29 @@ def _beam_field(beam: Beam, points: Array) -> tuple[sp.csr_array, NDArray[np.boo
     inertias = section.inertia_y, section.inertia_z
     reach = _BESIDE * float(np.sqrt(max(inertias) / section.area))
     covered = (s >= first - tolerance) & (s <= last + tolerance) & (np.linalg.norm(offsets, axis=1) <= reach)
-    out = sp.lil_array((points.size, beam.dof_count))
-    if covered.any():
-        rows = np.flatnonzero(np.repeat(covered, points.shape[1]))
-        out[rows] = _lever(beam, np.clip(s[covered], first, last), offsets[covered])
-    return sp.csr_array(out), covered
+    rows = np.flatnonzero(np.repeat(covered, points.shape[1]))
+    spread = sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(points.size, rows.size))
+    levers = _lever(beam, np.clip(s[covered], first, last), offsets[covered]) if rows.size else None
+    out = sp.csr_array((points.size, beam.dof_count)) if levers is None else sp.csr_array(spread @ levers)
+    return out, covered
 
 
 def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[np.bool_]]:
-    basis, mesh = part.basis, part.mesh
-    count, axes = points.shape
-    centres = mesh.p[:, mesh.t].mean(axis=1).T
-    near = cKDTree(centres).query(points, min(_NEAR, len(centres)))[1].reshape(count, -1)
-    simplex = mesh.t.shape[0] == axes + 1 and axes > 1
-    best, cell = np.full(count, np.inf), np.zeros(count, dtype=np.int64)
-    local = np.zeros((axes, count))
-    for column in near.T:
-        at = _local(basis.mapping, points.T, column)
-        beside = np.abs(at - 0.5).max(axis=0) - 0.5
-        if simplex:
-            beside = np.maximum(-at.min(axis=0), at.sum(axis=0) - 1.0)
-        better = beside < best - 1e-12
-        best, cell = np.where(better, beside, best), np.where(better, column, cell)
-        local = np.where(better, at, local)
-    values = np.array(
-        [
-            np.asarray(basis.elem.gbasis(basis.mapping, local[:, :, None], i, tind=cell)[0])[:, 0]
-            for i in range(basis.Nbfun)
-        ]
-    )
-    covered = best <= _OUTSIDE
-    nodes = basis.element_dofs[:, cell]
-    kept = np.where(covered, values, 0.0)
-    rows = np.broadcast_to(np.arange(count), nodes.shape)
-    shape = (count, part.node_count)
-    scalar = sp.csr_array((kept.ravel(), (rows.ravel(), nodes.ravel())), shape=shape)
+    mesh, count = part.mesh, len(points)
+    corners = mesh.p[:, mesh.t]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    more = _OUTSIDE * (high - low)
+    cells, chosen = candidate_pairs(np.stack([low - more, high + more], axis=1), points.T[:, None, :].copy())
+    beyond = beyond_cell(mesh, to_reference(mesh, cells, points[chosen].T[:, :, None])[0])[:, 0]
+    near = np.flatnonzero(beyond <= _OUTSIDE)
+    # of each point the cell that it is deepest in
+    near = near[np.lexsort((beyond[near], chosen[near]))]
+    own, first = np.unique(chosen[near], return_index=True)
+    shapes = Shapes.at(part.basis, cells[near[first]], points[own].T[:, :, None])
+    covered = np.zeros(count, dtype=bool)
+    covered[own] = True
+    rows = np.broadcast_to(own, shapes.nodes.shape)
+    entries = shapes.values[:, :, 0].ravel(), (rows.ravel(), shapes.nodes.ravel())
+    scalar = sp.csr_array(entries, shape=(count, part.node_count))
     scalar.eliminate_zeros()
     return sp.csr_array(sp.kron(scalar, sp.eye_array(part.components), format="csr")), covered
-
-
-def _local(mapping: Any, points: Array, cells: NDArray[np.int64]) -> Array:
-    """Local coordinates (axis, k) of points (axis, k) in cells (k,), outside of them by a bounded extrapolation."""
-    at = np.full((*points.shape, 1), 0.5 if points.shape[0] == 1 else 1.0 / 3.0)
-    for _ in range(_NEWTON):
-        missing = points[:, :, None] - mapping.F(at, tind=cells)
-        at = np.clip(at + np.einsum("ijkq,jkq->ikq", mapping.invDF(at, tind=cells), missing), -1.0, 2.0)
-    return np.asarray(at[:, :, 0])

@@ -14,6 +14,10 @@ from arlequin.models.types import Array
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.levels import LevelIndicator
+
+_AT = 1e-9  # of a step, by which a time may be missed
+_NEVER = 2**62
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class LevelView:
 
 @checked_call
 @dataclass(frozen=True)
-class SwitchTimes:
+class SwitchTimes(LevelIndicator):
     """Levels by the time: {s: level}, each from its time on; before the first the level stays. Recorded: the level.
 
     >>> import arlequin as aq
@@ -99,8 +103,8 @@ class SwitchTimes:
     """
 
     times: Mapping[float, int]
-    every: int = 1
 
+    every = 1
     units = "1"  # of the recorded value
 
     def __post_init__(self) -> None:
@@ -108,21 +112,25 @@ class SwitchTimes:
         for time, level in self.times.items():
             checks.finite("time of a switch", time)
             checks.integer("level", level, 0)
-        checks.positive_integer("every", self.every)
 
     def __repr__(self) -> str:
         return f"SwitchTimes({dict(self.times)})"
 
     def indicate(self, state: LevelView) -> tuple[int, float]:
         """The level whose time came last."""
-        past = [time for time in self.times if time <= state.time + 1e-9 * state.step]
+        past = [time for time in self.times if time <= state.time + _AT * state.step]
         level = self.times[max(past)] if past else state.level
         return level, float(level)
+
+    def next_look(self, n: int, step: float) -> int:
+        """The step at whose start the next time has come."""
+        ahead = [int(np.ceil(time / step - _AT)) for time in self.times if time > (n + _AT) * step]
+        return max(min(ahead, default=_NEVER), n + 1)
 
 
 @checked_call
 @dataclass(frozen=True)
-class ContactIndicator:
+class ContactIndicator(LevelIndicator):
     """The finest level while points of interfaces are in contact or come near it, else the coarsest.
 
     interfaces: of any level, those that are active count; gap, m: distance from which on they are near; look_ahead, s:
@@ -166,7 +174,7 @@ class ContactIndicator:
 
 @checked_call
 @dataclass(frozen=True)
-class ErrorIndicator:
+class ErrorIndicator(LevelIndicator):
     """By the energy that the levels differ by, over all kinetic and stored energy.
 
     One level finer where the next finer one would differ by more than `above`; one coarser where the next coarser one
@@ -205,7 +213,7 @@ class ErrorIndicator:
 
 @checked_call
 @dataclass(frozen=True, repr=False)
-class StateIndicator:
+class StateIndicator(LevelIndicator):
     """By a function of the state: function(state) gives the level, or (level, value that is recorded).
 
     state is a `LevelView`: time, level, displacement(part), velocity(part), gap(interface), rate(interface),

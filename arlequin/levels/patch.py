@@ -2,10 +2,9 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
 
 from arlequin.levels.consistency import Consistency, centre, inertia_rows
-from arlequin.levels.fields import field_at, joined_to, model_of
+from arlequin.levels.fields import field_at, joined_to, model_of, on_columns
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array, Indices
@@ -40,7 +39,7 @@ class PatchTransfer:
             i = names.index(part.name)
             old, place = before.system.parts[i], before.places[i]
             if old is part and not before.ghost[place].any():
-                blocks.append(_placed(sp.eye_array(size), place, before.dof_count))
+                blocks.append(on_columns(sp.eye_array(size), place, before.dof_count))
                 continue
             if isinstance(own, PathDependent | Nonlinear) or model_of(part) is not part:
                 raise UserError(
@@ -52,16 +51,16 @@ class PatchTransfer:
                     f"{old.node_count}: the mesh must be the same everywhere"
                 )
             components = part.components
-            distance, nearest = cKDTree(old.positions).query(part.positions)
-            spacing = float(np.median(cKDTree(part.positions).query(part.positions, 2)[0][:, 1]))
-            resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[nearest]
-            same = (distance <= _SAME * spacing) & ~resting
+            held, new = common_places(old.positions, part.positions)
+            resting = np.asarray(before.ghost[place].reshape(-1, components).all(axis=1))[held]
+            held, new = held[~resting], new[~resting]
             ghost = after.ghost[at].reshape(-1, components).all(axis=1)
-            block = _placed(
-                _chosen(np.flatnonzero(same), nearest[same], (part.node_count, old.node_count), components),
+            block = on_columns(
+                _chosen(new, held, (part.node_count, old.node_count), components),
                 place, before.dof_count,
             )  # fmt: skip
-            missing = ~same & ~ghost
+            missing = np.asarray(~ghost)
+            missing[new] = False
             joined = joined_to(before.system, part.name)
             for j, other in enumerate(before.system.parts):
                 if not missing.any() or other.name not in joined:
@@ -71,7 +70,7 @@ class PatchTransfer:
                 rest = before.ghost[before.places[j]].astype(float)
                 covered &= (abs(rows) @ rest).reshape(-1, components).sum(axis=1) < 1e-9
                 spread = _chosen(nodes[covered], np.flatnonzero(covered), (part.node_count, nodes.size), components)
-                block = block + _placed(spread @ rows, before.places[j], before.dof_count)
+                block = block + on_columns(spread @ rows, before.places[j], before.dof_count)
                 missing[nodes[covered]] = False
             if missing.any():
                 where = ", ".join(f"{x:.4g}" for x in part.positions[np.flatnonzero(missing)[0]])
@@ -94,12 +93,14 @@ class PatchTransfer:
         return self._consistency.of(moved), self._consistency.of(velocity, rows, wanted)
 
 
-def _placed(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
-    """A block (r, own) on the columns of its part (r, d)."""
-    rows = block.shape[0]
-    return sp.csr_array(
-        sp.hstack([sp.csr_array((rows, place.start)), block, sp.csr_array((rows, count - place.stop))], format="csr")
-    )
+def common_places(before: Array, after: Array) -> tuple[Indices, Indices]:
+    """Numbers of the points (k, axis) that two sets have in common, in each of them."""
+    from scipy.spatial import cKDTree
+
+    apart, nearest = cKDTree(before).query(after)
+    spacing = float(np.median(cKDTree(after).query(after, 2)[0][:, 1]))
+    same = np.flatnonzero(apart <= _SAME * spacing)
+    return nearest[same], same
 
 
 def _chosen(rows: Indices, columns: Indices, shape: tuple[int, int], components: int) -> sp.csr_array:

@@ -109,11 +109,11 @@ class LevelSeries:
 
     def take(self) -> tuple[tuple[Array, Values], tuple[Array, Values]]:
         """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
-        found = self._joined(self._times, "time"), self._joined(self._frames, "frame")
+        found = self._joined(self._times), self._joined(self._frames)
         self._times, self._frames = [], []
         return found
 
-    def _joined(self, pieces: list[tuple[Array, Values]], dim: str) -> tuple[Array, Values]:
+    def _joined(self, pieces: list[tuple[Array, Values]]) -> tuple[Array, Values]:
         if not pieces:
             return np.zeros(0), {}
         keys = {key for _, values in pieces for key in values}

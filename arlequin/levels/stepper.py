@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from arlequin.levels.indicators import LevelView
-from arlequin.levels.patch import PatchTransfer
+from arlequin.levels.patch import PatchTransfer, common_places
 from arlequin.levels.transfer import LevelTransfer
 from arlequin.models.errors import ModelWarning, UserError, warn_user
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.batch import StepBatch
@@ -32,17 +32,16 @@ class SwitchedState:
     """What a run with levels carries from step to step.
 
     own: what the scheme carries; chosen (l,): active levels; wanted (l,): steps at which a level as fine as the active
-    one was last wanted; indicators (l,): last values; switches: steps of the last switches; worn: depths, m, of the
-    interfaces that wear and are not active, by their names; restless: whether frequent switches were told of.
+    one was last wanted; indicators (l,): last values; switches (l,): steps of the last switches of each; worn: depths,
+    m, of the interfaces that wear and are not active, by their names.
     """
 
     own: Any
     chosen: Chosen
     wanted: tuple[int, ...]
     indicators: tuple[float, ...]
-    switches: tuple[int, ...] = ()
+    switches: tuple[tuple[int, ...], ...]
     worn: tuple[tuple[str, Array], ...] = ()
-    restless: bool = False
 
 
 class Configurations:
@@ -92,6 +91,11 @@ class Configurations:
             self._steppers[chosen] = cast(Restartable, found)
         return self._steppers[chosen]
 
+    @property
+    def steppers(self) -> dict[Chosen, Restartable]:
+        """Those made so far."""
+        return self._steppers
+
     def transfer(self, one: Chosen, other: Chosen) -> tuple[LevelTransfer | PatchTransfer, bool]:
         """The transfer from one choice to another that differs in one level, and whether it goes up."""
         (i,) = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
@@ -119,17 +123,13 @@ class Configurations:
         levels = self.system.levels[index].samples
         coarse, fine = (dict(levels[chosen[index]].reference) for chosen in pair)
         out = []
-        for chosen, given in zip(pair, (coarse | fine, coarse | fine), strict=True):
+        for chosen in pair:
             assembly = self.assembly(chosen)
-            system = replace(
-                assembly.system, displacement={k: v for k, v in given.items() if k in assembly.system.names}
-            )
-            pieces = [
-                own.coordinates(
-                    system.initial("displacement", part), np.full(sum(item.dofs.size for item in own.imposed), np.nan)
-                )
-                for part, own in zip(assembly.system.parts, assembly.parts, strict=True)
-            ]
+            given = {name: u for name, u in (coarse | fine).items() if name in assembly.system.names}
+            system = replace(assembly.system, displacement=given)
+            free = [np.full(sum(item.dofs.size for item in own.imposed), np.nan) for own in assembly.parts]
+            each = zip(assembly.system.parts, assembly.parts, free, strict=True)
+            pieces = [own.coordinates(system.initial("displacement", part), values) for part, own, values in each]
             out.append(np.concatenate(pieces))
         return out[0], out[1]
 
@@ -147,20 +147,19 @@ class LevelStepper(Stepper):
         self.step = configurations.step
         self._configurations = configurations
         self._levels = configurations.system.levels
-        self._every = [own.choose.every for own in self._levels]
+        self._told: set[int] = set()  # of which frequent switches were warned
         for chosen in configurations.singles:
-            stepper = configurations.stepper(chosen)
+            configurations.stepper(chosen)
             if chosen != configurations.first:
                 configurations.transfer(configurations.first, chosen)
         self.linear_solver = configurations.stepper(configurations.first).linear_solver
-        del stepper
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0, at the first levels."""
         first = self._configurations.first
         state = self._configurations.stepper(first).start(u, v)
         count = len(self._levels)
-        return replace(state, own=SwitchedState(state.own, first, (0,) * count, (np.nan,) * count))
+        return replace(state, own=SwitchedState(state.own, first, (0,) * count, (np.nan,) * count, ((),) * count))
 
     def alike(self, state: State) -> State:
         """A state at rest of the form of another one's."""
@@ -170,8 +169,8 @@ class LevelStepper(Stepper):
 
     def state_dict(self) -> Any:
         """What the steppers of the levels keep."""
-        steppers = self._configurations._steppers
-        return {chosen: own.state_dict() for chosen, own in steppers.items() if isinstance(own, Checkpointable)}
+        each = self._configurations.steppers.items()
+        return {chosen: own.state_dict() for chosen, own in each if isinstance(own, Checkpointable)}
 
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
@@ -182,13 +181,13 @@ class LevelStepper(Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps at the same levels, which are chosen before the first."""
-        lost, pushed = 0.0, 0.0
-        for i, every in enumerate(self._every):
-            if state.n % every == 0:
+        lost, pushed, n = 0.0, 0.0, state.n
+        for i, own in enumerate(self._levels):
+            if n == 0 or own.choose.next_look(n - 1, self.step) == n:
                 state, more, work = self._choose(state, i)
                 lost, pushed = lost + more, pushed + work
         carried = state.own
-        count = min([count, *(every - state.n % every for every in self._every)])
+        count = min([count, *(own.choose.next_look(n, self.step) - n for own in self._levels)])
         end, batch = self._configurations.stepper(carried.chosen).advance(replace(state, own=carried.own), count)
         batch.work["switch"][0] += lost
         batch.work["external_work"][0] += pushed
@@ -215,7 +214,29 @@ class LevelStepper(Stepper):
         state = replace(state, own=carried)
         if not due:
             return state, 0.0, 0.0
-        return self._switch(state, i, wanted)
+        state, lost, work = self._switched(state, i, wanted)
+        if isinstance(levels, MovingPatch):
+            self._configurations.forget({carried.chosen, state.own.chosen})
+        else:
+            self._warn_of_restlessness(state, i)
+        return state, lost, work
+
+    def _warn_of_restlessness(self, state: State, i: int) -> None:
+        """A `ModelWarning`, once, where levels come and go too often."""
+        recent = state.own.switches[i]
+        if (
+            len(recent) < _RECENT
+            or recent[-1] - recent[0] >= _RESTLESS * self._levels[i].choose.every
+            or i in self._told
+        ):
+            return
+        self._told.add(i)
+        warn_user(
+            f"levels '{self._levels[i].name}': {_RECENT} switches in {recent[-1] - recent[0]} steps until t = "
+            f"{state.n * self.step:.4g} s: raise hold, or widen the range between the values at which levels come and "
+            "go",
+            ModelWarning,
+        )
 
     def _view(self, state: State, i: int) -> LevelView:
         carried = state.own
@@ -233,33 +254,26 @@ class LevelStepper(Stepper):
         """Energy that a switch would lose, J."""
         if level == state.own.chosen[i]:
             return 0.0
-        return self._switch(state, i, level)[1]
+        return self._switched(state, i, level)[1]
 
-    def _switch(self, state: State, i: int, level: int) -> tuple[State, float, float]:
+    def _switched(self, state: State, i: int, level: int) -> tuple[State, float, float]:
+        """The state at another level, the energy lost by the transfer and the work done by external forces, J."""
         carried, configurations, t = state.own, self._configurations, state.n * self.step
         before, after = carried.chosen, _with(carried.chosen, i, level)
         transfer, upwards = configurations.transfer(before, after)
         u, v = transfer.move(state.u, state.v, t, upwards)
         here, there = configurations.assembly(before), configurations.assembly(after)
-        memory = _memory(here, there, state)
-        fresh = configurations.stepper(after).start(u, v, state.n, memory)
+        fresh = configurations.stepper(after).start(u, v, state.n, _memory(here, there, state))
         moved, worn = _carried(here, there, state, fresh)
         lost = float(state.kinetic + state.strain + state.asperity) - there.kinetic(v) - moved.strain - moved.asperity
         work = float(there.load(t) @ u - here.load(t) @ state.u)
-        recent = (*carried.switches, state.n)[-_RECENT:]
-        restless = carried.restless
-        told = restless or isinstance(self._levels[i], MovingPatch)
-        if not told and len(recent) == _RECENT and recent[-1] - recent[0] < _RESTLESS * self._every[i]:
-            restless = True
-            warn_user(
-                f"levels '{self._levels[i].name}': {_RECENT} switches in {recent[-1] - recent[0]} steps until t = "
-                f"{t:.4g} s: raise hold, or widen the range between the values at which levels come and go",
-                ModelWarning,
-            )
-        if isinstance(self._levels[i], MovingPatch):
-            configurations.forget({before, after})
-        own = SwitchedState(
-            moved.own, after, _with(carried.wanted, i, state.n), carried.indicators, recent, worn, restless
+        own = replace(
+            carried,
+            own=moved.own,
+            chosen=after,
+            wanted=_with(carried.wanted, i, state.n),
+            switches=_with(carried.switches, i, (*carried.switches[i], state.n)[-_RECENT:]),
+            worn=worn,
         )
         return replace(moved, own=own), lost + work, work
 
@@ -286,21 +300,20 @@ def _carried(
     laws = there.laws
     impulse, history = fresh.impulse.copy(), fresh.history.copy()
     lasts = np.zeros(laws.count, dtype=np.int8)
-    depths = dict(state.own.worn)
-    for name, points in _points(here).items():
-        if state.worn is not None:
-            depths[name] = state.worn.depth[points]
-    depth = np.zeros(laws.count)
-    old = _points(here)
-    for name, points in _points(there).items():
+    depths, depth = dict(state.own.worn), np.zeros(laws.count)
+    old, new = _points(here), _points(there)
+    if state.worn is not None:
+        depths |= {name: state.worn.depth[points] for name, points in old.items()}
+    for name, points in new.items():
         if name in depths:
             depth[points] = depths.pop(name)
         if name in old:
-            before, after = np.arange(old[name].start, old[name].stop), np.arange(points.start, points.stop)
+            same, at = _common(here, there, name)
+            before, after = np.arange(old[name].start, old[name].stop)[same], np.arange(points.start, points.stop)[at]
             impulse[laws.rows_of(after)] = state.impulse[here.laws.rows_of(before)]
             history[laws.histories_of(after)] = state.history[here.laws.histories_of(before)]
             if state.lasts is not None:
-                lasts[points] = state.lasts[old[name]]
+                lasts[after] = state.lasts[before]
     worn = WearState(depth, np.zeros_like(depth)) if there.contact.wear_rate is not None else None
     place = there.contact.basis_product(fresh.u)
     kinematics = there.contact.kinematics(place, worn=worn)
@@ -312,6 +325,19 @@ def _carried(
         asperity = asperity + laws.elastic_stick_energy(laws.spring_traction(history, kinematics.tangents))
     moved = replace(fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity))
     return moved, tuple(depths.items())
+
+
+def _common(here: Assembly, there: Assembly, name: str) -> tuple[Indices, Indices]:
+    """Points of an interface that both have, numbers in each: all on the same slave, those at the same place on a patch
+    that has moved."""
+    sides = []
+    for assembly in (here, there):
+        items = assembly.contact.interfaces
+        i = next(i for i, item in enumerate(items) if item.name == name)
+        sides.append((items[i].slave.part, assembly.contact.reference[i].positions))
+    (part, before), (other, after) = sides
+    every = np.arange(len(before))
+    return (every, every) if part is other else common_places(before, after)
 
 
 def _points(assembly: Assembly) -> dict[str, slice]:

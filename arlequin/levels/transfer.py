@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU, splu
 
 from arlequin.levels.consistency import Consistency, centre, inertia_rows
-from arlequin.levels.fields import field_at, joined_to, model_of, section_rotations
+from arlequin.levels.fields import field_at, has_field, joined_to, model_of, on_columns, section_rotations
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, Part, PathDependent
@@ -31,7 +31,10 @@ from arlequin.system.assembly import Assembly
 _SOFT = 1e-9  # of the multipliers, in units of their rows' compliances: rows may depend on each other
 _INDEPENDENT = 1e-10  # smallest pivot of motions that are independent
 _REFINED = 40  # iterations at most
-_COVERED = 0.99  # share of a part's nodes that have a counterpart
+_COVERED, _MOSTLY = (
+    0.99,
+    0.6,
+)  # shares of a part's nodes that have a counterpart: of a whole part, of one that is too long
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,6 @@ class LevelTransfer:
         new[kept_fine] = False
         shared = {id(part) for part in fine.system.parts} & {id(part) for part in coarse.system.parts}
         lifts = []
-        self._alone: list[str] = []
         chosen = np.zeros(fine.dof_count, dtype=bool)
         for index, part in enumerate(fine.system.parts):
             at = fine.places[index]
@@ -108,7 +110,6 @@ class LevelTransfer:
                 raise UserError(f"levels '{self._name}': part '{part.name}' is not linear, which levels do not switch")
             found = self._lift(index, part)
             if found is None:
-                self._alone.append(part.name)
                 continue
             lifts.append((at, found))
             chosen[at] = new[at]
@@ -154,7 +155,7 @@ class LevelTransfer:
         order = sorted(range(len(coarse.parts)), key=lambda i: id(coarse.system.parts[i]) in shared)
         for i in order:
             other = coarse.system.parts[i]
-            if other.positions.shape[1] != axes or not missing.any() or not _has_field(other):
+            if other.positions.shape[1] != axes or not missing.any() or not has_field(other):
                 continue
             if id(other) in shared and other.name not in joined:
                 continue
@@ -174,19 +175,11 @@ class LevelTransfer:
             spread = sp.csr_array((np.ones(at.size), (at, np.arange(at.size))), shape=(part.dof_count, at.size))
             place = coarse.places[i]
             inside = sp.csr_array(spread @ block @ sp.csr_array(coarse.parts[i].shapes))
-            wide = sp.hstack(
-                [
-                    sp.csr_array((part.dof_count, place.start)),
-                    inside,
-                    sp.csr_array((part.dof_count, coarse.dof_count - place.stop)),
-                ]
-            )
-            nodal = sp.csr_array(nodal + wide)
+            nodal = sp.csr_array(nodal + on_columns(inside, place, coarse.dof_count))
             missing[nodes] = False
         share = 1.0 - missing.mean()
         if share < _COVERED:
-            glued = [j.name for j in fine.system.junctions if part.name in (j.coarse.name, j.fine.name)]
-            if glued or share > 0.6:
+            if joined or share > _MOSTLY:
                 raise UserError(
                     f"levels '{self._name}': part '{part.name}' reaches beyond the other level, which covers "
                     f"{100 * share:.0f} % of its nodes: levels must cover the same body"
@@ -208,27 +201,37 @@ class LevelTransfer:
         return sp.csr_array(self._lift_lost.T @ mass), sp.csr_array(constraints[acting])
 
     @cached_property
-    def _restriction(self) -> SuperLU:
-        """L_lᵀ M L_l factored. UserError where motions of the coarse level are none of the fine one."""
+    def _restriction(self) -> tuple[SuperLU, Array]:
+        """S L_lᵀ M L_l S factored, and S with which its diagonal is 1. UserError where motions of the coarse level are
+        none of the fine one."""
         gram = sp.csc_array(self._rows[0] @ self._lift_lost)
-        scale = sp.diags_array(1.0 / np.sqrt(gram.diagonal()))
+        scale = 1.0 / np.sqrt(gram.diagonal())
         try:
-            pivots = np.abs(splu(sp.csc_array(scale @ gram @ scale)).U.diagonal())
-        except RuntimeError:
-            pivots = np.zeros(1)
-        if pivots.min(initial=1.0) < _INDEPENDENT:
+            factor = splu(sp.csc_array(sp.diags_array(scale) @ gram @ sp.diags_array(scale)))
+            independent = np.abs(factor.U.diagonal()).min(initial=1.0) > _INDEPENDENT
+        except RuntimeError:  # singular
+            independent = False
+        if not independent:
             raise UserError(
                 f"levels '{self._name}': a level has motions that the next one, which must be finer, cannot follow: "
                 "give the levels coarse first"
             )
-        return splu(gram)
+        return factor, scale
+
+    @cached_property
+    def _stiffness(self) -> sp.csr_array:
+        """Rows (n, d) of the stiffness of the fine level on its new dofs."""
+        return sp.csr_array(sp.csr_array(self._sides[1].stiffness)[self._new])
+
+    @cached_property
+    def _held(self) -> sp.csr_array:
+        """The restriction's rows and the constraints on the new dofs (l + m, n)."""
+        weights, constraints = self._rows
+        return sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
 
     @cached_property
     def _prolongation(self) -> _LeastEnergy:
-        fine = self._sides[1]
-        weights, constraints = self._rows
-        rows = sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
-        return _LeastEnergy.of(sp.csr_array(sp.csr_array(fine.stiffness)[self._new][:, self._new]), rows)
+        return _LeastEnergy.of(sp.csr_array(self._stiffness[:, self._new]), self._held)
 
     def _up(self, field: Array, force: Array | None, reference: Array | None = None) -> Array:
         """A field (coarse d,) in the fine level (d,), 0 where it has no counterpart, under forces (d,), N.
@@ -236,21 +239,18 @@ class LevelTransfer:
         reference (d,): to which it is added; their sum keeps the constraints.
         """
         coarse_kept, fine_kept = self._kept
-        out = np.zeros(self._sides[1].dof_count)
+        out, new = np.zeros(self._sides[1].dof_count), self._new
         out[fine_kept] = field[coarse_kept]
-        out[self._new] = 0.0
         weights, constraints = self._rows
         lifted = self._lift_lost @ field[self._lost] + self._lift_rest @ field[self._rest]
         whole = out if reference is None else out + reference
         right = np.concatenate([weights @ lifted, -(constraints @ whole)])
-        fine, new = self._sides[1], self._new
-        rows = sp.csr_array(sp.vstack([weights, constraints[:, new]], format="csr"))
         # of the difference to the lifted field, whose right-hand sides are small
         out[new] = lifted
-        load = -(sp.csr_array(fine.stiffness)[new] @ out)
+        load = -(self._stiffness @ out)
         if force is not None:
             load += force[new]
-        out[new] += self._prolongation.solve(load, right - rows @ lifted)
+        out[new] += self._prolongation.solve(load, right - self._held @ lifted)
         return out
 
     def _down(self, field: Array) -> Array:
@@ -258,9 +258,9 @@ class LevelTransfer:
         coarse_kept, fine_kept = self._kept
         out = np.zeros(self._sides[0].dof_count)
         out[coarse_kept] = field[fine_kept]
-        out[self._lost] = 0.0
         own = field[self._new] - self._lift_rest @ out[self._rest]
-        out[self._lost] = self._restriction.solve(self._rows[0] @ own)
+        factor, scale = self._restriction
+        out[self._lost] = scale * factor.solve(scale * (self._rows[0] @ own))
         return out
 
     def move(self, u: Array, v: Array, t: float, upwards: bool) -> tuple[Array, Array]:
@@ -295,10 +295,6 @@ class LevelTransfer:
         coarse, fine = self._sides
         origin = centre(coarse.system.parts, fine.system.parts)
         return inertia_rows(coarse, origin) * self._bodies[0], inertia_rows(fine, origin) * self._bodies[1]
-
-
-def _has_field(part: Part) -> bool:
-    return hasattr(model_of(part), "basis")
 
 
 def _shared(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -22,8 +22,8 @@ ITEMS = "parts", "junctions", "interfaces", "springs", "relations"
 class LevelIndicator(Protocol):
     """What decides which level is active.
 
-    every: steps between two decisions. A decision depends on the state alone, so that a resumed run takes the same.
-    units: of the value that is recorded.
+    every: steps between two decisions, by default: what inherits from it may look at other steps (`next_look`). A
+    decision depends on the state alone, so that a resumed run takes the same. units: of the value that is recorded.
     """
 
     @property
@@ -35,6 +35,10 @@ class LevelIndicator(Protocol):
     def indicate(self, state: Any) -> tuple[int, float]:
         """The level wanted at a `LevelView`, and the value that is recorded of the decision."""
         ...
+
+    def next_look(self, n: int, step: float) -> int:
+        """The first step after the step n of size `step`, s, at whose start it decides again."""
+        return n + self.every - n % self.every
 
 
 @checked_call
@@ -127,7 +131,7 @@ class Levels:
 
 @checked_call
 @dataclass(frozen=True, eq=False)
-class MovingPatch:
+class MovingPatch(LevelIndicator):
     """A fine patch that follows a point through a coarse mesh, in jumps of a pitch.
 
     at: function of the whole number k that gives the patch at k · pitch: a `Level` with its fine part and junction, on
@@ -136,8 +140,8 @@ class MovingPatch:
     to be followed, m, from that of k = 0; the patch moves where it is more than 0.6 pitches away. every: steps between
     two looks.
 
-    Interfaces keep statuses, friction and wear where their slave is not the patch. What a move changes of the energy is
-    the column `switch`.
+    Interfaces keep statuses, friction and wear; those with the patch as slave keep them at the points that stay. What a
+    move changes of the energy is the column `switch`.
     """
 
     name: str
@@ -162,15 +166,25 @@ class MovingPatch:
     @cached_property
     def samples(self) -> Sequence[Level]:
         """Levels in which all parts occur: that at the start."""
-        return (self.level(self.start),)
+        return (self._made(self.start),)
 
     def level(self, number: int) -> Level:
         """The patch at a number of pitches."""
+        return self.samples[0] if number == self.start else self._made(number)
+
+    def _made(self, number: int) -> Level:
         try:
             found = self.at(number)
         except UserError as error:
             raise UserError(f"patch '{self.name}' at {number} pitches: {error}", error.code) from None
-        return checks.instance("at", found, Level, "must give a Level([part], junctions=[…])")
+        level: Level = checks.instance("at", found, Level, "must give a Level([part], junctions=[…])")
+        for interface in level.interfaces:
+            if interface.wear is not None and interface.slave.part in level.parts:
+                raise UserError(
+                    f"interface '{interface.name}': wears points of patch '{self.name}', which moves on: give the wear "
+                    "to the other body, as its slave"
+                )
+        return level
 
     @property
     def choose(self) -> "MovingPatch":

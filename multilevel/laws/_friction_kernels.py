@@ -2,9 +2,10 @@
 `arlequin.multilevel.laws.friction_laws`, signature in `arlequin.multilevel.laws.signature`."""
 
 import numpy as np
+from numba import boolean, float64
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws.signature import FRICTION
+from arlequin.multilevel.laws.signature import FRICTION, FRICTION_KERNEL
 
 _LARGE = 30.0  # argument from which asinh(x) is ln 2x to round-off
 
@@ -88,7 +89,13 @@ def rate_and_state(coefficients, rate, pressure, slip, increment, elapsed, stuck
     return direct * np.arcsinh(np.exp(logarithm))
 
 
-@njit(cache=True)
+@njit(
+    float64[::1](
+        FRICTION_KERNEL, float64[::1], float64[:, ::1], float64[::1], float64, boolean[::1], float64[:, ::1],
+        float64[:, ::1],
+    ),
+    cache=True,
+)  # fmt: skip
 def evaluate_many(kernel, coefficients, state, increment, elapsed, stuck, variables, out):
     """μ (k,) and internal variables `out` (k, v) of the points of one law; state (3, k): rate, pressure, slip."""
     mu = np.empty(increment.size)

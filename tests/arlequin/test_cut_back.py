@@ -35,6 +35,8 @@ class Spans(list[tuple[float, float]]):
 class Ticks:
     """Steps that add their length to u and fail where they are longer than allowed there."""
 
+    restarts = False
+
     def __init__(self, step: float, allowed: Any, log: list[tuple[float, float]]) -> None:
         self.step, self._allowed, self._log = step, allowed, log
 

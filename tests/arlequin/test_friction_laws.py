@@ -4,6 +4,7 @@ import itertools
 import warnings
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -270,3 +271,16 @@ def test_direction_along_the_normal_is_refused() -> None:
     with pytest.raises(UserError, match=r"^direction = .*: must have a part along the surface"):
         system = block(aq.Orthotropic(0.3, 0.2, (0.0, 0.0, 1.0)), axes=3)
         aq.simulate(system, aq.Theta(0.5), duration=0.01, step=1e-3)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="without a compiler")
+def test_laws_share_one_compiled_evaluation() -> None:
+    """Kernels pass as first-class functions of one declared type: one signature, whatever laws there were. Compiled for
+    each kernel by itself, its cache kept references to kernels of former processes, which later ones could not read."""
+    from arlequin.multilevel.laws._friction_kernels import evaluate_many
+    from arlequin.multilevel.laws.friction import VARIABLES, SlidingState
+
+    state = SlidingState(np.zeros(2), np.ones(2), np.ones(2), np.zeros((2, VARIABLES)))
+    for law in (aq.StaticDynamic(0.4, 0.1, velocity=0.5), aq.Stribeck(0.4, 0.1, 0.5), aq.StaticDynamic(0.3, 0.3)):
+        assert np.isfinite(law.mu(state)).all()
+    assert len(evaluate_many.signatures) == 1

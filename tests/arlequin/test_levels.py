@@ -427,6 +427,35 @@ def test_resumed_bits(scheme, body, goes_on):
     assert np.count_nonzero(np.diff(times_of(whole))) > 10
 
 
+def test_resumed_bits_of_a_moving_patch(goes_on):
+    """A load that runs along a bar, with a patch that follows it there and back."""
+
+    def simulate(record, progress):
+        track = aq.Solid("track", aq.mesh.rectangle((0.0, 1.0), (0.0, 0.1), (40, 4)), STEEL, plane="strain")
+
+        def patch(k):
+            mesh = aq.mesh.rectangle((0.2 + 0.025 * k, 0.5 + 0.025 * k), (0.0, 0.1), (24, 8))
+            fine = aq.Solid("fine", mesh, STEEL, plane="strain")
+            return aq.Level([fine], junctions=[aq.Junction(track, fine, zone=aq.Box(width=0.05), absorbing=None)])
+
+        follow = aq.MovingPatch("patch", patch, lambda state: 0.1 * np.sin(3e5 * state.time), pitch=0.025)
+        moving = {"track": lambda x: np.sin(9 * x), "fine": lambda x: np.sin(9 * x)}
+        system = aq.System([track], levels=[follow], velocity=moving)
+        return aq.simulate(system, aq.Theta(0.5), duration=2e-5, step=5e-7, record=record, progress=progress)
+
+    whole = goes_on(simulate, (12, 30), size=4)
+    assert (np.diff(whole["levels/patch"]["level"].values) < 0.0).any() and balance(whole) <= 1e-12
+
+
+def test_switch_times_leave_the_steps_between_them_to_one_batch():
+    """By hand: 2e-5 s are 20 steps of 1e-6 s; a time within a step counts at the next one."""
+    times = aq.SwitchTimes({2e-5: 1, 2.55e-5: 0})
+    assert [times.next_look(n, 1e-6) for n in (0, 19, 20, 25)] == [20, 20, 26, 26]
+    assert times.next_look(26, 1e-6) > 10**9
+    every = aq.StateIndicator(lambda state: 0, every=5)
+    assert [every.next_look(n, 1e-6) for n in (0, 4, 5)] == [5, 5, 10]
+
+
 POINT = aq.PointMasses("point", 0.0, 1.0)
 
 

@@ -32,7 +32,7 @@ def test_the_patch_follows(moved):
     assert shift[0].tolist() == [0.0, 0.0] and shift[-1] == pytest.approx([2e-3, 0.0], abs=1e-15)
 
 
-def test_momentum_and_balance(moved):
+def test_balance(moved):
     """All columns close in each step, those with a move among them."""
     assert np.abs(moved.dataset["balance"].values).max() < 1e-13
 
@@ -72,3 +72,32 @@ def test_a_patch_that_leaves_the_mesh():
 def test_bad_input(changed, line):
     with pytest.raises(aq.UserError, match=line):
         cases.run("rolling_patch", **changed)
+
+
+def test_the_patch_as_slave():
+    """A rigid disc into which the block is lifted: the force stays while the patch moves to and fro; the patch must not
+    wear."""
+    parameters = case.Parameters(**SMALL)
+    system = case.system(parameters)
+    (patch,) = system.levels
+    block = replace(system.parts[0], imposed={"bottom": {"x": 0.0, "y": parameters.press}})
+    disc = aq.RigidSphere(centre=(0.0, parameters.radius), radius=parameters.radius)
+
+    def at(k, wear=None):
+        fine = patch.at(k).parts[0]
+        glue = aq.Junction(block, fine, name="rim", zone=aq.Box(width=2e-3), absorbing=None)
+        law, friction = aq.Unilateral(level="gap"), aq.Coulomb(0.3)
+        press = aq.Interface("disc", fine.boundary("top"), disc, law, friction=friction, wear=wear)
+        return aq.Level([fine], junctions=[glue], interfaces=[press])
+
+    def run(follow):
+        moving = aq.MovingPatch("patch", at, follow, pitch=1e-3)
+        lifted = aq.System([block], levels=[moving])
+        return aq.simulate(lifted, aq.Theta(0.5), duration=1.6e-3, step=2e-5, fields_every=80)
+
+    still, moved = run(lambda state: 0.0), run(lambda state: 1e-3 * round(np.sin(1.5e4 * state.time)))
+    assert (np.diff(moved["levels/patch"]["level"].values) < 0.0).any()
+    one, other = (tree["interface/disc"]["force"].values for tree in (still, moved))
+    assert np.abs(one - other).max() < 5e-3 * np.abs(one).max()
+    with pytest.raises(aq.UserError, match="interface 'disc': wears points of patch 'patch'"):
+        aq.MovingPatch("patch", lambda k: at(k, aq.Archard(1e-12)), lambda state: 0.0, pitch=1e-3).level(0)
