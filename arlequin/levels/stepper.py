@@ -214,7 +214,10 @@ class LevelStepper(Stepper):
         state = replace(state, own=carried)
         if not due:
             return state, 0.0, 0.0
-        state, lost, work = self._switched(state, i, wanted)
+        switched = self._switched(state, i, wanted)
+        if wanted < active and levels.choose.indicate(self._view(switched[0], i))[0] > wanted:
+            return state, 0.0, 0.0  # the coarser level would be left at once
+        state, lost, work = switched
         if isinstance(levels, MovingPatch):
             self._configurations.forget({carried.chosen, state.own.chosen})
         else:

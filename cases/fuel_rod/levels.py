@@ -22,8 +22,9 @@ from arlequin.models.types import Array
 
 Beams = dict[str, tuple[aq.Beam, list[SpacerGrid]]]  # `lower` and `upper`, with their grids
 
-LOOK_AHEAD = 2e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
-HOLD = 5e-4  # s for which the grid stays open before the springs return
+LOOK_AHEAD = 6e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
+LOOK_EVERY = 20  # steps between two looks at the gap
+HOLD = 3e-3  # s for which the grid stays open before the springs return, so that the pads are at rest by then
 NEAR = 5e-7  # m, gap that counts as closed by then
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -208,7 +209,7 @@ class RodLevels:
             for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
         ]
         names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
-        near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD)
+        near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
         levels = aq.Levels(f"grid{grid.number}", own, choose=near, hold=HOLD)
         ends = [beam for beam, _ in beams.values()]
         active = [part.name for part in [*ends, *coarse["parts"], *fine["parts"]]]
