@@ -97,18 +97,19 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
 
 
 def deviations(result: xarray.DataTree, reference: xarray.DataTree) -> xarray.Dataset:
-    """Deviations of a run from another of the same rod, steps and frames.
+    """Relative deviations of a run from another one of the same rod, steps and frames.
 
-    mean_force (that of the impulse too), peak_force, work_rate (grid, support): differences over the value of the
-    reference, 0 where both are 0; motion (height): rms of the difference of the transverse displacements over the
-    frames, over the largest rms of the reference's motion about its mean; heights, m, of the nodes of the beams that
-    both have.
+    Of the totals over the supports of each grid (grid): mean_force (also that of the impulses) and work_rate, and of
+    the largest peak_force among them: |value − reference|/reference, 0 where both are 0. motion (height): rms of the
+    difference of the transverse displacements over the frames, over the largest rms of the reference's motion about its
+    mean; heights, m, of the nodes of the beams that both have.
     """
     found: dict[str, Any] = {}
     one, other = supports(result), supports(reference)
-    for key in ("mean_force", "peak_force", "work_rate"):
-        change, whole = np.abs(one[key].values - other[key].values), np.abs(other[key].values)
-        found[key] = ("grid", "support"), np.divide(change, whole, out=change.copy(), where=whole > 0.0), {"units": "1"}
+    for key, over in (("mean_force", np.sum), ("peak_force", np.max), ("work_rate", np.sum)):
+        here, there = (over(table[key].values, axis=1) for table in (one, other))
+        change = np.abs(here - there)
+        found[key] = "grid", np.divide(change, there, out=change.copy(), where=there > 0.0), {"units": "1"}
     names = [name for name in beams(reference) if name in result["part"].children]
     height, largest = rms_along(reference, names)
     groups = [[run[f"part/{name}"].dataset["displacement"].values for name in names] for run in (result, reference)]
@@ -116,7 +117,7 @@ def deviations(result: xarray.DataTree, reference: xarray.DataTree) -> xarray.Da
     order = np.argsort(np.concatenate([reference[f"part/{name}"].dataset["position"].values[:, 2] for name in names]))
     rms = np.sqrt((apart[:, order] ** 2).sum(axis=2).mean(axis=0)) / np.sqrt((largest**2).sum(axis=1)).max()
     found["motion"] = "height", rms, {"units": "1"}
-    return xarray.Dataset(found, coords={**one.coords, "height": ("height", height, {"units": "m"})})
+    return xarray.Dataset(found, coords={"grid": one["grid"], "height": ("height", height, {"units": "m"})})
 
 
 def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array, Array]:
