@@ -329,7 +329,7 @@ def test_hold():
 
 
 def test_a_coarser_level_comes_where_the_indicator_agrees():
-    """The fine level always wants the coarse one, that the fine one up to the start of step 10: by hand, fine until then.
+    """The fine level always wants the coarse one, that the fine one up to the start of step 10: fine until then.
 
     A hold of 12 steps, from the first, ends later."""
 
