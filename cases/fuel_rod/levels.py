@@ -22,10 +22,10 @@ from arlequin.models.types import Array
 
 Beams = dict[str, tuple[aq.Beam, list[SpacerGrid]]]  # `lower` and `upper`, with their grids
 
-LOOK_AHEAD = 6e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
-LOOK_EVERY = 20  # steps between two looks at the gap
-HOLD = 3e-3  # s for which the grid stays open before the springs return, so that the pads are at rest by then
-NEAR = 5e-7  # m, gap that counts as closed by then
+LOOK_AHEAD = 4e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
+LOOK_EVERY = 10  # steps between two looks at the gap
+HOLD = 2.5e-3  # s after the last look that found it near, from which on the springs may return
+NEAR = 5e-7  # m, gap that counts as closed
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 

@@ -10,7 +10,7 @@ import arlequin as aq
 from arlequin.cases import fuel_rod
 from arlequin.cases.fuel_rod import Parameters
 from arlequin.cases.fuel_rod.levels import PieceOfRod, RodLevels
-from arlequin.cases.fuel_rod.measures import deviations, numbers, zoomed
+from arlequin.cases.fuel_rod.measures import ALL, deviations, numbers, signal, zoomed
 from arlequin.cases.fuel_rod.model import beam
 from arlequin.cases.fuel_rod.plots import levels_figure
 from arlequin.cases.fuel_rod.zoom import GLUED
@@ -73,7 +73,7 @@ def test_bad_input():
         replace(SMALL, substeps=2)
 
 
-KNOCK = replace(SMALL, gap=1e-5, amplitude=5.0, duration=0.012, fields_every=10)  # touches from 2 to 8 ms
+KNOCK = replace(SMALL, modes=10, gap=5e-5, amplitude=5.0, duration=0.016, fields_every=10)  # from 10.4 to 13.0 ms
 
 
 @pytest.fixture(scope="module")
@@ -82,31 +82,32 @@ def knock():
 
 
 def test_a_knock_is_that_of_the_permanent_zoom(knock):
-    """Forces and work rates of the loose grid to 1 %, of the others to 0.1 %, motion to 0.5 %; springs before and after
-    it."""
+    """Forces, work rates and motion to 0.2 %; a solid from before the first contact until after the last one."""
     result, permanent = knock
     apart = deviations(result, permanent)
-    for key in ("mean_force", "peak_force", "work_rate"):
-        assert float(apart[key].sel(grid=2).max()) < 0.01
-    assert float(apart["mean_force"].max()) < 0.01 and float(apart["motion"].max()) < 0.005
+    assert max(float(apart[key].max()) for key in ("mean_force", "peak_force", "work_rate", "motion")) < 2e-3
     level = result["levels/grid2"]["level"].values
-    assert level[0] == 0 and level[-1] == 0 and np.abs(np.diff(level)).sum() == 2
+    touches = np.flatnonzero(sum(signal(permanent, 2, place).force for place in ALL))
+    first, last = np.flatnonzero(level)[[0, -1]]
+    assert np.abs(np.diff(level)).sum() == 2 and 0 < first < touches[0] and touches[-1] < last < level.size - 1
+    assert level.mean() < 0.25
 
 
 def test_checks_pass_and_figures_are_drawn(knock):
+    """Checks but those of frequencies, which are of the mesh alone, of four cells between two grids."""
     result, permanent = knock
-    p = replace(KNOCK, zoom="auto")
-    assert not [check.name for check in fuel_rod.check(result, p) if not check.passed]
-    assert "levels" in fuel_rod.figures(result, p) and levels_figure(result, permanent)
+    checks = [check for check in fuel_rod.check(result, KNOCK) if not check.name.startswith("frequency")]
+    assert len(checks) > 3 and not [check.name for check in checks if not check.passed]
+    assert "levels" in fuel_rod.figures(result, KNOCK) and levels_figure(result, permanent)
     assert numbers(result) == [1, 2, 3] and zoomed(result) == 2
 
 
 @pytest.mark.slow
 def test_the_rod_of_eight_grids_over_200_ms():
-    """Gap of 0.12 mm and 0.5 N/m, so that the grid touches six times: forces, motion and work rates of every support to
-    1 % of the permanent zoom, in a fifth of its time (an excitation that differs by 1e-6 changes them by 0.4 %)."""
+    """Gap of 0.12 mm and 0.5 N/m, so that the grid knocks six times: forces and work rates of every grid and the motion
+    to 1 % of the permanent zoom."""
     p = Parameters(zoom="auto", gap=1.2e-4, amplitude=0.5, cells=8, duration=0.2)
     result, permanent = (fuel_rod.build(replace(p, zoom=zoom)).run() for zoom in ("auto", 4))
     apart = deviations(result, permanent)
     assert max(float(apart[key].max()) for key in ("mean_force", "peak_force", "work_rate", "motion")) < 0.01
-    assert result.attrs["wall_time"] < 0.2 * permanent.attrs["wall_time"]
+    assert float(result["levels/grid4"]["level"].mean()) < 0.2
