@@ -78,7 +78,8 @@ KNOCK = replace(SMALL, modes=10, gap=5e-5, amplitude=5.0, duration=0.016, fields
 
 @pytest.fixture(scope="module")
 def knock():
-    return tuple(fuel_rod.build(replace(KNOCK, zoom=zoom)).run() for zoom in ("auto", 2))
+    own = RodLevels(KNOCK)
+    return own.study().run(), own.zoom.study().run()
 
 
 def test_a_knock_is_that_of_the_permanent_zoom(knock):
