@@ -91,5 +91,5 @@ def inertia_rows(assembly: Assembly, origin: Array) -> Array:
             if components > axes:
                 modes[axes + k, :, axes + k] = 1.0
         nodal = modes.reshape(len(modes), -1)
-        pieces.append(np.asarray(sp.csr_array(own.shapes).T @ (sp.csr_array(own.inertia) @ nodal.T)).T)
+        pieces.append(np.asarray(own.shapes.T @ (sp.csr_array(own.inertia) @ nodal.T)).T)
     return np.concatenate(pieces, axis=1)

@@ -138,9 +138,10 @@ class LevelStepper(Stepper):
     """Steps of the active levels, with the switches between them.
 
     At the start of a step each indicator is asked; a level that is finer comes at once, one that is coarser once it has
-    been wanted throughout `hold`. The works of the step include `switch`, the energy lost by the transfer: kinetic and
-    stored energy before less that after it, and the work of the external forces on the change of the displacements
-    (`external_work`).
+    been wanted throughout `hold`, and only where the indicator, asked there about the state as transferred, wants no
+    finer one: otherwise the run stays where it is and nothing is changed. The works of the step include `switch`, the
+    energy lost by the transfer: kinetic and stored energy before less that after it, and the work of the external
+    forces on the change of the displacements (`external_work`).
     """
 
     def __init__(self, configurations: Configurations) -> None:
@@ -214,12 +215,14 @@ class LevelStepper(Stepper):
         state = replace(state, own=carried)
         if not due:
             return state, 0.0, 0.0
-        state, lost, work = self._switched(state, i, wanted)
+        moved, lost, work = self._switched(state, i, wanted)
         if isinstance(levels, MovingPatch):
-            self._configurations.forget({carried.chosen, state.own.chosen})
-        else:
-            self._warn_of_restlessness(state, i)
-        return state, lost, work
+            self._configurations.forget({carried.chosen, moved.own.chosen})
+            return moved, lost, work
+        if wanted < active and levels.choose.indicate(self._view(moved, i))[0] > wanted:
+            return state, 0.0, 0.0  # the coarser level would be left at once
+        self._warn_of_restlessness(moved, i)
+        return moved, lost, work
 
     def _warn_of_restlessness(self, state: State, i: int) -> None:
         """A `ModelWarning`, once, where levels come and go too often."""

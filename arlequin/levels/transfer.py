@@ -90,7 +90,8 @@ class LevelTransfer:
         self._references = references
         self._kept = _shared(coarse, fine)
         self._sort()
-        self._restriction  # noqa: B018 -- told of before the first step
+        # before the first step, which tells of what is wrong, and leaves the switches the products
+        _ = self._restriction, self._prolongation, self._projections, self._inertia
 
     def _sort(self) -> None:
         """Dofs that are lost, new, and their kinematics L."""
@@ -174,7 +175,7 @@ class LevelTransfer:
             block, at = sp.csr_array(sp.vstack(blocks)), np.concatenate(dofs)
             spread = sp.csr_array((np.ones(at.size), (at, np.arange(at.size))), shape=(part.dof_count, at.size))
             place = coarse.places[i]
-            inside = sp.csr_array(spread @ block @ sp.csr_array(coarse.parts[i].shapes))
+            inside = sp.csr_array(sp.csr_array(spread @ block) @ coarse.parts[i].shapes)
             nodal = sp.csr_array(nodal + on_columns(inside, place, coarse.dof_count))
             missing[nodes] = False
         share = 1.0 - missing.mean()
@@ -187,8 +188,8 @@ class LevelTransfer:
             return None
         if model is part:
             return nodal
-        shapes = sp.csr_array(own.shapes)
-        right = sp.csr_array(shapes.T @ sp.csr_array(own.inertia) @ nodal).toarray()
+        heavy = sp.csr_array(sp.csr_array(own.inertia) @ nodal)
+        right = sp.csr_array(heavy.T @ own.shapes).toarray().T  # shapes of a reduced part are full
         return sp.csr_array(np.linalg.solve(sp.csr_array(own.mass).toarray(), right))
 
     @cached_property

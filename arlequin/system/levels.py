@@ -74,7 +74,8 @@ class Levels:
     """Alternative models of one piece of a body, the coarse ones first, of which one is active at a time.
 
     choose: decides at any step, see `SwitchTimes`, `ContactIndicator`, `ErrorIndicator`, `StateIndicator`. hold, s: how
-    long a coarser level must have been wanted before it comes; start: the level at t = 0.
+    long a coarser level must have been wanted before it comes; it comes where the indicator, asked about the state as
+    that level has it, does not want a finer one again. start: the level at t = 0.
 
     At a switch the motion is transferred (`arlequin.levels.transfer`): momenta are kept, and the energy that the other
     level cannot keep is the column `switch` of the energies.

@@ -81,7 +81,8 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Field:
-    """One parameter of a case. kind: float, int, bool, str, or None for a choice."""
+    """One parameter of a case. kind: float, int, bool, str, or None for a choice; choices: the words that it takes,
+    of a number those beside numbers."""
 
     name: str
     kind: type | None
@@ -104,6 +105,7 @@ class Field:
             bounds = self.quantity.range.removeprefix("finite").removeprefix("whole, ")
             words = " ".join(filter(None, (kind, bounds)))
             words += f" in {self.quantity.unit}" if self.quantity.unit not in ("", "1") else ""
+            words = " or ".join((words, *map(str, self.choices)))
         return words + (" or none" if self.optional else "")
 
     def parse(self, value: Any) -> Any:
@@ -115,6 +117,8 @@ class Field:
             if not matching:
                 raise self._refused(value, f"must be one of {self.allowed}")
             return matching[0]
+        if isinstance(value, str) and value in self.choices:
+            return value
         read = _READERS[self.kind](value)
         if read is None:
             raise self._refused(value, f"must be {self.allowed}")
@@ -159,16 +163,20 @@ def as_json(parameters: Any) -> str:
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
-    """The parameter declared by a type hint Annotated[kind | None, Quantity]."""
+    """The parameter declared by a type hint Annotated[kind | Literal["word"] | None, Quantity]."""
     quantity = Quantity()
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)
         quantity = next((note for note in notes if isinstance(note, Quantity)), quantity)
-    optional = False
+    optional, words = False, []
     if get_origin(hint) in (Union, types.UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        optional = len(kinds) < len(get_args(hint))
-        hint = kinds[0] if len(kinds) == 1 else hint
+        optional = type(None) in get_args(hint)
+        words = [word for kind in get_args(hint) if get_origin(kind) is Literal for word in get_args(kind)]
+        kinds = [kind for kind in get_args(hint) if kind is not type(None) and get_origin(kind) is not Literal]
+        if not kinds:
+            hint = Literal[*words]
+        elif len(kinds) == 1:
+            hint = kinds[0]
     default = field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
@@ -176,7 +184,7 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
         return Field(field.name, None, default, quantity, get_args(hint), optional)
     if hint not in _READERS:
         raise UserError(f"{field.name}: parameters are float, int, bool, str or Literal, not {hint}")
-    return Field(field.name, hint, default, quantity, (), optional)
+    return Field(field.name, hint, default, quantity, tuple(words), optional)
 
 
 def _float(value: Any) -> float | None:

@@ -93,7 +93,9 @@ def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Tabl
     """Parameters of a case with default, unit, range and meaning: a table, or two lines each on a narrow terminal."""
     rows = []
     for f in fields:
-        bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
+        bounds = f.allowed
+        if f.kind in (int, float):
+            bounds = " or ".join((f.quantity.range, *f.choices, *(["none"] if f.optional else [])))
         rows.append((f.name, default(f), "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
     if width >= TABLE_WIDTH:
         return table(rows, ("parameter", "default", "unit", "range", "meaning"), whole=(0, 1, 2))

@@ -16,7 +16,9 @@ its seed; a harmonic force along x; or a common motion of the grids along x (in 
 With `zoom=N` the cladding at grid N is a 3D solid between two beams, coupled by Arlequin junctions; its supports are
 small pads on springs, with asperities, unregularised friction and wear, which gives maps of pressure, slip and worn
 depth (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps`: steps of the zoom per step of
-the rod.
+the rod. With `zoom=auto` the loose grid is zoomed while it knocks: between knocks a beam on springs, as stiff and as
+heavy as the cladding, takes its place (`arlequin.cases.fuel_rod.levels`). It pays where the grid is open most of the
+time; up to `cells=8` the steps between knocks are one compiled loop.
 
 Typical data: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³ (PWR
 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with initially 10 to 30 N, relaxed by irradiation; damping of about
@@ -31,7 +33,8 @@ in Materials Science and Technology 10B, 1994 (Zircaloy).
 
 Results: `part/rod`; `interface/grid1_springs` (points at +x and +y) and `interface/grid1_dimples` (−x below and above,
 then −y) with displacement, force and work rate of each point on `time`; of a zoom `part/lower`, `part/upper`,
-`part/cladding`, `junction/lower_end`, `junction/upper_end`, `interface/spring_x`, `interface/dimple_x_low` and so on.
+`part/cladding`, `junction/lower_end`, `junction/upper_end`, `interface/spring_x`, `interface/dimple_x_low` and so on;
+with `zoom=auto` also `part/middle` and the level over time, `levels/grid4`; what is not active is nan.
 Measures: `arlequin.cases.fuel_rod.measures`.
 """
 
@@ -44,6 +47,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.comparison import Variant, comparison
+from arlequin.cases.fuel_rod.levels import RodLevels
 from arlequin.cases.fuel_rod.measures import supports
 from arlequin.cases.fuel_rod.model import beam, grids, nodal, part, settled, settling, shaking
 from arlequin.cases.fuel_rod.parameters import Parameters
@@ -58,6 +62,8 @@ FREQUENCIES = 4  # compared with the closed forms
 
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
+    if p.zoom == "auto":
+        return RodLevels(p).study()
     if p.zoom:
         return Zoom(p).study()
     rod = part(p)

@@ -1,7 +1,7 @@
 """Measures of a rod in its grids: forces, impacts, contact ratio, work rates and motion."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
@@ -19,7 +19,7 @@ PADS = ("spring_x", "spring_y", "dimple_x_low", "dimple_x_high", "dimple_y_low",
 
 class SupportSignal(NamedTuple):
     """Time series of a support: normal force (t,), N, and work rate (t,), W, means over steps; transverse motion (t, 2)
-    of the rod surface, m (None for a pad on a solid)."""
+    of the rod surface, m (None for a pad on a solid; nan while there is one)."""
 
     force: Array
     power: Array
@@ -36,24 +36,31 @@ def numbers(result: xarray.DataTree) -> list[int]:
 
 
 def zoomed(result: xarray.DataTree) -> int:
-    """Number of the zoomed grid: that which is missing among the others."""
+    """Number of the zoomed grid: that whose level changes, or that which is missing among the others."""
+    if "levels" in result.children:
+        return next(int(name.removeprefix("grid")) for name in result["levels"].children)
     names = [name for name in result["interface"].children if name.startswith("grid")]
     others = {int(name.split("_")[0].removeprefix("grid")) for name in names}
     return min(set(range(1, 2 + max(others, default=0))) - others)
 
 
 def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
-    """Time series of one support."""
+    """Time series of one support, at each time on the level that is active."""
     kind = next(kind for kind, places in PLACES.items() if place in places)
     name = f"grid{grid}_{kind}"
-    if name not in result["interface"].children:
-        pad = result[f"interface/{PADS[ALL.index(place)]}"].dataset
+    pad = None
+    if PADS[0] in result["interface"].children and grid == zoomed(result):
+        group = result[f"interface/{PADS[ALL.index(place)]}"].dataset
         steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # no initial force
-        power = pad["wear_power"].values if "wear_power" in pad else np.zeros(steps.size)
-        return SupportSignal(pad["impulse"].values / steps, power, None)
+        power = group["wear_power"].values if "wear_power" in group else np.zeros(steps.size)
+        pad = SupportSignal(group["impulse"].values / steps, power, None)
+        if name not in result["interface"].children:
+            return pad
     group, k = result[f"interface/{name}"].dataset, PLACES[kind].index(place)
     force = group["point_force"].values[:, k]
     power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
+    if pad is not None:
+        force, power = (np.where(np.isnan(pad.force), own, of) for own, of in ((force, pad.force), (power, pad.power)))
     return SupportSignal(force, power, group["point_displacement"].values[:, k, :2])
 
 
@@ -78,13 +85,39 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
             table["impacts"][at] = impact_peaks(time, own.force).force.size
             table["work_rate"][at] = own.power[1:].mean()
             if own.motion is not None:
-                table["rms_motion"][at] = np.sqrt(own.motion.var(axis=0).sum())
+                hidden = np.isnan(own.motion).any(axis=1)
+                seen = own.motion[~hidden] if hidden.any() else own.motion
+                table["rms_motion"][at] = np.sqrt(seen.var(axis=0).sum())
     table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
     units["worn_volume"] = "m3"
     return xarray.Dataset(
         {key: (("grid", "support"), values, {"units": units[key]}) for key, values in table.items()},
         coords={"grid": grids, "support": list(ALL)},
     )
+
+
+def deviations(result: xarray.DataTree, reference: xarray.DataTree) -> xarray.Dataset:
+    """Relative deviations of a run from another one of the same rod, steps and frames.
+
+    Of the totals over the supports of each grid (grid): mean_force (also that of the impulses) and work_rate, and of
+    the largest peak_force among them: |value − reference|/reference, 0 where both are 0. motion (height): rms of the
+    difference of the transverse displacements over the frames, over the largest rms of the reference's motion about its
+    mean; heights, m, of the nodes of the beams that both have.
+    """
+    found: dict[str, Any] = {}
+    one, other = supports(result), supports(reference)
+    for key, over in (("mean_force", np.sum), ("peak_force", np.max), ("work_rate", np.sum)):
+        here, there = (over(table[key].values, axis=1) for table in (one, other))
+        change = np.abs(here - there)
+        found[key] = "grid", np.divide(change, there, out=change.copy(), where=there > 0.0), {"units": "1"}
+    names = [name for name in beams(reference) if name in result["part"].children]
+    height, largest = rms_along(reference, names)
+    groups = [[run[f"part/{name}"].dataset["displacement"].values for name in names] for run in (result, reference)]
+    apart = np.concatenate([first - last for first, last in zip(*groups, strict=True)], axis=1)[..., :2]
+    order = np.argsort(np.concatenate([reference[f"part/{name}"].dataset["position"].values[:, 2] for name in names]))
+    rms = np.sqrt((apart[:, order] ** 2).sum(axis=2).mean(axis=0)) / np.sqrt((largest**2).sum(axis=1)).max()
+    found["motion"] = "height", rms, {"units": "1"}
+    return xarray.Dataset(found, coords={"grid": one["grid"], "height": ("height", height, {"units": "m"})})
 
 
 def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array, Array]:

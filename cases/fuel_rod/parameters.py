@@ -78,7 +78,14 @@ class Parameters:
         int, Quantity("", "modes of the rod (bending in both planes, torsion, extension)", integer, 2, 150)
     ] = 100
     cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 4, 200)] = 16
-    zoom: Annotated[int, Quantity("", "number of the grid with a solid cladding; 0: none", non_negative_integer)] = 0
+    zoom: Annotated[
+        int | Literal["auto"],
+        Quantity(
+            "",
+            "number of the grid with a solid cladding; 0: none; auto: the loose one, while it knocks",
+            non_negative_integer,
+        ),
+    ] = 0
     substeps: Annotated[int, Quantity("", "steps of the zoom per step of the rod", positive_integer)] = 1
     refine: Annotated[float, Quantity("", "refinement of the zoom; 1: cells of 0.08 × 0.4 mm", within, 0.2, 3.0)] = 0.7
     layer_stiffness: Annotated[
@@ -91,9 +98,15 @@ class Parameters:
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
 
     def __post_init__(self) -> None:
-        for name in ("loose", "zoom"):
-            integer(name, getattr(self, name) or 0, 0, self.grids)
-        if self.zoom == 2 and self.misalignment:
+        integer("loose", self.loose or 0, 0, self.grids)
+        if self.zoom != "auto":
+            integer("zoom", self.zoom, 0, self.grids)
+        elif len(self.open) != 1:
+            rule = f"needs one loose grid, not {len(self.open)}: give gap and loose"
+            raise aq.UserError.parameter("zoom", self.zoom, rule)
+        elif self.substeps > 1:
+            raise aq.UserError.parameter("substeps", self.substeps, "must be 1 with zoom=auto")
+        if self.zoomed == 2 and self.misalignment:
             raise aq.UserError.parameter("misalignment", self.misalignment, "must be 0 with zoom=2, the grid it moves")
         if not self.length > 4.0 * MARGIN:
             raise aq.UserError.parameter("length", self.length, f"must be more than {4 * MARGIN:g} m")
@@ -124,6 +137,11 @@ class Parameters:
         if self.loose is None:
             return ((self.grids + 1) // 2,)
         return (self.loose,) if self.loose else tuple(range(1, self.grids + 1))
+
+    @property
+    def zoomed(self) -> int:
+        """Number of the grid with a solid cladding, always or at times; 0: none."""
+        return self.open[0] if self.zoom == "auto" else self.zoom
 
     @property
     def carried(self) -> float:

@@ -6,7 +6,17 @@ import numpy as np
 import xarray
 
 from arlequin import plots
-from arlequin.cases.fuel_rod.measures import PADS, SupportSignal, beams, hardest, rms_along, signal, supports
+from arlequin.cases.fuel_rod.measures import (
+    ALL,
+    PADS,
+    SupportSignal,
+    beams,
+    hardest,
+    rms_along,
+    signal,
+    supports,
+    zoomed,
+)
 from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.results.signals import impact_peaks, power_spectrum
@@ -35,6 +45,8 @@ def rod_figures(result: xarray.DataTree, heights: Array, gap: float) -> "dict[st
     }
     if result.sizes["time"] > _SPECTRUM:
         figures["force_spectrum"] = spectrum_figure(result, found, title)
+    if "levels" in result.children:
+        figures["levels"] = levels_figure(result)
     if "cladding" in result["part"].children:
         frame = busiest(result)
         fields = ["pressure", "slip", "status"]
@@ -48,7 +60,7 @@ def rod_figures(result: xarray.DataTree, heights: Array, gap: float) -> "dict[st
 def busiest(result: xarray.DataTree) -> int:
     """The frame with the largest pressure on the zoomed cladding."""
     peaks = [result[f"interface/{name}"].dataset["pressure"].values.max(axis=1) for name in PADS]
-    return int(np.max(peaks, axis=0).argmax())
+    return int(np.nan_to_num(np.max(peaks, axis=0)).argmax())  # nan where the zoom is not active
 
 
 def bars(table: xarray.Dataset, key: str, unit: str, title: str) -> "Figure":
@@ -90,6 +102,8 @@ def force_figure(result: xarray.DataTree, found: SupportSignal, title: str) -> "
 def spectrum_figure(result: xarray.DataTree, found: SupportSignal, title: str, segments: int = 8) -> "Figure":
     """Spectra of a support's force and of the rod's motion there."""
     time, force, motion = result.dataset["time"].values, found.force, found.motion
+    if motion is not None and np.isnan(motion).any():  # of a grid that is zoomed at times
+        motion = None
     with style.panels(2 if motion is not None else 1, 4.6 if motion is not None else 2.6, sharex=True) as (
         figure,
         panels,
@@ -128,7 +142,7 @@ def orbits(result: xarray.DataTree, gap: float) -> "Figure":
         for panel, n, path in zip(axes, grids, paths, strict=False):
             some = factor * path[:: max(1, len(path) // _ORBIT)]
             panel.plot(*some.T, linewidth=0.5, color=style.COLOURS[0])
-            reach = 1.1 * np.abs(some).max() or 1.0
+            reach = 1.1 * np.nanmax(np.abs(some)) or 1.0
             if gap and reach > 0.3 * factor * gap:
                 look: Any = {"fill": False, "linestyle": "--", "edgecolor": style.REFERENCE}
                 panel.add_patch(Rectangle((-factor * gap,) * 2, 2 * factor * gap, 2 * factor * gap, **look))
@@ -142,6 +156,32 @@ def orbits(result: xarray.DataTree, gap: float) -> "Figure":
             panel.set_visible(False)
         figure.supxlabel(style.label("x", unit), fontsize=9)
         figure.supylabel(style.label("y", unit), fontsize=9)
+    return figure
+
+
+def levels_figure(result: xarray.DataTree, permanent: xarray.DataTree | None = None) -> "Figure":
+    """Level of the loose grid over time, and the forces of its supports: all of them together, on springs and on pads.
+
+    permanent: a run with the zoom of this grid all the time, whose forces are drawn below them.
+    """
+    grid, time = zoomed(result), 1e3 * result.dataset["time"].values[1:]
+    level = result[f"levels/grid{grid}"].dataset["level"].values[1:]
+    runs = {"zoom=auto": result} | ({} if permanent is None else {f"zoom={grid}": permanent})
+    total = {name: np.sum([signal(run, grid, place).force[1:] for place in ALL], axis=0) for name, run in runs.items()}
+    factor, unit = style.prefix(np.concatenate(list(total.values())), "N")
+    with style.panels(2, 4.0, ratios=(1.0, 3.0), sharex=True) as (figure, (first, second)):
+        first.step(time, level, where="pre", color=style.COLOURS[2])
+        first.set_yticks([0, 1], ["springs", "solid"])
+        first.set_title(f"Grid {grid}", loc="left")
+        for name, force in reversed(total.items()):
+            alone = name == "zoom=auto"
+            look: Any = {"linewidth": 0.8} if alone else {"linewidth": 2.4, "alpha": 0.4}
+            own = 1e3 * runs[name].dataset["time"].values[1:]
+            second.plot(own, factor * force, color=style.COLOURS[0 if alone else 1], label=name, **look)
+        second.set_xlabel("Time (ms)")
+        second.set_ylabel(style.label("Force of all six supports", unit))
+        if len(total) > 1:
+            second.legend()
     return figure
 
 

@@ -43,7 +43,7 @@ class PushedRod:
         p, rod = self.parameters, self.rod
         rest, dimples = sp.csr_array(rod.assemble().stiffness), sp.csr_array((rod.dof_count,) * 2)
         for grid in rod_model.grids(p):
-            zoomed = grid.number == p.zoom
+            zoomed = grid.number == p.zoomed
             if grid.gap and not zoomed:
                 continue
             for name, stiffness in zip(grid.names, _stiffness(grid), strict=True):
@@ -95,12 +95,12 @@ def _tangent(support: GridSupport, force: float) -> float:
 
 
 _BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
-_GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
+GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
 _TRIAL = 1.0  # N, of a spring where the stiffness of the supports is matched without preload
 _PUSH = 0.05  # of the preload, at the end of the rod, to see how stiff dimples are
 _MODES = 40  # of the cladding, beside its static shapes
 _HELD = 10.0  # N/m, across each end of the rod in statics: 1e-6 of what its supports make of it
-_LOADING = 0.25  # load step of statics, of the whole
+LOADING = 0.25  # load step of statics, of the whole
 AXIS: dict[str, Any] = {"origin": (0.0, 0.0, 0.0), "direction": (0.0, 0.0, 1.0), "up": (0.0, 1.0, 0.0)}
 
 
@@ -120,13 +120,13 @@ class Zoom:
     @cached_property
     def grid(self) -> SpacerGrid:
         """The zoomed grid."""
-        return rod_model.grids(self.parameters)[self.parameters.zoom - 1]
+        return rod_model.grids(self.parameters)[self.parameters.zoomed - 1]
 
     @cached_property
     def cell(self) -> SpacerCell:
         """The cladding and its supports."""
         p, z, stick = self.parameters, self.grid.z, self.parameters.tangential
-        reach = p.dimple_height + 0.5 * p.pad_height + _BESIDE + _GLUED
+        reach = p.dimple_height + 0.5 * p.pad_height + _BESIDE + GLUED
         material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
         cladding = Cladding(p.radius, p.thickness, material, (z - reach, z + reach), z)
         supports = Supports(
@@ -168,8 +168,8 @@ class Zoom:
         low, high = self.cell.cladding.ends
         s = np.array(rod_model.stations(parameters))
         stations = {
-            "lower": [*s[s < low - 1e-9], *np.linspace(low, low + _GLUED, 3)],
-            "upper": [*np.linspace(high - _GLUED, high, 3), *s[s > high + 1e-9]],
+            "lower": [*s[s < low - 1e-9], *np.linspace(low, low + GLUED, 3)],
+            "upper": [*np.linspace(high - GLUED, high, 3), *s[s > high + 1e-9]],
         }
         others = [grid for grid in rod_model.grids(parameters) if grid.number != self.grid.number]
         own = {
@@ -197,27 +197,27 @@ class Zoom:
         smooth = replace(cell, supports=replace(cell.supports, friction=None, wear=None))
         held = smooth.held(self.still, None if share is None else lambda t: share * t, "gap")
         system = self._system(beams, self.still, masses, contacts, held)
-        ends = beams["lower"][0].boundary("left"), beams["upper"][0].boundary("right")
-        soft = [
-            aq.Spring(name, end, stiffness=(_HELD, _HELD, 0.0))
-            for name, end in zip(("held_below", "held_above"), ends, strict=True)
-        ]
-        return aq.Study(replace(system, springs=[*system.springs, *soft]), aq.Static(), 1.0, _LOADING)
+        soft = soft_springs(beams["lower"][0], beams["upper"][0])
+        return aq.Study(replace(system, springs=[*system.springs, *soft]), aq.Static(), 1.0, LOADING)
 
     def running(self, cell: SpacerCell, share: float | None, start: Mapping[str, Array]) -> aq.Study:
         """Dynamics from displacements (node, component) of the parts, m."""
         p, beams = self.parameters, self.beams(self.parameters)
-        contacts = [
-            one for beam, own in beams.values() for grid in own
-            for one in grid.interfaces(beam, p.friction, p.tangential)
-        ]  # fmt: skip
-        cladding = self.loaded
+        contacts, cladding = self.contacts(beams), self.loaded
         held = cell.held(cladding, None if share is None else lambda t: share, "velocity")
         system = self._system(beams, cladding, [], contacts, held)
         moved = {part.name: start[part.name] for part in system.parts}
         system = replace(system, displacement=moved, gravity=rod_model.shaking(p))
         scheme: Any = aq.Theta(0.5) if p.substeps == 1 else aq.Multirate(p.substeps)
         return aq.Study(system, scheme, p.duration, p.step, fields_every=p.fields_every)
+
+    def contacts(self, beams: dict[str, tuple[aq.Beam, list[SpacerGrid]]]) -> list[aq.Interface]:
+        """Interfaces of the other grids with the beams."""
+        p = self.parameters
+        return [
+            one for beam, own in beams.values() for grid in own
+            for one in grid.interfaces(beam, p.friction, p.tangential)
+        ]  # fmt: skip
 
     @cached_property
     def matched(self) -> SpacerCell:
@@ -251,7 +251,7 @@ class Zoom:
         return replace(self.cell, supports=replace(own, **stiff))
 
     @cached_property
-    def _junctions(self) -> list[aq.BeamJunction]:
+    def junctions(self) -> list[aq.BeamJunction]:
         """The junctions of the parts without loads."""
         beams = self.beams(replace(self.parameters, excitation="none"))
         return [aq.BeamJunction(beam, self.still, name=f"{name}_end") for name, (beam, _) in beams.items()]
@@ -260,7 +260,7 @@ class Zoom:
         self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: TubeSupports
     ) -> aq.System:
         lower, upper = (beam for beam, _ in beams.values())
-        junctions = [own.carrying(beam, cladding) for own, beam in zip(self._junctions, (lower, upper), strict=True)]
+        junctions = [own.carrying(beam, cladding) for own, beam in zip(self.junctions, (lower, upper), strict=True)]
         parts = [lower, upper, cladding, *masses, *held.parts]
         interfaces = [*contacts, *held.interfaces]
         return aq.System(parts, junctions=junctions, interfaces=interfaces, springs=held.springs)
@@ -286,6 +286,12 @@ def _answer(result: xarray.DataTree, step: int, each: PadSupport) -> Array:
     axis = tube["displacement"].values[step, ring].mean(axis=0)
     node = result[f"part/grid_{each.name}"].dataset["displacement"].values[step, 0]
     return np.array([pad["force"].values[step] @ -normal, (axis - node) @ normal])
+
+
+def soft_springs(lower: aq.Beam, upper: aq.Beam) -> list[aq.Spring]:
+    """Springs across the ends of the rod, which hold it in statics before its supports do."""
+    ends = {"held_below": lower.boundary("left"), "held_above": upper.boundary("right")}
+    return [aq.Spring(name, end, stiffness=(_HELD, _HELD, 0.0)) for name, end in ends.items()]
 
 
 def displacements(result: xarray.DataTree) -> dict[str, Array]:

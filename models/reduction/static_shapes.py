@@ -33,7 +33,8 @@ def enriched(flexibility: Flexibility, own: Array, stiffness: Array, forces: csc
 
     small where W are modes (H = 0). Pivoted Cholesky of XᵀKX, each shape relative to its own energy fᵀG f, leaves out
     dependent shapes; the error of a compliance is the energy that is left out, so that statics is exact to `_SPANNED`.
-    Of the rest, orthonormal in energy, A = ZᵀMZ = V λ Vᵀ gives Z V λ^−½: M-orthonormal, of squares 1/λ.
+    Of the rest, orthonormal in energy, A = ZᵀMZ = V λ Vᵀ gives Z V λ^−½: M-orthonormal, of squares 1/λ. There are no
+    more shapes than free dofs: what is over, of the least λ, is round-off.
 
     Memory: one array (nodal, w + k), transformed in place, blocks of it, and a copy where shapes are left out.
     Source: Craig & Bampton, AIAA J. 6, 1968 (attachment modes); Stewart, Matrix Algorithms I, 1998, §5.2.1 (pivoting).
@@ -69,6 +70,7 @@ def enriched(flexibility: Flexibility, own: Array, stiffness: Array, forces: csc
     cross = scipy.linalg.solve_triangular(upper, (cross[:, pivots] * scale).T, trans="T").T
     values, vectors = np.linalg.eigh(_gram(flexibility.own, new[:, :rank]))
     moving = values > _MASSLESS * values.max(initial=0.0)
+    moving[: max(0, given + rank - flexibility.free.size)] = False
     values, vectors = values[moving], vectors[:, moving] / np.sqrt(values[moving])
     kept = values.size
     for rows in _chunks(shapes):

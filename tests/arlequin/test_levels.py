@@ -328,6 +328,39 @@ def test_hold():
     assert times_of(result)[1:].astype(bool).tolist() == expected
 
 
+def test_a_coarser_level_comes_where_the_indicator_agrees():
+    """The fine level always wants the coarse one, that the fine one up to the start of step 10: fine until then.
+
+    A hold of 12 steps, from the first, ends later."""
+
+    def wish(state):
+        return int(not state.level and state.time < 9.5 * STEP)
+
+    for hold, last in ((0.0, 10), (3e-6, 10), (12e-6, 12)):
+        levels = bars(aq.StateIndicator(wish), cells=(4, 8), hold=hold)
+        result = aq.simulate(aq.System([], levels=[levels], velocity=1.0), aq.Theta(0.5), duration=20e-6, step=STEP)
+        assert times_of(result)[1:].astype(bool).tolist() == [n <= last for n in range(1, 21)]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_a_refused_level_leaves_no_trace(scheme):
+    """An indicator that does not agree with itself is asked every step: to the bit the run of the fine level alone."""
+
+    def run(choose):
+        wall = aq.Interface("wall", POINT.boundary("all"), aq.RigidPlane(1e-5, -1.0), aq.Penalty(1e8))
+        levels = replace(bars(choose, cells=(4, 8)), start=1)
+        velocity = {"bar 4": 0.0, "bar 8": lambda x: np.sin(7 * x), "point": 1.0}
+        system = aq.System([POINT], interfaces=[wall], levels=[levels], velocity=velocity)
+        return aq.simulate(system, scheme, duration=40 * STEP, step=STEP)
+
+    alone, asked = run(aq.SwitchTimes({})), run(aq.StateIndicator(lambda state: 1 - state.level))
+    assert (times_of(asked) == 1.0).all()
+    np.testing.assert_array_equal(asked["energy"].values, alone["energy"].values)
+    for name in ("bar 8", "point"):
+        for key in ("displacement", "velocity"):
+            np.testing.assert_array_equal(asked[f"part/{name}"][key].values, alone[f"part/{name}"][key].values)
+
+
 def test_error_indicator():
     """Smooth motion stays coarse, a load that the coarse mesh does not follow calls the fine one."""
 

@@ -25,6 +25,7 @@ class Parameters:
     damped: bool = False
     speed: Annotated[float | None, Quantity("m/s", "speed")] = None
     mesh: str = "default.msh"
+    part: Annotated[int | Literal["all"], Quantity("", "number of the part", positive_integer)] = 1
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,9 @@ class Parameters:
         ("speed", None, None),
         ("speed", "-3.5", -3.5),
         ("mesh", "a b.msh", "a b.msh"),
+        ("part", "all", "all"),
+        ("part", "3", 3),
+        ("part", 3, 3),
     ],
 )
 def test_accepted(name, given, expected):
@@ -58,6 +62,8 @@ def test_accepted(name, given, expected):
     [
         ("length", "long", "length = 'long': must be a finite number > 0 in m"),
         ("length", "", "length = '': must be a finite number"),
+        ("part", "some", "part = 'some': must be a whole number ≥ 1 or all"),
+        ("part", "0", "part = 0: must be"),
         ("length", "nan", "length = 'nan': must be a finite number"),
         ("length", "-inf", "length = '-inf': must be a finite number"),
         ("length", math.inf, "length = inf: must be a finite number"),

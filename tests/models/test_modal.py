@@ -123,6 +123,26 @@ def test_all_modes_hold_the_static_shapes():
     assert aq.Modal(part, 4, static=[part.boundary("right")]).frequencies.size == 5
 
 
+def test_no_more_shapes_than_free_dofs():
+    """Static shapes add nothing to all modes, only round-off on short cells: the frequencies are those of the matrices
+    of a beam that is held along and about its axis."""
+    sections = [middle + part for middle in (0.1, 0.4, 0.7) for part in (-0.012, 0.0, 0.012)]
+    nodes = np.sort([0.0, 0.18, 0.25, 0.32, 0.48, 0.55, 0.62, 0.8, *sections])
+    part = aq.Beam(
+        "rod", aq.mesh.line(nodes), STEEL, aq.Section.rectangle(0.02, 0.03), dimension=3,
+        up=(0.0, 1.0, 0.0), imposed={"left": {"x": 0.0, "rx": 0.0}},
+        points={f"section{i}": aq.SectionPoints(at) for i, at in enumerate(sections)},
+    )  # fmt: skip
+    own = part.assemble()
+    free = np.setdiff1d(np.arange(part.dof_count), [0, 3])
+    matrices = (matrix[free][:, free].toarray() for matrix in (own.stiffness, own.mass))
+    squares = scipy.linalg.eigh(*matrices, eigvals_only=True)
+    for static in (sections, sections[-1:]):
+        places = [part.boundary(f"section{sections.index(at)}") for at in static]
+        found = aq.Modal(part, free.size, static=places).frequencies
+        np.testing.assert_allclose(found[4:], np.sqrt(squares[4:]) / (2 * np.pi), rtol=1e-6)
+
+
 def test_supports_move_along_their_static_shapes():
     """A bar between two supports: u = s₁ (1 − x) + s₂ x, energy ½ EA (s₂ − s₁)²; none for a common motion."""
     part = bar(imposed={"left": {"x": lambda t: t}, "right": {"x": lambda t: -t}})

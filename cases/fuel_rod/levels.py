@@ -1,0 +1,229 @@
+"""Two levels of the rod at its loose grid: a beam on springs while the grid is open, a solid cladding while it knocks.
+
+The beams `lower` and `upper` of the zoom (`arlequin.cases.fuel_rod.zoom`) belong to both levels. At level 0 the beam
+`middle` joins their ends, with equal displacements and rotations, and carries springs and dimples as the rod without
+a zoom does; at level 1 they are coupled to the solid cladding, with pads as supports. The beam `middle` has the
+stiffness and the mass that the glued cladding has for the rest of the rod (`PieceOfRod`), so that the motion between
+two knocks does not depend on the level.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import arlequin as aq
+from arlequin.cases.fuel_rod import model as rod_model
+from arlequin.cases.fuel_rod.model import SpacerGrid
+from arlequin.cases.fuel_rod.parameters import Parameters
+from arlequin.cases.fuel_rod.zoom import GLUED, LOADING, Zoom, displacements, soft_springs
+from arlequin.models.types import Array
+
+Beams = dict[str, tuple[aq.Beam, list[SpacerGrid]]]  # `lower` and `upper`, with their grids
+
+LOOK_AHEAD = 4e-4  # s in which the gap closes at its present rate: from there on the cladding is a solid
+LOOK_EVERY = 10  # steps between two looks at the gap
+HOLD = 2.5e-3  # s after the last look that found it near, from which on the springs may return
+NEAR = 5e-7  # m, gap that counts as closed
+_AXES = ("x", "y", "z", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True)
+class PieceOfRod:
+    """Compliance of the rod's piece of length L, m, between the outer ends of the two gluing zones.
+
+    Displacements of its upper end per force or moment on it, the lower end held, by symmetry about its middle x = 0:
+
+        stretch ∫ 1/EA, m/N;   twist ∫ 1/GJ, rad/(N m);   turn ∫ 1/EI, rad/(N m), by a moment;
+        offset ∫ x²/EI + ∫ 1/κGA, m/N, by a force and the moment that is 0 at x = 0.
+
+    The four numbers are all the stiffness of such a piece of a round section, whatever is inside of it.
+    """
+
+    length: float
+    stretch: float
+    twist: float
+    turn: float
+    offset: float
+
+    @classmethod
+    def of(cls, zoom: Zoom) -> "PieceOfRod":
+        """Of the cladding between its two beams, by one load case of statics."""
+        p = replace(zoom.parameters, excitation="none", tension=0.0)
+        beams = zoom.beams(p)
+        low, high = zoom.cell.cladding.ends
+        beam, _ = beams["lower"]
+        lower = replace(beam, points={**beam.points, "held": aq.SectionPoints(low)})
+        upper, _ = beams["upper"]
+        arm = float(upper.positions[-1, 2]) - 0.5 * (low + high)
+        load = {"right": lambda t: (t, t, t, t * (arm - 1.0), t * (1.0 - arm), t)}
+        upper = replace(upper, end_loads=load)
+        still = zoom.still
+        glue = [own.carrying(end, still) for own, end in zip(zoom.junctions, (lower, upper), strict=True)]
+        held = lower.boundary("held")
+        clamp = [aq.Relation(f"clamp_{name}", [(held, name, 1.0)]) for name in _AXES]
+        system = aq.System([lower, upper, still], glue, relations=clamp)
+        moved = displacements(aq.Study(system, aq.Static(), 1.0, 1.0).run())["upper"]
+        node = np.abs(upper.positions[:, 2] - high).argmin()
+        x, y, z, rx, ry, rz = moved[node]
+        length, turn = high - low, 0.5 * (ry - rx)
+        return cls(length, z, rz, turn, 0.5 * (x + y) - 0.5 * length * turn)
+
+    def inner(self, ends: aq.Beam, glued: float) -> tuple[float, float, float, float]:
+        """EA, N, GJ, EI, N·m², and κGA, N, of its inner beam that is `glued` (m) shorter at each end, where it is as
+        the beam `ends` is."""
+        stretch, shear, _, torsion, _, bending = ends.rigidities
+        inner = self.length - 2.0 * glued
+        second = (self.length**3 - inner**3) / 12.0  # ∫ x² over both ends
+        flexural = (self.turn - 2.0 * glued / bending) / inner
+        slide = self.offset - second / bending - 2.0 * glued / shear - flexural * inner**3 / 12.0
+        return (
+            inner / (self.stretch - 2.0 * glued / stretch),
+            inner / (self.twist - 2.0 * glued / torsion),
+            1.0 / flexural,
+            inner / slide,
+        )
+
+
+@dataclass(frozen=True)
+class RodLevels:
+    """The two levels of the rod of parameters with `zoom="auto"`."""
+
+    parameters: Parameters
+
+    @cached_property
+    def zoom(self) -> Zoom:
+        """The rod with the cladding."""
+        return Zoom(self.parameters)
+
+    @cached_property
+    def piece(self) -> PieceOfRod:
+        """The glued cladding as the rest of the rod sees it."""
+        return PieceOfRod.of(self.zoom)
+
+    def middle(self, parameters: Parameters) -> aq.Beam:
+        """Beam between the two others, with their parameters' loads, in place of the cladding.
+
+        Mass, rotary inertia and load per length are those of the cladding, with what the gluing zones, of length G and
+        mean weight ½ at each end of the middle's l, have more of them than the beams there: s + (s − s₀) G/l, s of the
+        cladding, s₀ of the beams. Bending and these determine the section and so its stiffness along the rod, to which
+        a spring adds the rest (`rest`).
+        """
+        p, grid = parameters, self.zoom.grid
+        low, high = self.zoom.cell.cladding.ends
+        low, high = low + GLUED, high - GLUED
+        rod, solid = rod_model.beam(replace(p, excitation="none")), self.zoom.still.part
+        assert isinstance(solid, aq.Solid) and isinstance(solid.damping, aq.Rayleigh)
+        _, torsion, bending, shear = self.piece.inner(rod, GLUED)
+
+        def spread(solid: float, beam: float) -> float:
+            return solid + (solid - beam) * GLUED / (high - low)
+
+        dx, inertia, density = solid.basis.dx, rod.section.inertia_z, solid.material.density
+        places = np.asarray(solid.basis.global_coordinates())
+        share = float(dx.sum()) / (self.piece.length * rod.section.area)
+        rotary = float((dx * places[0] ** 2).sum()) / (self.piece.length * inertia)
+        share, rotary = spread(share, 1.0), spread(rotary, p.density / density)
+        area = rod.section.area * share / rotary
+        young = bending / inertia
+        modulus = 0.5 * young / (1.0 + p.poisson)
+        section = replace(
+            rod.section, area=area, torsion=torsion / modulus,
+            shear_y=shear / (modulus * area), shear_z=shear / (modulus * area),
+        )  # fmt: skip
+        material = aq.LinearElastic(young=young, poisson=p.poisson, density=rotary * density)
+        nodes = [low, grid.z - grid.half, grid.z, grid.z + grid.half, high]
+        points, p = rod_model.points([grid]), replace(p, amplitude=share * p.amplitude)
+        return replace(
+            rod_model.beam(p, "middle", nodes, points=points),
+            material=material, section=section, damping=solid.damping,
+            carried_mass=0.0, added_mass=0.0, fluid_damping=0.0, tension=0.0, imposed={},
+        )  # fmt: skip
+
+    def rest(self, beams: Beams, middle: aq.Beam) -> list[aq.Spring]:
+        """Spring along the rod between the ends of the two beams: what the beam `middle` lacks of that stiffness."""
+        whole, *_ = self.piece.inner(beams["lower"][0], GLUED)
+        lack = (whole - middle.rigidities[0]) / np.ptp(middle.positions[:, 2])
+        ends = beams["lower"][0].boundary("right"), beams["upper"][0].boundary("left")
+        return [aq.Spring("middle", *ends, stiffness=(0.0, 0.0, lack))] if lack > 0.0 else []
+
+    def joined(self, beams: Beams, middle: aq.Beam) -> list[aq.Relation]:
+        """Equal displacements and rotations where the beams meet."""
+        pairs = {
+            "lower": (beams["lower"][0].boundary("right"), middle.boundary("left")),
+            "upper": (beams["upper"][0].boundary("left"), middle.boundary("right")),
+        }
+        return [
+            aq.Relation(f"{name}_{axis}", [(one, axis, 1.0), (other, axis, -1.0)])
+            for name, (one, other) in pairs.items()
+            for axis in _AXES
+        ]
+
+    @cached_property
+    def settled(self) -> dict[str, Array]:
+        """Displacements (node, component) of the three beams in equilibrium at level 0, without friction."""
+        still = replace(self.parameters, excitation="none")
+        beams, middle = self.zoom.beams(still), self.middle(still)
+        found = [rod_model.moving(beam, grid) for beam, own in beams.values() for grid in own]
+        masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+        ends = [beam for beam, _ in beams.values()]
+        system = aq.System(
+            [*ends, middle, *masses], interfaces=contacts, relations=self.joined(beams, middle),
+            springs=[*soft_springs(*ends), *self.rest(beams, middle)],
+        )  # fmt: skip
+        return displacements(aq.Study(system, aq.Static(), 1.0, LOADING).run())
+
+    @cached_property
+    def settled_zoom(self) -> dict[str, Array]:
+        """Displacements (node, component) of all parts in equilibrium at level 1, without friction."""
+        return displacements(self.zoom.settling(self.zoom.matched, None).run())
+
+    def items(self, level: int, beams: Beams) -> dict[str, Any]:
+        """Parts, junctions, interfaces, springs and relations of one level, between the beams that both share."""
+        p = self.parameters
+        if not level:
+            middle = self.middle(p)
+            contacts = self.zoom.contacts({"middle": (middle, [self.zoom.grid])})
+            joined, springs = self.joined(beams, middle), self.rest(beams, middle)
+            return {"parts": [middle], "interfaces": contacts, "relations": joined, "springs": springs}
+        cladding = self.zoom.loaded
+        held = self.zoom.matched.held(cladding, None, "velocity")
+        ends = [beam for beam, _ in beams.values()]
+        return {
+            "parts": [cladding, *held.parts],
+            "junctions": [own.carrying(beam, cladding) for own, beam in zip(self.zoom.junctions, ends, strict=True)],
+            "interfaces": held.interfaces,
+            "springs": held.springs,
+        }
+
+    @cached_property
+    def system(self) -> aq.System:
+        """The rod with both levels, from equilibrium at level 0."""
+        p, grid = self.parameters, self.zoom.grid
+        beams = self.zoom.beams(p)
+        coarse, fine = (self.items(level, beams) for level in (0, 1))
+        shared = {beam.name: self.settled[beam.name] for beam, _ in beams.values()}
+        own = [
+            aq.Level(**items, reference=shared | {part.name: start[part.name] for part in items["parts"]})
+            for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
+        ]
+        names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
+        near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
+        levels = aq.Levels(f"grid{grid.number}", own, choose=near, hold=HOLD)
+        ends = [beam for beam, _ in beams.values()]
+        active = [part.name for part in [*ends, *coarse["parts"], *fine["parts"]]]
+        start = {name: {**self.settled_zoom, **self.settled}[name] for name in active}
+        return aq.System(
+            ends, interfaces=self.zoom.contacts(beams), levels=[levels],
+            displacement=start, gravity=rod_model.shaking(p),
+        )  # fmt: skip
+
+    def configuration(self, level: int) -> aq.System:
+        """The rod at one level alone: 0 (beam and springs) or 1 (cladding and pads)."""
+        return self.system.at({f"grid{self.zoom.grid.number}": level})
+
+    def study(self) -> aq.Study:
+        """Study from static equilibrium with the grid open."""
+        p = self.parameters
+        return aq.Study(self.system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)
