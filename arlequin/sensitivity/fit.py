@@ -115,23 +115,8 @@ def fit(
         try:
             run = run_with_tangents(study, values(x), widths, names, progress=False)
         except UserError as error:
-            raise UserError(f"fit: no gradient at the limit of what the study allows, give bounds within it: {error}")
-           
-           
-           
-           
-           
-           
-           
-           
-           
-           
-           
-           
-           
-           
-            from
-            None
+            rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
+            raise UserError(f"{rule}: {error}") from None
         columns = [along(predicted, run, name) * weights * size for name, size in zip(names, width, strict=True)]
         return np.stack(columns, axis=1)
 

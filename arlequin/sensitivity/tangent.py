@@ -248,8 +248,10 @@ def run_with_tangents(
             for i, (recorder, pair, of) in enumerate(zip(recorders, series, derivatives, strict=True)):
                 normal_by = linear.normal_parts_by(of, moved, i)
                 for sign, recorded in zip((1, -1), pair, strict=True):
-                    near, near_springs = _neighbour(of.models[sign], block, linear.springs, moved, i, sign * of.pace)
-                    recorded.add(near, near_springs, normal + sign * of.pace * normal_by)
+                    moved_block, near_springs = _neighbour(
+                        of.models[sign], block, linear.springs, moved, i, sign * of.pace
+                    )
+                    recorded.add(moved_block, near_springs, normal + sign * of.pace * normal_by)
                 _append(recorder, difference(pair[0].take(), pair[1].take(), 2.0 * of.pace))
                 down, up = linear.reach(of, moved, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
