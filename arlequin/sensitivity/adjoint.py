@@ -160,7 +160,7 @@ def run_with_adjoint(
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
     springs = start_springs(model)
     with reporting(progress, "adjoint") as told:
-        for block in blocks(model, model.first, None, steps):
+        for block in blocks(model, None, None, steps):
             linear = linear_steps(first, block, springs)
             linear.check()
             kept.append(_Checkpoint(block.start, block.wear, springs, len(block)))

@@ -134,6 +134,21 @@ class ContactEquations:
             return np.zeros((len(rows), *at.shape))
         return np.where(at >= 0, rows[:, np.maximum(at, 0)], 0.0)
 
+    def springs(self, motion: PointMotion, first: Array) -> Array:
+        """Spring tractions (b + 1, k, 3), Pa, at the ends of the steps, from those at the start (k, 3)."""
+        from arlequin.sensitivity._law_kernels import spring_tractions
+
+        out = np.zeros((len(motion.depth) + 1, *first.shape))
+        if self.laws.has_elastic_stick:
+            found = np.zeros((*out.shape[:2], 2))
+            found[0] = first[:, 1:]
+            spring_tractions(
+                np.ascontiguousarray(motion.impulse[..., :1]), np.ascontiguousarray(motion.impulse[..., 1:]),
+                self._gain(), self.step * self.data.area, self.data.friction, self.laws.elastic_stick, found,
+            )  # fmt: skip
+            out[..., 1:] = found
+        return out
+
     def statuses(self, motion: PointMotion, status: NDArray[np.int8], delassus: Array) -> Statuses:
         """Statuses of solved steps; delassus (r,): its diagonal. A multiplier acts where it exceeds its slack in the
         natural map."""

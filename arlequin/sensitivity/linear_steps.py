@@ -73,17 +73,11 @@ class LinearSteps:
         equations that are derived."""
         contact = ContactEquations.of(equations.model, equations.theta, equations.theta)
         motion = motion_of(contact, equations.model, block, np.zeros((len(block) + 1, spring.size)))
+        at = contact.rows
+        wide = contact.springs(motion, contact.spread(spring[None])[0])
         springs = np.zeros((len(block) + 1, spring.size))
-        springs[0] = spring
-        if contact.laws.has_elastic_stick:
-            at = contact.rows
-            for j in range(len(block)):
-                one = PointMotion(*(given[j : j + 1] for given in motion))._replace(
-                    spring=contact.spread(springs[j : j + 1])
-                )
-                now = contact.statuses(one, block.status[j : j + 1], delassus)
-                springs[j + 1, at[at >= 0]] = contact.evaluate(one, now).spring[0][at >= 0]
-            motion = motion._replace(spring=contact.spread(springs[:-1]))
+        springs[:, at[at >= 0]] = wide[:, at >= 0]
+        motion = motion._replace(spring=wide[:-1])
         now = contact.statuses(motion, block.status, delassus)
         return cls(equations, contact, block, motion, now, springs)
 

@@ -38,6 +38,7 @@ class StudyModel:
     study: Study
     assembly: Assembly
     turn: sp.csr_array | None = None
+    _loads: dict[str, Any] = field(default_factory=dict, repr=False)  # of the last block
 
     @classmethod
     def of(cls, study: Study, base: "StudyModel | None" = None) -> "StudyModel":
@@ -53,8 +54,11 @@ class StudyModel:
 
     @cached_property
     def first(self) -> State:
-        """The state at t = 0, in the coordinates of the assembly."""
-        return self.stepper.start(*start_fields(self.assembly, self.study.step))
+        """The state at t = 0, in the coordinates of the assembly, without what the scheme carries along."""
+        assembly = self.assembly
+        u, v = start_fields(assembly, self.study.step)
+        bulk, gaps = assembly.respond(u, assembly.fresh(), 0.0), assembly.contact.gaps(u)
+        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
 
     def matrix(self, name: str) -> sp.csr_array:
         """mass, stiffness, viscous (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
@@ -67,10 +71,17 @@ class StudyModel:
         right = own @ self.turn
         return sp.csr_array(right if name in ("constraints", "basis") else self.turn.T @ right)
 
-    def loads(self, times: Array) -> Array:
-        """External forces (t, d), N, at the times (t,)."""
-        loads = self.assembly.loads(times)
-        return loads if self.turn is None else loads @ self.turn
+    def loads(self, n: int, count: int) -> Array:
+        """External forces (count + 1, d), N, from t = nΔt on, in the coordinates of the assembly."""
+        if self._loads.get("of") != (n, count):
+            times = self.study.step * np.arange(n, n + count + 1.0)
+            self._loads.update({"of": (n, count), "values": self.assembly.loads(times)})
+        found: Array = self._loads["values"]
+        return found
+
+    def smooth(self, forces: Array) -> Array:
+        """Forces (…, d) in the smooth coordinates."""
+        return forces if self.turn is None else forces @ self.turn
 
     @cached_property
     def start(self) -> tuple[Array, Array]:
@@ -153,9 +164,9 @@ class ModelDerivative:
         out.eliminate_zeros()
         return out
 
-    def loads(self, times: Array) -> Array:
-        """Derivatives (t, d) of the external forces at the times (t,)."""
-        return np.asarray(self.combined(lambda model: model.loads(times)))
+    def loads(self, n: int, count: int) -> Array:
+        """Derivatives (count + 1, d) of the external forces from t = nΔt on."""
+        return np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
 
     @cached_property
     def start(self) -> tuple[Array, Array]:

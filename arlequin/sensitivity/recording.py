@@ -61,8 +61,7 @@ def recorded(equations: ThetaEquations, block: Block, springs: Array, normal: Ar
     strain = 0.5 * np.vecdot(u, forces)
     momentum = applied(assembly.mass, v)
     mean = (1.0 - theta) * forces[:-1] + theta * forces[1:]
-    times = step * np.arange(block.n, block.n + len(block) + 1.0)
-    external = equations.mean_loads(assembly.loads(times))
+    external = equations.mean_loads(model.loads(block.n, len(block)))
     damping = np.zeros_like(y) if assembly.viscous is None else applied(assembly.viscous, y)
     reaction, dofs = np.zeros_like(y), assembly.imposed_dofs
     if dofs.size:

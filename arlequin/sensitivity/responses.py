@@ -237,8 +237,7 @@ class BlockResponse:
 
     def _loads(self) -> Array:
         block, equations = self.linear.block, self.linear.equations
-        times = equations.step * np.arange(block.n, block.n + len(block) + 1.0)
-        return equations.mean_loads(self.assembly.loads(times))
+        return equations.mean_loads(equations.model.loads(block.n, len(block)))
 
     def sources(self, weights: Array) -> Sources:
         """Σ weights · derivatives of the series by the motion."""
@@ -324,8 +323,7 @@ class BlockResponse:
             }[kind]  # fmt: skip
             return float(factor * weights @ np.vecdot(field, applied(matrix, field)))
         if kind == "external_work":
-            times = step * np.arange(block.n, block.n + len(block) + 1.0)
-            loads = data.loads(times)
+            loads = data.loads(block.n, len(block))
             if loads is None:
                 return 0.0
             return float(step * weights @ np.vecdot(equations.mean_loads(loads), equations.y(block)))

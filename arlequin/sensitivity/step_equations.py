@@ -88,8 +88,7 @@ class ThetaEquations:
     def residual(self, block: Block, spread: Array) -> tuple[Array, Array]:
         """The b- and the c-equation of solved steps (b, d) on free unknowns, (b, m); spread (b, q): P on the basis."""
         assembly, theta, step = self.model.assembly, self.theta, self.step
-        y, times = self.y(block), step * np.arange(block.n, block.n + len(block) + 1.0)
-        force = self.mean_loads(assembly.loads(times))
+        y, force = self.y(block), self.mean_loads(self.model.loads(block.n, len(block)))
         out = applied(assembly.mass, y - block.v[:-1]) - theta * step * force
         out += theta * step * applied(assembly.stiffness, block.u[:-1] + theta * step * y)
         if assembly.viscous is not None:
@@ -107,7 +106,7 @@ class ThetaEquations:
         count, d = y.shape
         right, missing = np.zeros((count, d)), np.zeros_like(block.multipliers)
         times = step * np.arange(block.n, block.n + len(block) + 1.0)
-        force = derivative.loads(times)
+        force = derivative.loads(block.n, len(block))
         if force is not None:
             right += theta * step * self.mean_loads(force)
         for matrix, of, factor in (
@@ -152,9 +151,9 @@ class DataDerivative:
     def basis(self) -> sp.csr_array | None:
         return self.source.matrix("basis")
 
-    def loads(self, times: Array) -> Array | None:
-        """Derivatives (t, d) of the loads; None where they do not depend on the parameter."""
-        found = self.source.loads(times)
+    def loads(self, n: int, count: int) -> Array | None:
+        """Derivatives (count + 1, d) of the loads; None where they do not depend on the parameter."""
+        found = self.source.loads(n, count)
         return found if found.any() else None
 
     def imposed(self, times: Array) -> Array:

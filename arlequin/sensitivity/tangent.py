@@ -231,7 +231,7 @@ def run_with_tangents(
     by_response = {name: np.zeros(len(derivatives)) for name in responses}
     data = tangent.data
     with reporting(progress, "gradient") as told:
-        for block in blocks(base, base.first, None, steps):
+        for block in blocks(base, None, None, steps):
             linear = linear_steps(tangent, block, springs)
             linear.check()
             motion, moved = tangent.steps(linear, motion)

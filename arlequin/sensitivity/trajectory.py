@@ -47,9 +47,11 @@ class Wear:
     opening: Array
 
 
-def blocks(model: StudyModel, state: State, wear: Wear | None, steps: int) -> Iterator[Block]:
-    """The steps of a run from a state to step `steps`, in blocks."""
+def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int) -> Iterator[Block]:
+    """The steps of a run from a state, None for its start, to step `steps`, in blocks."""
     stepper, count = model.stepper, model.assembly.contact_count
+    if state is None:
+        state = stepper.start(model.first.u, model.first.v)
     if wear is None:
         wear = Wear(np.zeros(count), np.zeros(count))
     most = max(min(MOST, _VALUES // max(model.assembly.dof_count, 1)), 1)
