@@ -470,15 +470,15 @@ def test_figure_in_a_notebook() -> None:
 def test_short_views_hide_no_change_from_sweeps() -> None:
     from functools import partial
 
-    from arlequin.sweeps.sweep import _about
+    from arlequin.sweeps.sweep import function_identity
 
     def study(x: float, planes: Any) -> dict[str, float]:
         return {"y": x}
 
     one, other = (aq.RigidPlanes(np.full((50, 2), level), np.ones((50, 2))) for level in (0.0, 1.0))
     assert repr(one) == repr(other)
-    assert _about(partial(study, planes=one)) != _about(partial(study, planes=other))
-    assert _about(partial(study, planes=one)) == _about(partial(study, planes=copy.deepcopy(one)))
+    assert function_identity(partial(study, planes=one)) != function_identity(partial(study, planes=other))
+    assert function_identity(partial(study, planes=one)) == function_identity(partial(study, planes=copy.deepcopy(one)))
 
 
 # progress
