@@ -82,7 +82,7 @@ def sweep(
     axes = with_units(axes, units or {})
     name, fixed, source = function_identity(function)
     plan = Plan(name, axes, scattered, fixed, {}, source)
-    _check_names(function, plan)
+    check_names(function, plan.points()[0], name, "over")
     return run_plan(
         function,
         plan,
@@ -242,13 +242,13 @@ def _has_objects(given: Any) -> bool:
     return any(map(_has_objects, given)) if isinstance(given, list | tuple) else is_dataclass(given)
 
 
-def _check_names(function: Callable[..., Any], plan: Plan) -> None:
-    """Raise `UserError` where the parameters do not match the signature of the function."""
+def check_names(function: Callable[..., Any], point: Point, name: str, given: str) -> None:
+    """Raise `UserError` where the names of a point do not match the signature of the function; given: of what."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in: it says so itself
         return
     try:
-        signature.bind(**plan.points()[0])
+        signature.bind(**point)
     except TypeError as error:
-        raise UserError(f"over: {error}: {plan.name} takes {', '.join(signature.parameters) or 'nothing'}") from None
+        raise UserError(f"{given}: {error}: {name} takes {', '.join(signature.parameters) or 'nothing'}") from None

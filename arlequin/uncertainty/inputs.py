@@ -6,7 +6,7 @@ A sample is x_i = F_i⁻¹(u_i) with u uniform in ]0, 1[ᵈ, or u_i = Φ(z_i) wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ _RULE = (
 
 @dataclass(frozen=True)
 class Inputs:
-    """Names and frozen distributions of the inputs.
+    """Names and frozen distributions of the inputs; fixed: parameters that all points have beside them.
 
     >>> inputs = Inputs.of({"gap": (1.0, 3.0), "seed": range(10)})
     >>> inputs.points(np.array([[0.5, 0.25]]))
@@ -35,6 +35,7 @@ class Inputs:
     names: tuple[str, ...]
     distributions: tuple[Any, ...]
     whole: tuple[bool, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Any) -> Inputs:
@@ -71,7 +72,7 @@ class Inputs:
             if not np.isfinite(values).all():
                 raise UserError(f"inputs[{name!r}]: the distribution gives values that are not finite")
             columns.append(np.rint(values).astype(np.int64).tolist() if whole else values.tolist())
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [{**dict(zip(self.names, row, strict=True)), **self.fixed} for row in zip(*columns, strict=True)]
 
     def check_ranges(self, study: Any) -> None:
         """Raise `UserError` where a distribution leaves the range of a parameter of the study, if it declares ranges.

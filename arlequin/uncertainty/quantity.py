@@ -52,7 +52,9 @@ class Evaluation:
                 raise UserError("quantity: must be given: the study gives a result, not a number")
             return {self.name: time_mean(found, self.quantity)}
         if self.quantity is not None:
-            raise UserError.parameter("quantity", self.quantity, "must be None: the study gives a number, without names")
+            raise UserError.parameter(
+                "quantity", self.quantity, "must be None: the study gives a number, without names"
+            )
         return {self.name: _number(found)}
 
 
@@ -71,7 +73,9 @@ def time_mean(result: xarray.DataTree | xarray.Dataset, path: str) -> Scalar:
         raise UserError.parameter("quantity", path, f"the result has no such variable; there are {_paths(result)}")
     array = node[name]
     if array.dims not in ((), ("time",)):
-        rule = f"has the dimensions {', '.join(map(str, array.dims))}: give a function of the result that takes a number"
+        rule = (
+            f"has the dimensions {', '.join(map(str, array.dims))}: give a function of the result that takes a number"
+        )
         raise UserError.parameter("quantity", path, rule)
     text = str(array.attrs.get("long_name", name))
     unit = str(array.attrs.get("units", "1"))
