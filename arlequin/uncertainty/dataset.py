@@ -15,7 +15,7 @@ from arlequin.uncertainty.multilevel import Multilevel, Sum
 from arlequin.uncertainty.quasi import QuasiSamples, Replicated
 from arlequin.uncertainty.sampler import Sampler
 from arlequin.uncertainty.sobol import Shares
-from arlequin.uncertainty.subset import Subsets
+from arlequin.uncertainty.subset import RareEvent
 
 Fields = dict[str, tuple[Any, Any, dict[str, str]]]
 
@@ -107,22 +107,18 @@ def of_proportion(
     return _probability(fields, {}, sampler, attributes)
 
 
-def of_subsets(found: Subsets, sampler: Sampler, attributes: Any) -> xarray.Dataset:
+def of_subsets(found: RareEvent, sampler: Sampler, attributes: Any) -> xarray.Dataset:
     """A probability by subset simulation."""
     fields = _answer(found.value, found.width, found.error, found.degrees, sampler, found.seconds)
     low = max(found.value - found.width, 0.0)
     fields["interval"] = ("bound", np.array([low, found.value + found.width]), _about("1", "confidence interval"))
     fields["samples"] = ((), found.samples, _about("1", "number of samples"))
-    fields["cost"] = ((), found.seconds / max(found.samples, 1), _about("s", "cost of a sample"))
-    own = np.array([one.probability for one in found.repetitions])
-    fields["repetitions"] = ("repetition", own, _about("1", "probability of a repetition"))
-    sign = -1.0 if "below" in attributes else 1.0
-    levels = max((len(one.thresholds) for one in found.repetitions), default=0)
-    rows = [_padded(sign * np.array(one.thresholds), levels) for one in found.repetitions]
-    fields["thresholds"] = (("repetition", "subset"), np.array(rows), _about(sampler.unit, "thresholds"))
-    rows = [_padded(np.array(one.shares), levels) for one in found.repetitions]
-    fields["acceptance"] = (("repetition", "subset"), np.array(rows), _about("1", "accepted moves"))
-    plain = max(found.value * (1.0 - found.value), 0.0) / found.error**2 if found.error else 0.0
+    fields["cost"] = ((), found.seconds / found.samples, _about("s", "cost of a sample"))
+    fields["repetitions"] = ("repetition", found.repetitions, _about("1", "probability of a repetition"))
+    thresholds = (-1.0 if "below" in attributes else 1.0) * np.array(found.subsets.thresholds)
+    fields["thresholds"] = ("subset", thresholds, _about(sampler.unit, "thresholds"))
+    fields["acceptance"] = ("subset", np.array(found.subsets.accepted), _about("1", "accepted moves"))
+    plain = found.value * (1.0 - found.value) / found.error**2 if found.error else 0.0
     text = "number of samples of plain Monte Carlo for the same standard error"
     fields["plain_samples"] = ((), plain, _about("1", text))
     return _probability(fields, {}, sampler, attributes)

@@ -155,8 +155,8 @@ def probability(
 ) -> xarray.Dataset:
     """Probability that a quantity is above, or below, a limit, with its confidence interval, as a Dataset.
 
-    method: "subset", repeated subset simulations for rare events (`arlequin.uncertainty.subset`), of `samples` samples
-    of each level, 1000 by default; "monte-carlo", the proportion of samples with its exact interval, of `samples`
+    method: "subset", repeated subset simulations for rare events (`arlequin.uncertainty.subset`), each of `samples`
+    samples of its first level and about as many of the others, 200 by default; "monte-carlo", the proportion of samples with its exact interval, of `samples`
     where they are given. relative, tolerance: half-width of the interval over the probability, or itself, at which
     sampling stops (the larger of the two, where both are given). Other arguments as of `estimate`.
 
@@ -166,7 +166,7 @@ def probability(
     >>> import scipy.stats
     >>> import arlequin as aq
     >>> inputs = {"x": scipy.stats.norm(), "y": scipy.stats.norm()}
-    >>> found = aq.probability(lambda x, y: x + y, None, inputs, above=4.37, samples=500, workers=0)
+    >>> found = aq.probability(lambda x, y: x + y, None, inputs, above=4.37, workers=0)
     >>> low, high = found["interval"].values
     >>> bool(low < scipy.stats.norm.sf(4.37 / 2**0.5) < high)  # 1e-3
     True
@@ -179,9 +179,7 @@ def probability(
     method = one_of("method", method, get_args(RareMethod))
     fixed = samples if method == "monte-carlo" else None
     goal = _goal(tolerance, relative if fixed is None else None, fixed, confidence)
-    count = integer("samples", 1000 if samples is None else samples, 20 if method == "subset" else 1)
-    if method == "subset" and count % 10:
-        raise UserError.parameter("samples", samples, "must be a multiple of 10 with method='subset'")
+    count = integer("samples", 200 if samples is None else samples, 20 if method == "subset" else 1)
     seed, given = non_negative_integer("seed", seed), Inputs.of(inputs)
     attributes = _attributes("probability", method, inputs, goal, seed)
     attributes |= {"above" if sign > 0.0 else "below": end}

@@ -1,21 +1,26 @@
 """Subset simulation of rare events.
 
-With thresholds b_1 < b_2 < … < b, each exceeded with the probability p₀ by samples that exceed the one before,
+With thresholds b_1 < … < b_J < b, each exceeded by about the share p₀ of the samples that exceed the one before,
 
-    P(q > b) = p₀^J P(q > b | q > b_J),
+    P(q > b) = P(q > b_1) Π_j P(q > b_{j+1} | q > b_j),   b_{J+1} = b,
 
 in the space of standard normal numbers z. Samples of the next level start from those beyond b_j and move by
-z′ = √(1 − σ²) z + σ ξ, ξ normal, accepted where q(z′) > b_j, which leaves the normal numbers beyond b_j invariant. σ is
-adapted to an acceptance of 0.44. Inputs of whole numbers have no neighbours (a seed of turbulence): they keep their z
-except, with the probability `REDRAWN`, for a new one.
+z′ = √(1 − σ²) z + σ ξ, ξ normal, accepted where q(z′) > b_j, which leaves the normal numbers beyond b_j invariant. Inputs
+of whole numbers have no neighbours (a seed of turbulence): they keep their z except, with the probability `REDRAWN`,
+for a new one.
 
-The interval is that of independent repetitions, which have no correlation between them, whatever the chains have. The
-thresholds are quantiles of the samples, so that an estimate has a relative bias of about J (1 − p₀)/(n p₀) of n samples
-of a level.
+A first simulation finds the thresholds as quantiles of its samples, and the σ of an acceptance of 0.44. Thresholds that
+come from the samples bias the product by about J (1 − p₀)/(n p₀), relative; so they are fixed for the repetitions. There
+each sample beyond b_j has the same number m = 1/p₀ of samples of the next level, the states of its chain, so that
+
+    P̂ = number of samples beyond b / (n m^J)
+
+of n samples of the first level is unbiased, whatever the thresholds and σ. Repetitions are independent, so that the
+interval is Student's of their mean, whatever the correlation of the chains.
 
 Sources: S.-K. Au & J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263–277; I. Papaioannou, W. Betz,
 K. Zwirglmaier & D. Straub, ibid. 41 (2015) 89–103 (moves, adaptation); F. Cérou, P. Del Moral, T. Furon &
-A. Guyader, Statistics and Computing 22 (2012) 795–808 (bias).
+A. Guyader, Statistics and Computing 22 (2012) 795–808 (bias, fixed thresholds).
 """
 
 from __future__ import annotations
@@ -32,33 +37,32 @@ from arlequin.uncertainty.intervals import student
 from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
 from arlequin.uncertainty.sampler import Sampler
 
-SHARE = 0.1  # p₀
+SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
 ACCEPTANCE = 0.44
 REDRAWN = 0.2
 LEAST_PROBABILITY = 1e-15
-FEWEST, MORE = 8, 4  # repetitions at first, and of each further round
+FEWEST = 16  # repetitions
+SEARCH = 1000  # samples of a level of the first simulation
+_SMALLEST_MOVE = 1e-3
+
+Asking = Generator[Array, Array, None]  # z (m, d) → their values (m,)
 
 
 @dataclass
-class Repetition:
-    """One subset simulation: the thresholds b_j, the probability, and the values of the first level (n,)."""
+class Subsets:
+    """Thresholds b_j and moves σ_j (J,), and shares of accepted moves, of the simulation that finds them."""
 
-    random: np.random.Generator
     thresholds: list[float] = field(default_factory=list)
-    probability: float = float("nan")
-    first: Array = field(default_factory=lambda: np.zeros(0))
-    shares: list[float] = field(default_factory=list)
-
-    @property
-    def open(self) -> bool:
-        return bool(np.isnan(self.probability))
+    moves: list[float] = field(default_factory=list)
+    accepted: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Subsets:
-    """All repetitions, the mean of their probabilities with its accuracy, samples and their wall times, s."""
+class RareEvent:
+    """Probabilities of the repetitions (r,), their mean with its accuracy; all samples and their wall times, s."""
 
-    repetitions: list[Repetition]
+    subsets: Subsets
+    repetitions: Array
     value: float
     error: float
     degrees: float
@@ -67,39 +71,18 @@ class Subsets:
     seconds: float
 
 
-def subset_simulation(
-    inputs: Inputs, limit: float, sign: float, goal: Goal, sampler: Sampler, tell: Told, *, seed: int, samples: int
-) -> Subsets:
-    """P(q > limit) of a quantity q, or P(q < limit) with sign = −1, by repetitions until the goal is reached.
+class _Asked:
+    """Values of a quantity times a sign, of all simulations that are under way, together."""
 
-    samples: of each level of a repetition, a multiple of 10.
-    """
-    repetitions: list[Repetition] = []
-    count = FEWEST
-    found = Subsets(repetitions, np.nan, np.nan, 1.0, np.nan, 0, 0.0)
-    taken, spent = 0, 0.0
+    def __init__(self, inputs: Inputs, sign: float, sampler: Sampler, tell: Told) -> None:
+        self._inputs, self._sign, self._sampler, self._tell = inputs, sign, sampler, tell
+        self.samples, self.seconds, self.now = 0, 0.0, (np.nan, np.nan)
 
-    def ask(z: Array) -> Array:
-        nonlocal taken, spent
-        if taken + len(z) > MOST_SAMPLES:
-            rule = f"at most {MOST_SAMPLES} are taken (the half-width is {found.width:.3g})"
-            raise UserError(f"tolerance: needs more samples: {rule}", 1)
-        had = taken
-        taken += len(z)
-        values, seconds = sampler(inputs.points_of_normals(z), lambda k: tell(had + k, taken, found.value, found.width))
-        spent += float(seconds.sum())
-        return sign * values
-
-    while True:
-        fresh = [
-            Repetition(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))))
-            for n in range(len(repetitions), count)
-        ]
-        runs = [_run(own, inputs, sign * limit, samples) for own in fresh]
-        # repetitions step together, so that all processes have samples
+    def run(self, runs: list[Asking]) -> None:
+        """Serve generators until all have ended."""
         asked = [next(run) for run in runs]
         while runs:
-            values = np.split(ask(np.concatenate(asked)), np.cumsum([len(z) for z in asked])[:-1])
+            values = np.split(self._values(np.concatenate(asked)), np.cumsum([len(z) for z in asked])[:-1])
             still, asked = [], []
             for run, own in zip(runs, values, strict=True):
                 try:
@@ -108,60 +91,110 @@ def subset_simulation(
                 except StopIteration:
                     pass
             runs = still
-        repetitions += fresh
-        probabilities = np.array([own.probability for own in repetitions])
-        error = float(probabilities.std(ddof=1) / np.sqrt(probabilities.size))
-        degrees = probabilities.size - 1.0
-        width = student(goal.confidence, degrees) * error
-        found = Subsets(repetitions, float(probabilities.mean()), error, degrees, width, taken, spent)
-        tell(taken, taken, found.value, found.width)
-        if goal.samples is not None or width <= goal.width(found.value):
-            return found
-        needed = int(np.ceil(count * (width / goal.width(found.value)) ** 2))
-        count += max(MORE, min(needed - count, count))
+
+    def _values(self, z: Array) -> Array:
+        if self.samples + len(z) > MOST_SAMPLES:
+            line = f"at most {MOST_SAMPLES} are taken (the half-width is {self.now[1]:.3g})"
+            raise UserError(f"tolerance: needs more samples: {line}", 1)
+        had = self.samples
+        self.samples += len(z)
+        points = self._inputs.points_of_normals(z)
+        values, seconds = self._sampler(points, lambda k: self._tell(had + k, self.samples, *self.now))
+        self.seconds += float(seconds.sum())
+        return self._sign * values
 
 
-def _run(own: Repetition, inputs: Inputs, limit: float, samples: int) -> Generator[Array, Array, None]:
-    """One repetition as a generator, which asks for values at z (m, d) and is sent them."""
-    random, whole = own.random, np.array(inputs.whole)
-    z = random.standard_normal((samples, len(inputs)))
-    values = yield z
-    own.first = values
-    chains, reached = int(SHARE * samples), 1.0
-    step, memory = 0.6, 1.0
+def subset_simulation(
+    inputs: Inputs, limit: float, sign: float, goal: Goal, sampler: Sampler, tell: Told, *, seed: int, samples: int
+) -> RareEvent:
+    """P(q > limit) of a quantity q, or P(q < limit) with sign = −1, by repetitions until the goal is reached.
+
+    samples: of the first level of a repetition.
+    """
+    asked = _Asked(inputs, sign, sampler, tell)
+    limit = sign * limit
+    generators = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))) for n in range(MOST_SAMPLES))
+    subsets = Subsets()
+    asked.run([_search(subsets, inputs, limit, next(generators))])
+    found: list[float] = []
+    count = FEWEST
     while True:
-        beyond = int((values > limit).sum())
-        if beyond >= chains or reached < LEAST_PROBABILITY:
-            own.probability = reached * beyond / samples
-            return
+        own = [[np.nan] for _ in range(count - len(found))]
+        asked.run([_repeat(one, subsets, inputs, limit, samples, next(generators)) for one in own])
+        found += [one[0] for one in own]
+        values = np.array(found)
+        mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(count))
+        width = student(goal.confidence, count - 1.0) * error
+        asked.now = mean, width
+        tell(asked.samples, asked.samples, mean, width)
+        aim = goal.width(mean)
+        if mean > 0.0 and width <= aim:
+            return RareEvent(subsets, values, mean, error, count - 1.0, width, asked.samples, asked.seconds)
+        wanted = count * (width / aim) ** 2 if mean > 0.0 else 2.0 * count
+        count = int(np.ceil(np.clip(wanted, 1.1 * count, 2.0 * count)))
+
+
+def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Generator) -> Asking:
+    """Find the thresholds, and the moves, which are adapted after each step of the chains."""
+    chains, reached, move = SEARCH // SUCCESSORS, 1.0, 0.6
+    z = random.standard_normal((SEARCH, len(inputs)))
+    values = yield z
+    while (values > limit).sum() < chains:
         order = np.argsort(-values, kind="stable")
         z, values = z[order], values[order]
-        if values[0] == values[-1]:
-            raise UserError(
-                f"quantity: is {values[0]:g} at all samples of a level: it has no rare values to approach", 1
-            )
+        if not values[0] > values[-1]:
+            line = f"is {values[0]:g} at all samples of a level: no rarer values are found"
+            raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
         threshold = float(0.5 * (values[chains - 1] + values[chains]))
-        if not values[chains - 1] > threshold:  # equal values on both sides
-            threshold = float(np.nextafter(values[chains - 1], -np.inf))
-        own.thresholds.append(threshold)
+        if not values[chains - 1] > threshold:  # equal values on both sides: the next smaller one
+            threshold = float(values[values < values[chains - 1]].max(initial=-np.inf))
+            if not np.isfinite(threshold) or (subsets.thresholds and threshold <= subsets.thresholds[-1]):
+                line = f"is {values[chains]:g} at many samples of a level: no rarer values are found"
+                raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
         reached *= float((values > threshold).mean())
+        if reached < LEAST_PROBABILITY:
+            raise UserError(f"probability: is below {LEAST_PROBABILITY:g}: the quantity does not come near the limit", 1)
         z, values = z[:chains], values[:chains]
-        length = -(-samples // chains)
-        zs, found = [z], [values]
-        accepted = tried = 0
-        for _ in range(1, length):
-            size = min(step, 1.0)
-            proposed = np.sqrt(1.0 - size**2) * z + size * random.standard_normal(z.shape)
-            redrawn = random.random(z.shape) < REDRAWN
-            proposed = np.where(whole, np.where(redrawn, random.standard_normal(z.shape), z), proposed)
+        kept, accepted = [(z, values)], []
+        for step in range(1, SUCCESSORS):
+            proposed = _proposed(z, move, inputs, random)
             new = yield proposed
             moved = new > threshold
             z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
-            zs.append(z)
-            found.append(values)
-            accepted, tried = accepted + int(moved.sum()), tried + moved.size
-            step *= float(np.exp((moved.mean() - ACCEPTANCE) / np.sqrt(memory)))
-            step = min(max(step, 1e-3), 1.0)
-            memory += 1.0
-        own.shares.append(accepted / tried)
-        z, values = np.concatenate(zs)[:samples], np.concatenate(found)[:samples]
+            kept.append((z, values))
+            accepted.append(float(moved.mean()))
+            move *= float(np.exp((accepted[-1] - ACCEPTANCE) / np.sqrt(step)))
+            move = min(max(move, _SMALLEST_MOVE), 1.0)
+        subsets.thresholds.append(threshold)
+        subsets.moves.append(move)
+        subsets.accepted.append(float(np.mean(accepted)))
+        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+
+
+def _repeat(
+    answer: list[float], subsets: Subsets, inputs: Inputs, limit: float, samples: int, random: np.random.Generator
+) -> Asking:
+    """One simulation with given thresholds and moves; its probability goes to answer[0]."""
+    z = random.standard_normal((samples, len(inputs)))
+    values = yield z
+    for threshold, move in zip(subsets.thresholds, subsets.moves, strict=True):
+        beyond = values > threshold
+        z, values = z[beyond], values[beyond]
+        if not values.size:
+            break
+        kept = [(z, values)]
+        for _ in range(SUCCESSORS - 1):
+            proposed = _proposed(z, move, inputs, random)
+            new = yield proposed
+            moved = new > threshold
+            z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
+            kept.append((z, values))
+        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+    answer[0] = float((values > limit).sum()) / samples / float(SUCCESSORS) ** len(subsets.thresholds)
+
+
+def _proposed(z: Array, move: float, inputs: Inputs, random: np.random.Generator) -> Array:
+    """Proposals from z (m, d)."""
+    near = np.sqrt(1.0 - move**2) * z + move * random.standard_normal(z.shape)
+    other = np.where(random.random(z.shape) < REDRAWN, random.standard_normal(z.shape), z)
+    return np.where(np.array(inputs.whole), other, near)
