@@ -156,9 +156,10 @@ def probability(
     """Probability that a quantity is above, or below, a limit, with its confidence interval, as a Dataset.
 
     method: "subset", repeated subset simulations for rare events (`arlequin.uncertainty.subset`), each of `samples`
-    samples of its first level and about as many of the others, 200 by default; "monte-carlo", the proportion of samples with its exact interval, of `samples`
-    where they are given. relative, tolerance: half-width of the interval over the probability, or itself, at which
-    sampling stops (the larger of the two, where both are given). Other arguments as of `estimate`.
+    samples of its first level and about as many of the others, 200 by default; "monte-carlo", the proportion of
+    samples with its exact interval, of `samples` where they are given. relative, tolerance: half-width of the interval
+    over the probability, or itself, at which sampling stops (the larger of the two, where both are given). Other
+    arguments as of `estimate`.
 
     Inputs of whole numbers, as seeds, cost subset simulation some of its efficiency: a neighbour of a seed is as far
     as any other.

@@ -5,13 +5,13 @@ With thresholds b_1 < … < b_J < b, each exceeded by about the share p₀ of th
     P(q > b) = P(q > b_1) Π_j P(q > b_{j+1} | q > b_j),   b_{J+1} = b,
 
 in the space of standard normal numbers z. Samples of the next level start from those beyond b_j and move by
-z′ = √(1 − σ²) z + σ ξ, ξ normal, accepted where q(z′) > b_j, which leaves the normal numbers beyond b_j invariant. Inputs
-of whole numbers have no neighbours (a seed of turbulence): they keep their z except, with the probability `REDRAWN`,
-for a new one.
+z′ = √(1 − σ²) z + σ ξ, ξ normal, accepted where q(z′) > b_j, which leaves the normal numbers beyond b_j invariant.
+Inputs of whole numbers have no neighbours (a seed of turbulence): they keep their z except, with the probability
+`REDRAWN`, for a new one.
 
-A first simulation finds the thresholds as quantiles of its samples, and the σ of an acceptance of 0.44. Thresholds that
-come from the samples bias the product by about J (1 − p₀)/(n p₀), relative; so they are fixed for the repetitions. There
-each sample beyond b_j has the same number m = 1/p₀ of samples of the next level, the states of its chain, so that
+A first simulation finds the thresholds as quantiles of its samples, and the σ of an acceptance of 0.44. Thresholds
+that come from the samples bias the product by about J (1 − p₀)/(n p₀), relative; so they are fixed for the repetitions.
+There each sample beyond b_j has the same number m = 1/p₀ of samples of the next level, the states of its chain, so that
 
     P̂ = number of samples beyond b / (n m^J)
 
@@ -153,7 +153,9 @@ def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Ge
                 raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
         reached *= float((values > threshold).mean())
         if reached < LEAST_PROBABILITY:
-            raise UserError(f"probability: is below {LEAST_PROBABILITY:g}: the quantity does not come near the limit", 1)
+            raise UserError(
+                f"probability: is below {LEAST_PROBABILITY:g}: the quantity does not come near the limit", 1
+            )
         z, values = z[:chains], values[:chains]
         kept, accepted = [(z, values)], []
         for step in range(1, SUCCESSORS):
