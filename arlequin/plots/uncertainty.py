@@ -30,7 +30,7 @@ def tornado(
     """Bars of named numbers, the largest on top: shares of a variance, sensitivities, of either sign.
 
     shares: {name: number}, or the Dataset of `sobol_indices`, of which first-order and total indices are shown.
-    intervals: {name: (lower, upper)}, drawn as whiskers. label: of the axis.
+    intervals: {name: (lower, upper)}, drawn as whiskers; nan are left out. label: of the axis.
     """
     sets = _shares(shares, intervals)
     names = list(sets[0][1])
@@ -75,7 +75,15 @@ def _shares(shares: Any, intervals: Any) -> list[tuple[str, dict[str, float], di
     ends = {} if intervals is None else mapping("intervals", intervals, "must be {name: (lower, upper)}")
     if ends and set(ends) != set(values):
         raise UserError(f"intervals: must be of {', '.join(values)}, not {', '.join(ends)}")
-    return [("", values, {name: finite_array(name, one, (2,)) for name, one in ends.items()})]
+    return [("", values, {name: _pair(name, one) for name, one in ends.items()})]
+
+
+def _pair(name: str, given: Any) -> Array:
+    """Lower and upper end of an interval; nan where there is none."""
+    ends = np.asarray(given, dtype=float)
+    if ends.shape != (2,):
+        raise UserError.parameter(f"intervals[{name!r}]", given, "must be a pair (lower, upper)")
+    return ends
 
 
 @checked_call
@@ -107,8 +115,11 @@ def level_convergence(estimate: xarray.Dataset) -> Figure:
             axes.semilogy(level[1:], change[1:], "s--", color=style.COLOURS[1], markersize=5, label=text)
             axes.set_title(style.label(title, own), loc="left")
             axes.legend()
-        right.bar(level, estimate["samples"].values, color=style.COLOURS[2])
+        counts = estimate["samples"].values
+        bars = right.bar(level, counts, color=style.COLOURS[2])
+        right.bar_label(bars, [f"{count:,.0f}" for count in counts], fontsize=8)
         right.set_yscale("log")
+        right.set_ylim(1.0, 2.0 * float(counts.max()))
         right.set_title("Samples", loc="left")
         for axes in (left, middle, right):
             axes.set_xticks(level)

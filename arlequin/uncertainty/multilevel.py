@@ -33,6 +33,7 @@ Told = Callable[[int, int, float, float], None]
 
 MOST_SAMPLES = 500_000
 _SHARE = 0.8  # of the samples that are thought to be missing, taken at once: their number is an estimate
+LEAST_RATE = 0.5  # α of the bias
 _BIAS = 0.5  # largest share of the bias in the tolerance
 
 
@@ -139,6 +140,7 @@ class Multilevel:
         found = zip(levels, below, generators, strict=True)
         self.levels = [LevelSamples(n, own, under, random) for n, (own, under, random) in enumerate(found)]
         self._given = None if costs is None else np.asarray(costs, dtype=float)
+        self._last: Sum | None = None
         self._active = min(3, len(levels)) if limit else len(levels)
 
     @property
@@ -160,26 +162,26 @@ class Multilevel:
             counts[0] = max(self.goal.samples, 2) if len(counts) == 1 else counts[0]
         while True:
             self._sample(sampler, counts, tell)
-            found = self.estimate()
+            found = self._last = self.estimate()
             tell(int(counts.sum()), int(counts.sum()), found.value, found.width)
             if self._active > 1 and counts.max() == self.pilot:
                 self._check_convergence(found)
-            if self.limit and np.isnan(found.bias):
-                raise UserError(
-                    f"levels: do not converge: the corrections do not decrease ({rates_text(found.rates)})", 1
-                )
             aim = self.goal.width(found.value)
-            allowed = aim - found.bias if self.limit else aim
-            if self.limit and found.bias > _BIAS * aim > 0.0:
-                if self._active == len(self.levels):
-                    line = f"levels: the finest leaves a bias of {found.bias:.3g}, {rates_text(found.rates)}: "
-                    raise UserError(f"{line}more than half the tolerance {aim:.3g}: add a finer level", 1)
+            # the bias is known once the means are
+            allowed = max(aim - found.bias, (1.0 - _BIAS) * aim) if self.limit else aim
+            if not self._reached(found, allowed):
+                counts = self._next(found, allowed, counts)
+            elif not self.limit or found.bias <= _BIAS * aim:
+                return found
+            elif self._active < len(self.levels):
                 self._active += 1
                 counts = np.append(counts, self.pilot)
-                continue
-            if self._reached(found, allowed):
-                return found
-            counts = self._next(found, allowed, counts)
+            else:
+                said = rates_text(found.rates)
+                if not found.rates[0] > 0.0:
+                    raise UserError(f"levels: do not converge: the corrections do not decrease ({said})", 1)
+                line = f"levels: the finest leaves a bias of {found.bias:.3g}, more than half the tolerance"
+                raise UserError(f"{line} {aim:.3g} ({said}): add a finer level", 1)
 
     def _reached(self, found: Sum, allowed: float) -> bool:
         if self.goal.samples is not None:
@@ -209,7 +211,7 @@ class Multilevel:
         order = list(reversed(range(len(lists))))
         points = [point for n in order for point in lists[n]]
         had = sum(level.count for level in self.active)
-        now = self.estimate() if had else None
+        now = self._last
         total = int(counts.sum())
 
         def done(k: int) -> None:
@@ -232,8 +234,9 @@ class Multilevel:
         kurtoses = np.array([kurtosis(level.corrections) for level in active])
         error = float(np.sqrt((variances / numbers).sum()))
         degrees = degrees_of_freedom(variances, numbers, kurtoses)
-        fitted = rates(means, variances, self.costs)
-        bias = _bias(means, fitted[0])
+        errors = np.sqrt(variances / numbers)
+        fitted = rates(means, variances, self.costs, errors)
+        bias = _bias(means, errors, fitted[0])
         width = student(self.goal.confidence, degrees) * error + (bias if self.limit else 0.0)
         return Sum(float(means.sum()), error, degrees, width, bias, fitted)
 
@@ -276,21 +279,26 @@ def allocation(variances: Array, costs: Array, aim: float) -> Array:
     return np.maximum(np.sqrt(variances / dear) * np.sqrt(variances * dear).sum() / aim, 2.0)
 
 
-def rates(means: Array, variances: Array, costs: Array) -> tuple[float, float, float]:
+def rates(means: Array, variances: Array, costs: Array, errors: Array | None = None) -> tuple[float, float, float]:
     """α, β, γ of the corrections, levels ≥ 1, by least squares of the logarithms; nan with fewer than two.
+
+    errors: standard errors of the means, whose logarithms then have the weights |mean|/error.
 
     >>> means, variances, costs = np.array([1.0, 0.5, 0.25]), np.array([1.0, 0.4, 0.1]), np.array([1.0, 2.0, 4.0])
     >>> [round(rate, 9) for rate in rates(means, variances, costs)]
     [1.0, 2.0, 1.0]
     """
+    sizes = np.abs(means)
+    weights = np.ones(means.size) if errors is None else sizes / np.maximum(errors, 1e-6 * sizes + 1e-300)
     found = []
-    for sign, values in ((-1.0, np.abs(means)), (-1.0, variances), (1.0, costs)):
+    for sign, values, weight in ((-1.0, sizes, weights), (-1.0, variances, None), (1.0, costs, None)):
         own = values[1:]
         used = own > 0.0
         if used.sum() < 2:
             found.append(float("nan"))
             continue
-        found.append(sign * float(np.polyfit(np.flatnonzero(used), np.log2(own[used]), 1)[0]))
+        w = None if weight is None else weight[1:][used]
+        found.append(sign * float(np.polyfit(np.flatnonzero(used), np.log2(own[used]), 1, w=w)[0]))
     return found[0], found[1], found[2]
 
 
@@ -304,10 +312,14 @@ def rates_text(found: tuple[float, float, float]) -> str:
     return f"fitted rates: {', '.join(shown)}"
 
 
-def _bias(means: Array, alpha: float) -> float:
-    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k), the larger of the last two; nan where
-    they do not decrease."""
-    if not alpha > 0.0:
+def _bias(means: Array, errors: Array, alpha: float) -> float:
+    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k); nan without a rate.
+
+    |Y_L| is the larger of the last two, brought to level L, each with its standard error; α at least `LEAST_RATE`, as
+    means that are known to a few digits only fit any rate.
+    """
+    if not np.isfinite(alpha):
         return float("nan")
-    last = max(abs(means[-1]), abs(means[-2]) * 2.0**-alpha) if means.size > 2 else abs(means[-1])
-    return float(last / (2.0**alpha - 1.0))
+    rate = max(alpha, LEAST_RATE)
+    sizes = np.abs(means) + errors
+    return float(max(sizes[-1], sizes[-2] * 2.0**-rate) / (2.0**rate - 1.0))
