@@ -32,6 +32,8 @@ from arlequin.uncertainty.sampler import Sampler
 Told = Callable[[int, int, float, float], None]
 
 MOST_SAMPLES = 500_000
+_GROWTH = 4.0  # of the number of samples in a round, at most
+_DEGREES = 60.0
 _SHARE = 0.8  # of the samples that are thought to be missing, taken at once: their number is an estimate
 LEAST_RATE = 0.5  # α of the bias
 _BIAS = 0.5  # largest share of the bias in the tolerance
@@ -191,7 +193,8 @@ class Multilevel:
     def _next(self, found: Sum, allowed: float, counts: Array) -> Array:
         """Numbers of samples of the next round."""
         variances = np.array([level.variance for level in self.active])
-        aim = (allowed / student(self.goal.confidence, found.degrees)) ** 2
+        # degrees of freedom as there will be
+        aim = (allowed / student(self.goal.confidence, max(found.degrees, _DEGREES))) ** 2
         best = allocation(variances, self.costs, aim)
         if not best.sum() <= MOST_SAMPLES:
             raise UserError(
@@ -199,7 +202,8 @@ class Multilevel:
                 f"{found.width:.3g} with {int(counts.sum())})",
                 1,
             )
-        more = np.maximum(best - counts, 0.0)
+        # few samples know a variance to a factor only
+        more = np.clip(best - counts, 0.0, (_GROWTH - 1.0) * counts)
         new = counts + np.ceil(np.where(more > 0.2 * counts, _SHARE, 1.0) * more).astype(int)
         if (new == counts).all():  # the allocation is that of now: degrees of freedom are missing
             new = counts + np.maximum(1, counts // 10)
