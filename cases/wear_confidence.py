@@ -78,8 +78,8 @@ class Parameters:
     limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1e-4
     duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.5
     start: Annotated[float, Quantity("s", "start of the means", non_negative)] = 0.1
-    modes: Annotated[int, Quantity("", "modes of the rod, beside the shapes of the grids", integer, 2, 150)] = 20
-    cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 2, 200)] = 6
+    modes: Annotated[int, Quantity("", "modes of the rod, beside the shapes of the grids", integer, 2, 150)] = 40
+    cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 2, 200)] = 8
     step: Annotated[float, Quantity("s", "time step of the coarsest level", positive)] = 3.2e-4
     ratio: Annotated[int, Quantity("", "ratio of the time steps of two levels", integer, 2, 100)] = 4
     levels: Annotated[int, Quantity("", "number of levels", integer, 2, 10)] = 4
