@@ -72,7 +72,8 @@ def estimate(
     inputs: {parameter: distribution}, independent; frozen distributions of scipy.stats, a pair (low, high) of uniform
     numbers, or a range of whole numbers, such as seeds of turbulence.
     tolerance: half-width of the interval at which sampling stops, in the unit of the quantity; relative: the same over
-    the value (the larger of the two, where both are given); samples: a fixed number of samples instead.
+    the value (the larger of the two, where both are given); samples: a fixed number of samples instead, of
+    quasi-Monte Carlo rounded up to `replicates` times a power of 2.
     method: "monte-carlo"; "quasi-monte-carlo", `replicates` scramblings of Sobol's sequence; "multilevel", which is
     taken where levels are given: parameters of each level, coarse first, [{"step": 8e-5}, {"step": 4e-5}, …]. Each
     correction is sampled with the same inputs on two levels; numbers of samples follow from measured variances and

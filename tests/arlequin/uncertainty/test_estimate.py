@@ -370,6 +370,22 @@ def test_a_case_checks_the_ranges_of_its_parameters():
         cases.study("sdnd106", spets=3)
 
 
+def test_models_as_levels():
+    """Supports of a rod as shock elements and with asperities: each value is that of the case run by itself."""
+    size = {"length": 1.1, "grids": 3, "duration": 1e-3, "modes": 10, "cells": 8, "amplitude": 30.0, "step": 5e-5}
+    levels = [{"law": "shock"}, {"law": "multilevel"}]
+    inputs = {"friction": (0.2, 0.5), "seed": range(10**6)}
+    study = cases.study("fuel_rod", **size)
+    options = {"levels": levels, "costs": [1.0, 100.0], "pilot": 2, "relative": 5.0}
+    found = aq.estimate(study, "peak_force", inputs, workers=0, progress=False, **options)
+    assert found["law"].values.tolist() == ["shock", "multilevel"]
+    own = {"friction": float(found["input_friction"][1, 0]), "seed": int(found["input_seed"][1, 0])}
+    for variable, level in (("coarse", levels[0]), ("fine", levels[1])):
+        result = cases.run("fuel_rod", **size, **own, **level)
+        forces = [node["point_force"].values[1:].max() for node in result["interface"].children.values()]
+        assert float(found[variable][1, 0]) == max(forces)
+
+
 def test_the_dataset_can_be_stored(tmp_path):
     found = estimate(levels=LEVELS[:3], costs=COSTS[:3], tolerance=0.3)
     found.to_netcdf(tmp_path / "found.nc")
