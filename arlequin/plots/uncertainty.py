@@ -161,7 +161,9 @@ def distribution(
         axes.step(x, share, where="post", color=style.COLOURS[0], label="distribution")
         axes.plot([], [], color=style.COLOURS[0], alpha=0.25, linewidth=8, label=f"{100 * confidence:g} % interval")
         if mean is not None:
-            axes.axvspan(*(factor * end for end in mean), color=style.COLOURS[1], alpha=0.5, label="interval of the mean")
+            axes.axvspan(
+                *(factor * end for end in mean), color=style.COLOURS[1], alpha=0.5, label="interval of the mean"
+            )
         if limit is not None:
             place = finite("limit", limit)
             n = int(np.searchsorted(at, place, side="right")) - 1
