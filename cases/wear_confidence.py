@@ -75,7 +75,7 @@ class Parameters:
     largest_friction: Annotated[float, Quantity("", "largest friction", positive)] = 0.6
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-15
     dimple_length: Annotated[float, Quantity("m", "height of a dimple", positive)] = 3e-3
-    limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1e-4
+    limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1.3e-4
     duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.5
     start: Annotated[float, Quantity("s", "start of the means", non_negative)] = 0.1
     modes: Annotated[int, Quantity("", "modes of the rod, beside the shapes of the grids", integer, 2, 150)] = 40
