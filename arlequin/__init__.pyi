@@ -122,6 +122,9 @@ from arlequin.system.levels import Level as Level
 from arlequin.system.levels import Levels as Levels
 from arlequin.system.levels import MovingPatch as MovingPatch
 from arlequin.system.system import System as System
+from arlequin.uncertainty.estimate import estimate as estimate
+from arlequin.uncertainty.estimate import probability as probability
+from arlequin.uncertainty.estimate import sobol_indices as sobol_indices
 from arlequin.viewer.view import view as view
 
 __version__: str

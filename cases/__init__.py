@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arlequin.cases.case.checks import Check
     from arlequin.results.recorder import Record
 
-__all__ = ["check", "compare", "names", "report", "resume", "run", "sweep"]
+__all__ = ["check", "compare", "names", "report", "resume", "run", "study", "sweep"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
@@ -131,6 +131,19 @@ def sweep(
         retry=retry,
         overwrite=overwrite,
     )
+
+
+def study(name: str, /, **fixed: Any) -> Callable[..., Mapping[str, Any]]:
+    """A case as a function of its other parameters, which gives its scalars: the study of `arlequin.estimate`.
+
+    fixed: parameters that are the same in all samples. The ranges of the parameters are checked against distributions.
+
+        study = cases.study("fuel_rod", grids=4, length=1.7, duration=0.5)
+        found = aq.estimate(study, "wear_power", {"friction": (0.2, 0.6), "seed": range(10**6)}, relative=0.05)
+    """
+    from arlequin.cases.case.sweeping import case_study
+
+    return case_study(name, fixed)
 
 
 def report(

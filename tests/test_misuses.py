@@ -279,6 +279,21 @@ aq.sweep(3, {"x": [1]})
     → function = 3: must be a function
 aq.sweep(lambda x: {"y": x}, {"x": 1})
     → x = 1: must be a list of values
+aq.estimate(lambda x: x, None, {"x": 3.0}, tolerance=0.1)
+    → inputs['x'] = 3.0: must be a distribution, as scipy.stats.norm(1.0, 0.1), a pair (low, high) of uniform
+      numbers or a range of whole numbers
+aq.estimate(lambda x: x, None, {"x": (0.0, 1.0)}, tolerence=0.1)
+    → estimate: no parameter is named 'tolerence', did you mean tolerance?; the parameters are study, quantity,
+      inputs, tolerance, relative, samples, method, levels, limit, costs, confidence, pilot, replicates, seed, store,
+      workers, scheduler, progress, overwrite
+aq.probability(SYSTEM, None, {"x": (0.0, 1.0)}, above=1.0)
+    → study = System(parts=['bar'], interfaces=['end'], 5 dofs): must be a function of the inputs
+aq.sobol_indices(lambda x: x, None, ["x"])
+    → inputs = ['x']: must map parameters to distributions, as {'gap': (1e-5, 5e-5)}
+plots.distribution("out.sweep")
+    → values = 'out.sweep': must be finite numbers of shape (any)
+plots.level_convergence(RESULT)
+    → estimate = <DataTree>: must be the Dataset of estimate with levels
 aq.Modal(LEFT, modes="3")
     → modes = '3': must be a whole number of at least 1
 aq.Rigid(BAR)
@@ -470,15 +485,15 @@ def test_figure_in_a_notebook() -> None:
 def test_short_views_hide_no_change_from_sweeps() -> None:
     from functools import partial
 
-    from arlequin.sweeps.sweep import _about
+    from arlequin.sweeps.sweep import function_identity
 
     def study(x: float, planes: Any) -> dict[str, float]:
         return {"y": x}
 
     one, other = (aq.RigidPlanes(np.full((50, 2), level), np.ones((50, 2))) for level in (0.0, 1.0))
     assert repr(one) == repr(other)
-    assert _about(partial(study, planes=one)) != _about(partial(study, planes=other))
-    assert _about(partial(study, planes=one)) == _about(partial(study, planes=copy.deepcopy(one)))
+    assert function_identity(partial(study, planes=one)) != function_identity(partial(study, planes=other))
+    assert function_identity(partial(study, planes=one)) == function_identity(partial(study, planes=copy.deepcopy(one)))
 
 
 # progress
@@ -518,6 +533,16 @@ def test_no_bar_in_a_pipe(asked: bool | None, monkeypatch: pytest.MonkeyPatch, c
     with watched(monkeypatch, 0.0):
         run(progress=asked)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_of_samples_has_the_interval_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+
+    def study(x: float) -> aq.Scalar:
+        return aq.Scalar(3.0 + x, "mm")
+
+    aq.estimate(study, None, {"x": (0.0, 1e-9)}, tolerance=0.25, workers=0)
+    assert "20/20" in terminal.getvalue() and re.search(r"3\S* ± \S+ mm \(± 0.25 asked\)", terminal.getvalue())
 
 
 def test_no_bar_in_tests(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from arlequin.plots.sweep_figures import sweep_figures
 from arlequin.plots.sweep_lines import sweep_lines
 from arlequin.plots.sweep_map import sweep_map
 from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
+from arlequin.plots.uncertainty import distribution, level_convergence, tornado
 from arlequin.plots.unrolled import unrolled
 from arlequin.plots.wear import friction_heat, worn
 
@@ -36,12 +37,14 @@ __all__ = [
     "contact_map",
     "convergence",
     "displacement_spectrum",
+    "distribution",
     "energies",
     "fitted_order",
     "force_histogram",
     "force_spectrum",
     "frequency_response",
     "friction_heat",
+    "level_convergence",
     "levels",
     "orbit",
     "overview",
@@ -55,6 +58,7 @@ __all__ = [
     "sweep_map",
     "sweep_scatter",
     "topography",
+    "tornado",
     "unrolled",
     "worn",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import multiprocessing
 import os
 import sys
@@ -209,3 +210,42 @@ class PointsBar(_TerminalBar):
         if not self._progress.tasks:  # points of an earlier session do not count for the rate
             self._progress.add_task(self._title, total=total, completed=done, counts=counts)
         self._progress.update(self._progress.tasks[0].id, completed=done, counts=counts)
+
+
+class EstimateBar(_TerminalBar):
+    """Called as `bar(done, total, value, width, goal, unit)` of samples, with the interval so far."""
+
+    def __init__(self, title: str = "") -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[interval]}", markup=False),
+            TimeElapsedColumn(),
+        )
+        self._title = title
+        self._task = self._progress.add_task(title, total=None, interval="")
+        self._cell = _Cell(title) if in_notebook() else None
+
+    def __call__(self, done: int, total: int, value: float, width: float, goal: float, unit: str) -> None:
+        interval = interval_text(value, width, unit) if value == value else ""
+        if interval and goal > 0.0:
+            interval += f" (± {goal:.2g} asked)"
+        self._progress.update(self._task, completed=done, total=total, interval=interval)
+        if self._cell is not None:
+            self._cell.show(interval, done, total)
+
+
+def interval_text(value: float, width: float, unit: str) -> str:
+    """A value with the half-width of its interval, to its two leading digits.
+
+    >>> interval_text(0.43212, 0.00123, "W"), interval_text(1.0, 0.0, "1")
+    ('0.4321 ± 0.0012 W', '1 ± 0')
+    """
+    unit = "" if unit in ("", "1") else f" {unit}"
+    if not width > 0.0 or abs(value) < width or math.isinf(width):
+        return f"{value:.3g} ± {width:.2g}{unit}"
+    digits = 2 + math.floor(math.log10(abs(value) * 1.0000001)) - math.floor(math.log10(width))
+    return f"{value:.{min(digits, 15)}g} ± {width:.2g}{unit}"

@@ -51,45 +51,61 @@ def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Itera
         yield n, evaluate(function, point)
 
 
-def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, PointOutcome]]:
-    """Index and outcome of each point, in the order of completion, by `count` processes.
+class Workers:
+    """Up to `count` processes that compute points of one function; they serve one list of points after another.
 
     sent: the function as `pickled` gives it.
     """
-    waiting, tried = deque(range(len(points))), [0] * len(points)
-    workers: dict[Connection, _Worker] = {}
-    try:
-        for _ in range(min(count, len(points))):
-            worker = _Worker(sent)
-            workers[worker.connection] = worker
-        while workers:
-            for ready in wait(list(workers)):
-                assert isinstance(ready, Connection)
-                worker = workers[ready]
-                done, answer = worker.point, worker.answer()
-                if worker.dead:
-                    del workers[ready]
-                    if done is not None:
-                        tried[done] += 1
-                        if tried[done] < TRIES:
-                            waiting.appendleft(done)
-                    if waiting:
-                        worker = _Worker(sent)
-                        workers[worker.connection] = worker
-                    if done is not None and answer is not None and tried[done] == TRIES:
-                        yield done, answer
-                    continue
-                # send the next point before storing this outcome
-                if waiting:
+
+    def __init__(self, sent: bytes, count: int) -> None:
+        self._sent, self._count = sent, count
+        self._workers: dict[Connection, _Worker] = {}
+
+    def compute(self, points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
+        """Index and outcome of each point, in the order of completion."""
+        waiting, tried = deque(range(len(points))), [0] * len(points)
+        try:
+            for worker in self._workers.values():  # idle since the last list
+                if waiting and worker.started:
                     worker.begin(waiting[0], points[waiting.popleft()])
-                else:
-                    del workers[ready]
-                    worker.kill()
-                if done is not None and answer is not None:
-                    yield done, answer
-    finally:
-        for worker in workers.values():
+            for _ in range(min(self._count - len(self._workers), len(waiting))):
+                self._start()
+            while waiting or any(worker.point is not None for worker in self._workers.values()):
+                for ready in wait(list(self._workers)):
+                    assert isinstance(ready, Connection)
+                    worker = self._workers[ready]
+                    done, answer = worker.point, worker.answer()
+                    if worker.dead:
+                        del self._workers[ready]
+                        if done is not None:
+                            tried[done] += 1
+                            if tried[done] < TRIES:
+                                waiting.appendleft(done)
+                        if waiting:
+                            self._start()
+                        if done is not None and answer is not None and tried[done] == TRIES:
+                            yield done, answer
+                        continue
+                    worker.point = None
+                    # send the next point before storing this outcome
+                    if waiting:
+                        worker.begin(waiting[0], points[waiting.popleft()])
+                    if done is not None and answer is not None:
+                        yield done, answer
+        finally:
+            busy = [connection for connection, worker in self._workers.items() if worker.point is not None]
+            for connection in busy:  # given up with their points
+                self._workers.pop(connection).kill()
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers.values():
             worker.kill()
+        self._workers.clear()
+
+    def _start(self) -> None:
+        worker = _Worker(self._sent)
+        self._workers[worker.connection] = worker
 
 
 class _Worker:
@@ -111,7 +127,7 @@ class _Worker:
             os.close(watched)
             self.connection = Connection(here.detach())
         self.point: int | None = None
-        self._started = self.dead = False
+        self.started = self.dead = False
         self._send(function)
 
     def begin(self, place: int, point: Point) -> None:
@@ -128,7 +144,7 @@ class _Worker:
         except (EOFError, ConnectionResetError):
             code = self.process.wait()
             self._close()
-            if not self._started:
+            if not self.started:
                 raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
             self.dead = True
             how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
@@ -136,7 +152,7 @@ class _Worker:
             return PointOutcome(message=f"its process died {TRIES} times ({how}{hint})")
         if isinstance(found, str):
             raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
-        self._started = True
+        self.started = True
         assert found is None or isinstance(found, PointOutcome)
         return found
 

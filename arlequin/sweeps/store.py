@@ -51,8 +51,8 @@ class SweepStore:
                 if overwrite:
                     shutil.rmtree(self.path / "points")
                     (self.path / "points").mkdir()
-                about = plan.as_json() | {"kind": KIND, "versions": _added(past, list(versions))}
-                _write(self.path / "sweep.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
+                self._versions = _added(past, list(versions))
+                self._write_plan(plan)
             except BaseException:
                 self.close()
                 raise
@@ -71,8 +71,17 @@ class SweepStore:
             about = {"point": point, **_as_json(outcome)}
             _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
 
+    def extend(self, plan: Plan) -> None:
+        """Replace the plan by one that has its points and more."""
+        with file_errors(self.given):
+            self._write_plan(plan)
+
     def close(self) -> None:
         os.close(self._lock)
+
+    def _write_plan(self, plan: Plan) -> None:
+        about = plan.as_json() | {"kind": KIND, "versions": self._versions}
+        _write(self.path / "sweep.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
 
     def _file(self, name: str) -> Path:
         return self.path / "points" / name

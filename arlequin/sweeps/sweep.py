@@ -80,9 +80,9 @@ def sweep(
     """
     axes, scattered = axes_of(over)
     axes = with_units(axes, units or {})
-    name, fixed, source = _about(function)
+    name, fixed, source = function_identity(function)
     plan = Plan(name, axes, scattered, fixed, {}, source)
-    _check_names(function, plan)
+    check_names(function, plan.points()[0], name, "over")
     return run_plan(
         function,
         plan,
@@ -121,7 +121,7 @@ def run_plan(
     versions = (version(), commit())
     with contextlib.ExitStack() as stack:
         # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
-        compute = _computing(function, workers, scheduler, stack)
+        compute = evaluator(function, workers, scheduler, stack)
         kept = None
         outcomes: dict[str, PointOutcome] = {}
         if store is not None:
@@ -171,11 +171,14 @@ def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]
     return {name: outcome for name, outcome in found if outcome is not None}
 
 
-def _computing(
+def evaluator(
     function: Callable[..., Any], workers: int | None, scheduler: Any, stack: contextlib.ExitStack
 ) -> Callable[[Sequence[Point]], Any]:
-    """What gives the points as they are finished, wherever they are computed; stack: closes what it opens."""
-    from arlequin.sweeps.local import compute_here, compute_locally, cores, pickled
+    """What gives the points as they are finished, wherever they are computed; stack: closes what it opens.
+
+    It may be called for one list of points after another: processes are started once.
+    """
+    from arlequin.sweeps.local import Workers, compute_here, cores, pickled
 
     if scheduler is not None:
         from arlequin.sweeps.dask import client_of, compute_on_cluster
@@ -183,11 +186,11 @@ def _computing(
         return functools.partial(compute_on_cluster, stack.enter_context(client_of(scheduler)), pickled(function))
     if workers == 0:
         return functools.partial(compute_here, function)
-    sent, count = pickled(function), cores() if workers is None else workers
-    return lambda points: compute_locally(sent, points, count)
+    count = cores() if workers is None else workers
+    return stack.enter_context(contextlib.closing(Workers(pickled(function), count))).compute
 
 
-def _about(function: Any) -> tuple[str, dict[str, Any], str]:
+def function_identity(function: Any) -> tuple[str, dict[str, Any], str]:
     """Name of a function, the parameters that a partial fixes, and a digest of its source."""
     fixed: dict[str, Any] = {}
     while isinstance(function, functools.partial):
@@ -239,13 +242,13 @@ def _has_objects(given: Any) -> bool:
     return any(map(_has_objects, given)) if isinstance(given, list | tuple) else is_dataclass(given)
 
 
-def _check_names(function: Callable[..., Any], plan: Plan) -> None:
-    """Raise `UserError` where the parameters do not match the signature of the function."""
+def check_names(function: Callable[..., Any], point: Point, name: str, given: str) -> None:
+    """Raise `UserError` where the names of a point do not match the signature of the function; given: of what."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in: it says so itself
         return
     try:
-        signature.bind(**plan.points()[0])
+        signature.bind(**point)
     except TypeError as error:
-        raise UserError(f"over: {error}: {plan.name} takes {', '.join(signature.parameters) or 'nothing'}") from None
+        raise UserError(f"{given}: {error}: {name} takes {', '.join(signature.parameters) or 'nothing'}") from None

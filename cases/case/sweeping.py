@@ -51,6 +51,20 @@ class CasePoint:
             found |= scalars.errors(case, result, parameters)
         return found | {path.replace("/", "."): series_of(result, path) for path in self.series}
 
+    def check_parameter(self, name: str, value: Any) -> None:
+        """Raise `UserError` for a value outside the range of a parameter."""
+        by_name(_loaded(self.case).parameters, [name])[name].parse(value)
+
+
+def case_study(name: str, fixed: Mapping[str, Any]) -> CasePoint:
+    """Implementation of `cases.study`."""
+    _loaded.cache_clear()  # the file may have been edited since
+    case = _loaded(name)
+    known = by_name(case.parameters, fixed)
+    values = {given: known[given].parse(value) for given, value in fixed.items()}
+    make(case.parameters, values)
+    return CasePoint(case.name, values)
+
 
 def sweep_case(
     name: str,

@@ -86,6 +86,13 @@ GROUPS = (
         ("sweep", "open_sweep", "Scalar", "SweepWarning", "simulate_ensemble"),
     ),
     Group(
+        "uncertainty",
+        "Uncertainty",
+        "Means, rare events and shares of uncertain inputs: see [how to](../how-to/uncertainty.md) and "
+        "[theory](../theory/uncertainty.md).",
+        ("estimate", "probability", "sobol_indices"),
+    ),
+    Group(
         "parts",
         "Parts",
         "Deformable and rigid bodies, masses, springs and loads.",

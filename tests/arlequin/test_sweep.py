@@ -1,5 +1,6 @@
 """Sweeps: points in their places, failures and deaths kept apart, what is finished never computed again."""
 
+import contextlib
 import functools
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 import xarray
 
 import arlequin as aq
+from arlequin.sweeps.local import Workers, pickled
 from arlequin.sweeps.plan import key
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +45,22 @@ def test_points_are_in_their_places(studies, workers):
     assert found.attrs["kind"] == "sweep" and found.attrs["case"] == "parabola" and found.attrs["version"]
     processes = set(found["pid"].values.ravel())
     assert (processes == {os.getpid()}) if workers == 0 else (os.getpid() not in processes and len(processes) <= 2)
+
+
+def test_processes_serve_several_lists(studies):
+    """They are started once; those that are busy when a list is given up end with it."""
+    with contextlib.closing(Workers(pickled(studies.parabola), 2)) as workers:
+        seen = []
+        for values in ([1.0, 2.0, 3.0], [4.0], [5.0, 6.0]):
+            found = dict(workers.compute([{"x": x, "y": 0.0} for x in values]))
+            assert [found[n].scalars["height"].value for n in range(len(values))] == [x**2 for x in values]
+            seen += [outcome.scalars["pid"].value for outcome in found.values()]
+        assert len(set(seen)) <= 2
+        given_up = workers.compute([{"x": float(x), "y": 0.0} for x in range(50)])
+        next(given_up)
+        given_up.close()
+        found = dict(workers.compute([{"x": 7.0, "y": 0.0}, {"x": 8.0, "y": 0.0}]))
+        assert {n: outcome.scalars["height"].value for n, outcome in found.items()} == {0: 49.0, 1: 64.0}
 
 
 def test_scattered_points(studies, tmp_path):

@@ -65,13 +65,17 @@ ALONE = {
     "rate_state_block": {"slides": 2.0},
     "nonlinear_mode": {"steps": 400, "points": 5},
     "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
+    "wear_confidence": {
+        "duration": 0.01, "start": 0.002, "modes": 4, "cells": 2, "levels": 2, "samples": 4, "indices": 2,
+        "accuracy": 2.0,
+    },
     "sphere_impact": {"cells": 4, "steps": 20},
     "ring_impact": {"elements": 1, "around": 12, "duration": 0.004},
     "necking_bar": {"elements": 2, "steps": 5},
     "cook_plastic": {"elements": 4, "steps": 4},
     "rough_press": {"cells": 4, "seeds": 1, "loads": 5, "octaves": 2, "flat": 1},
     "rough_impact": {"elements": 20, "seeds": 1, "octaves": 2, "flat": 1, "steps": 20},
-}
+}  # fmt: skip
 LONG = {
     "cattaneo_mindlin",
     "grid_cell",

@@ -210,6 +210,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "rate_state_block": {"slides": 4.0},
     "nonlinear_mode": {"steps": 400, "points": 5},
     "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
+    "wear_confidence": {
+        "duration": 0.01, "start": 0.002, "modes": 4, "cells": 2, "levels": 2, "samples": 4, "indices": 2,
+        "accuracy": 2.0,
+    },
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},

@@ -1,0 +1,202 @@
+"""Subset simulation of rare events.
+
+With thresholds b_1 < … < b_J < b, each exceeded by about the share p₀ of the samples that exceed the one before,
+
+    P(q > b) = P(q > b_1) Π_j P(q > b_{j+1} | q > b_j),   b_{J+1} = b,
+
+in the space of standard normal numbers z. Samples of the next level start from those beyond b_j and move by
+z′ = √(1 − σ²) z + σ ξ, ξ normal, accepted where q(z′) > b_j, which leaves the normal numbers beyond b_j invariant.
+Inputs of whole numbers have no neighbours (a seed of turbulence): they keep their z except, with the probability
+`REDRAWN`, for a new one.
+
+A first simulation finds the thresholds as quantiles of its samples, and the σ of an acceptance of 0.44. Thresholds
+that come from the samples bias the product by about J (1 − p₀)/(n p₀), relative; so they are fixed for the repetitions.
+There each sample beyond b_j has the same number m = 1/p₀ of samples of the next level, the states of its chain, so that
+
+    P̂ = number of samples beyond b / (n m^J)
+
+of n samples of the first level is unbiased, whatever the thresholds and σ. Repetitions are independent, so that the
+interval is Student's of their mean, whatever the correlation of the chains.
+
+Sources: S.-K. Au & J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263–277; I. Papaioannou, W. Betz,
+K. Zwirglmaier & D. Straub, ibid. 41 (2015) 89–103 (moves, adaptation); F. Cérou, P. Del Moral, T. Furon &
+A. Guyader, Statistics and Computing 22 (2012) 795–808 (bias, fixed thresholds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.uncertainty.inputs import Inputs
+from arlequin.uncertainty.intervals import student
+from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
+from arlequin.uncertainty.sampler import Sampler
+
+SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
+ACCEPTANCE = 0.44
+REDRAWN = 0.2
+LEAST_PROBABILITY = 1e-15
+FEWEST = 16  # repetitions
+SEARCH = 1000  # samples of a level of the first simulation
+_SMALLEST_MOVE = 1e-3
+
+Asking = Generator[Array, Array, None]  # z (m, d) → their values (m,)
+
+
+@dataclass
+class Subsets:
+    """Thresholds b_j and moves σ_j (J,), and shares of accepted moves, of the simulation that finds them."""
+
+    thresholds: list[float] = field(default_factory=list)
+    moves: list[float] = field(default_factory=list)
+    accepted: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RareEvent:
+    """Probabilities of the repetitions (r,), their mean with its accuracy; all samples and their wall times, s."""
+
+    subsets: Subsets
+    repetitions: Array
+    value: float
+    error: float
+    degrees: float
+    width: float
+    samples: int
+    seconds: float
+
+
+class _Asked:
+    """Values of a quantity times a sign, of all simulations that are under way, together."""
+
+    def __init__(self, inputs: Inputs, sign: float, sampler: Sampler, tell: Told) -> None:
+        self._inputs, self._sign, self._sampler, self._tell = inputs, sign, sampler, tell
+        self.samples, self.seconds, self.now = 0, 0.0, (np.nan, np.nan)
+
+    def run(self, runs: list[Asking]) -> None:
+        """Serve generators until all have ended."""
+        asked = [next(run) for run in runs]
+        while runs:
+            values = np.split(self._values(np.concatenate(asked)), np.cumsum([len(z) for z in asked])[:-1])
+            still, asked = [], []
+            for run, own in zip(runs, values, strict=True):
+                try:
+                    asked.append(run.send(own))
+                    still.append(run)
+                except StopIteration:
+                    pass
+            runs = still
+
+    def _values(self, z: Array) -> Array:
+        if self.samples + len(z) > MOST_SAMPLES:
+            line = f"at most {MOST_SAMPLES} are taken (the half-width is {self.now[1]:.3g})"
+            raise UserError(f"tolerance: needs more samples: {line}", 1)
+        had = self.samples
+        self.samples += len(z)
+        points = self._inputs.points_of_normals(z)
+        values, seconds = self._sampler(points, lambda k: self._tell(had + k, self.samples, *self.now))
+        self.seconds += float(seconds.sum())
+        return self._sign * values
+
+
+def subset_simulation(
+    inputs: Inputs, limit: float, sign: float, goal: Goal, sampler: Sampler, tell: Told, *, seed: int, samples: int
+) -> RareEvent:
+    """P(q > limit) of a quantity q, or P(q < limit) with sign = −1, by repetitions until the goal is reached.
+
+    samples: of the first level of a repetition.
+    """
+    asked = _Asked(inputs, sign, sampler, tell)
+    limit = sign * limit
+    generators = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))) for n in range(MOST_SAMPLES))
+    subsets = Subsets()
+    asked.run([_search(subsets, inputs, limit, next(generators))])
+    found: list[float] = []
+    count = FEWEST
+    while True:
+        own = [[np.nan] for _ in range(count - len(found))]
+        asked.run([_repeat(one, subsets, inputs, limit, samples, next(generators)) for one in own])
+        found += [one[0] for one in own]
+        values = np.array(found)
+        mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(count))
+        width = student(goal.confidence, count - 1.0) * error
+        asked.now = mean, width
+        tell(asked.samples, asked.samples, mean, width)
+        aim = goal.width(mean)
+        if mean > 0.0 and width <= aim:
+            return RareEvent(subsets, values, mean, error, count - 1.0, width, asked.samples, asked.seconds)
+        wanted = count * (width / aim) ** 2 if mean > 0.0 else 2.0 * count
+        count = int(np.ceil(np.clip(wanted, 1.1 * count, 2.0 * count)))
+
+
+def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Generator) -> Asking:
+    """Find the thresholds, and the moves, which are adapted after each step of the chains."""
+    chains, reached, move = SEARCH // SUCCESSORS, 1.0, 0.6
+    z = random.standard_normal((SEARCH, len(inputs)))
+    values = yield z
+    while (values > limit).sum() < chains:
+        order = np.argsort(-values, kind="stable")
+        z, values = z[order], values[order]
+        if not values[0] > values[-1]:
+            line = f"is {values[0]:g} at all samples of a level: no rarer values are found"
+            raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
+        threshold = float(0.5 * (values[chains - 1] + values[chains]))
+        if not values[chains - 1] > threshold:  # equal values on both sides: the next smaller one
+            threshold = float(values[values < values[chains - 1]].max(initial=-np.inf))
+            if not np.isfinite(threshold) or (subsets.thresholds and threshold <= subsets.thresholds[-1]):
+                line = f"is {values[chains]:g} at many samples of a level: no rarer values are found"
+                raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
+        reached *= float((values > threshold).mean())
+        if reached < LEAST_PROBABILITY:
+            raise UserError(
+                f"probability: is below {LEAST_PROBABILITY:g}: the quantity does not come near the limit", 1
+            )
+        z, values = z[:chains], values[:chains]
+        kept, accepted = [(z, values)], []
+        for step in range(1, SUCCESSORS):
+            proposed = _proposed(z, move, inputs, random)
+            new = yield proposed
+            moved = new > threshold
+            z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
+            kept.append((z, values))
+            accepted.append(float(moved.mean()))
+            move *= float(np.exp((accepted[-1] - ACCEPTANCE) / np.sqrt(step)))
+            move = min(max(move, _SMALLEST_MOVE), 1.0)
+        subsets.thresholds.append(threshold)
+        subsets.moves.append(move)
+        subsets.accepted.append(float(np.mean(accepted)))
+        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+
+
+def _repeat(
+    answer: list[float], subsets: Subsets, inputs: Inputs, limit: float, samples: int, random: np.random.Generator
+) -> Asking:
+    """One simulation with given thresholds and moves; its probability goes to answer[0]."""
+    z = random.standard_normal((samples, len(inputs)))
+    values = yield z
+    for threshold, move in zip(subsets.thresholds, subsets.moves, strict=True):
+        beyond = values > threshold
+        z, values = z[beyond], values[beyond]
+        if not values.size:
+            break
+        kept = [(z, values)]
+        for _ in range(SUCCESSORS - 1):
+            proposed = _proposed(z, move, inputs, random)
+            new = yield proposed
+            moved = new > threshold
+            z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
+            kept.append((z, values))
+        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+    answer[0] = float((values > limit).sum()) / samples / float(SUCCESSORS) ** len(subsets.thresholds)
+
+
+def _proposed(z: Array, move: float, inputs: Inputs, random: np.random.Generator) -> Array:
+    """Proposals from z (m, d)."""
+    near = np.sqrt(1.0 - move**2) * z + move * random.standard_normal(z.shape)
+    other = np.where(random.random(z.shape) < REDRAWN, random.standard_normal(z.shape), z)
+    return np.where(np.array(inputs.whole), other, near)

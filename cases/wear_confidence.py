@@ -1,0 +1,359 @@
+"""Fretting of a rod under turbulence with uncertain gap, preload, misalignment and friction: wear with its confidence.
+
+A fuel rod in four grids: the outer two hold it by linear springs; one of the inner two has a preload, the other a gap,
+and is offset from the axis. Springs and dimples of both are shock elements with friction (as of `fuel_rod`). Gap,
+preload, misalignment and friction have distributions, and each sample its own turbulence. The quantities are the mean
+work rate of all supports, and the depth of wear after a year at the support that wears most, by Archard's law
+
+    V = k P T,     V = 4/3 L √(2R) h^(3/2),
+
+of a rod of radius R worn flat over the height L of a dimple by the small depth h.
+
+The mean work rate is estimated on levels of time steps (`aq.estimate`), each sample of a correction at the same inputs
+and the same turbulence, and by Monte Carlo on the finest level with other samples, which is its reference. Sobol'
+indices are computed on the coarsest level. Costs are counted in time steps, so that results do not depend on a machine.
+
+Results: `samples` (inputs, work rate and depth of each sample on the finest level), `levels` (the estimate, and mean,
+variance and number of samples of each level), `indices`.
+
+Source: J. F. Archard, Journal of Applied Physics 24 (1953) 981–988; M. B. Giles, Acta Numerica 24 (2015) 259–328.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import sqrt
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.fuel_rod.model import GridSupport, SpacerGrid
+from arlequin.models.checks import integer, non_negative, non_negative_integer, positive, positive_integer, within
+from arlequin.results.recorder import Record
+from arlequin.run.multi_run import Measure, collect_runs
+from arlequin.run.run import Progress
+
+MARGIN = 0.1  # m, from an end of the rod to its first grid
+YEAR = 365.25 * 86400.0  # s
+INPUTS = {"gap": "m", "preload": "N", "misalignment": "m", "friction": "1", "turbulence": "1"}
+FEW_STEPS = 200_000  # of all samples: no processes are started for fewer
+PILOT = 10  # samples of each level at first
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Default: 1 N/m of turbulence; gap 10 to 50 µm, preload 5 to 20 N, friction 0.2 to 0.6; four levels of steps."""
+
+    pitch: Annotated[float, Quantity("m", "distance of the grids", positive)] = 0.5
+    outer_diameter: Annotated[float, Quantity("m", "outer diameter of the cladding", positive)] = 9.5e-3
+    thickness: Annotated[float, Quantity("m", "wall thickness of the cladding", positive)] = 0.57e-3
+    pellets: Annotated[float, Quantity("kg/m", "mass of the pellets per length", non_negative)] = 0.55
+    water: Annotated[float, Quantity("kg/m", "added mass of water per length", non_negative)] = 0.077
+    fluid_damping: Annotated[float, Quantity("N s/m2", "damping of the water per length", non_negative)] = 5.0
+    spring_stiffness: Annotated[float, Quantity("N/m", "stiffness of a spring", positive)] = 2e5
+    dimple_stiffness: Annotated[float, Quantity("N/m", "stiffness of a dimple", positive)] = 1e6
+    shock_damping: Annotated[float, Quantity("N s/m", "damping of a support in contact", non_negative)] = 20.0
+    tangential: Annotated[float, Quantity("", "tangential over normal stiffness of a support", positive)] = 0.8
+    dimple_distance: Annotated[float, Quantity("m", "height of the dimples above and below the springs", positive)] = (
+        12e-3
+    )
+    force: Annotated[float, Quantity("N/m", "rms turbulent force", positive)] = 1.0
+    cutoff: Annotated[float, Quantity("Hz", "frequency up to which the turbulence spectrum is flat", positive)] = 40.0
+    highest: Annotated[float, Quantity("Hz", "highest frequency of the turbulent force", positive)] = 200.0
+    correlation: Annotated[float, Quantity("m", "correlation length of turbulence", positive)] = 0.2
+    least_gap: Annotated[float, Quantity("m", "smallest gap, uniform up to the largest", positive)] = 1e-5
+    largest_gap: Annotated[float, Quantity("m", "largest gap", positive)] = 5e-5
+    least_preload: Annotated[float, Quantity("N", "smallest preload, uniform up to the largest", positive)] = 5.0
+    largest_preload: Annotated[float, Quantity("N", "largest preload", positive)] = 20.0
+    misalignment: Annotated[float, Quantity("m", "standard deviation of the offset of a grid", positive)] = 1e-5
+    least_friction: Annotated[float, Quantity("", "smallest friction, uniform up to the largest", positive)] = 0.2
+    largest_friction: Annotated[float, Quantity("", "largest friction", positive)] = 0.6
+    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-15
+    dimple_length: Annotated[float, Quantity("m", "height of a dimple", positive)] = 3e-3
+    limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1.3e-4
+    duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.5
+    start: Annotated[float, Quantity("s", "start of the means", non_negative)] = 0.1
+    modes: Annotated[int, Quantity("", "modes of the rod, beside the shapes of the grids", integer, 2, 150)] = 40
+    cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 2, 200)] = 8
+    step: Annotated[float, Quantity("s", "time step of the coarsest level", positive)] = 3.2e-4
+    ratio: Annotated[int, Quantity("", "ratio of the time steps of two levels", integer, 2, 100)] = 4
+    levels: Annotated[int, Quantity("", "number of levels", integer, 2, 10)] = 4
+    accuracy: Annotated[float, Quantity("", "half-width of the interval over the mean", within, 1e-4, 10.0)] = 0.03
+    samples: Annotated[int, Quantity("", "samples on the finest level", integer, 2, 100_000)] = 60
+    indices: Annotated[int, Quantity("", "samples of Sobol' indices, a power of 2", positive_integer)] = 64
+    seed: Annotated[int, Quantity("", "random seed of all samples", non_negative_integer)] = 0
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "preload", "friction"):
+            low, high = getattr(self, f"least_{name}"), getattr(self, f"largest_{name}")
+            if not low < high:
+                raise aq.UserError.parameter(f"least_{name}", low, f"must be below the largest, {high:g}")
+        if not self.start < self.duration:
+            raise aq.UserError.parameter("start", self.start, f"must be before the end, {self.duration:g} s")
+        if not 2.0 * self.thickness < self.outer_diameter:
+            raise aq.UserError.parameter("thickness", self.thickness, "must be less than half the outer diameter")
+        if not self.dimple_distance < 0.4 * self.pitch:
+            raise aq.UserError.parameter("dimple_distance", self.dimple_distance, f"must be < {0.4 * self.pitch:g} m")
+        if self.indices & (self.indices - 1):
+            raise aq.UserError.parameter("indices", self.indices, "must be a power of 2")
+
+    @property
+    def radius(self) -> float:
+        """Outer radius of the rod, m."""
+        return 0.5 * self.outer_diameter
+
+    @property
+    def steps(self) -> list[float]:
+        """Time steps of the levels, s, coarse first."""
+        return [self.step / self.ratio**n for n in range(self.levels)]
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Distributions of the inputs."""
+        from scipy.stats import norm
+
+        return {
+            "gap": (self.least_gap, self.largest_gap),
+            "preload": (self.least_preload, self.largest_preload),
+            "misalignment": norm(0.0, self.misalignment),
+            "friction": (self.least_friction, self.largest_friction),
+            "turbulence": range(10**6),
+        }
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """The rod at the middle of all distributions, on the coarsest level."""
+    p = parameters
+    middle = [0.5 * (getattr(p, f"least_{n}") + getattr(p, f"largest_{n}")) for n in ("gap", "preload", "friction")]
+    return rod_study(p, middle[0], middle[1], 0.0, middle[2], p.seed, p.step)
+
+
+def rod_study(
+    p: Parameters, gap: float, preload: float, misalignment: float, friction: float, turbulence: int, step: float
+) -> aq.Study:
+    """The rod with these inputs; turbulence: its seed; step: s."""
+    heights = [MARGIN + n * p.pitch for n in range(4)]
+    spring, dimple = (GridSupport(k, p.shock_damping) for k in (p.spring_stiffness, p.dimple_stiffness))
+    tight = SpacerGrid(1, heights[1], p.radius, p.dimple_distance, spring, dimple, preload, 0.0)
+    loose = SpacerGrid(2, heights[2], p.radius, p.dimple_distance, spring, dimple, 0.0, gap, misalignment)
+    grids, ends = (tight, loose), {"lower": heights[0], "upper": heights[3]}
+    marks = {name: aq.SectionPoints(z) for name, z in ends.items()}
+    marks |= {f"axis{grid.number}": aq.SectionPoints(grid.z) for grid in grids}
+    for grid in grids:
+        marks |= dict(zip(grid.names, (grid.springs, grid.dimples), strict=True))
+    around = [z + side * p.dimple_distance for z in heights[1:3] for side in (-1.0, 1.0)]
+    places = np.unique(np.round([0.0, *heights, *around, heights[3] + MARGIN], 12))
+    cuts = [np.linspace(a, b, 1 + max(1, round((b - a) * p.cells / p.pitch))) for a, b in pairwise(places)]
+    nodes = [0.0, *np.concatenate([cut[1:] for cut in cuts]).tolist()]
+    slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
+    spectrum = aq.PlateauSpectrum(p.force**2 / (p.cutoff * slope / (slope - 1.0)), p.cutoff)
+    flow = aq.Turbulence(
+        spectrum, highest=p.highest, correlation=p.correlation, duration=max(p.duration, 1.0 / p.highest),
+        seed=turbulence,
+    )  # fmt: skip
+    zircaloy = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
+    beam = aq.Beam(
+        "rod", aq.mesh.line(nodes), zircaloy, aq.Section.tube(p.radius, p.radius - p.thickness, zircaloy.poisson),
+        origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), carried_mass=p.pellets,
+        added_mass=p.water, fluid_damping=p.fluid_damping, points=marks, turbulence=flow,
+        imposed={"left": {"z": 0.0, "rz": 0.0}},
+    )  # fmt: skip
+    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in (*ends, "axis1", "axis2")])
+    springs = [
+        aq.Spring(
+            f"{name}_{axis}", rod.boundary(name), stiffness=p.spring_stiffness, damping=p.shock_damping, direction=along
+        )
+        for name in ends
+        for axis, along in (("x", (1.0, 0.0, 0.0)), ("y", (0.0, 1.0, 0.0)))
+    ]
+    contacts = [one for grid in grids for one in grid.interfaces(rod, friction, p.tangential)]
+    system = aq.System([rod], interfaces=contacts, springs=springs)
+    return aq.Study(system, aq.Theta(0.5), p.duration, step, fields_every=10**9)
+
+
+def sample(
+    parameters: Parameters,
+    gap: float,
+    preload: float,
+    misalignment: float,
+    friction: float,
+    turbulence: int,
+    step: float | None = None,
+) -> dict[str, aq.Scalar]:
+    """Mean work rate of all supports, W, and depth, m, after a year at that which wears most; step: s."""
+    p = parameters
+    result = rod_study(p, gap, preload, misalignment, friction, turbulence, step or p.step).run(progress=False)
+    time = result.dataset["time"].values
+    spans = np.diff(np.clip(time, p.start, None))
+    names = list(result["interface"].children)
+    powers = [result[f"interface/{name}"].dataset["point_wear_power"].values[1:] for name in names]
+    most = max(float((spans @ power).max()) for power in powers) / spans.sum()
+    total = sum(aq.mean_power(result, name, p.start, float(time[-1])) for name in names)
+    return {
+        "work_rate": aq.Scalar(total, "W", "mean work rate"),
+        "depth": aq.Scalar(worn_flat(p, most), "m", "depth after a year"),
+    }
+
+
+def worn_flat(parameters: Parameters, power: float) -> float:
+    """Depth h, m, after a year at a work rate, W, of a rod worn flat: h = (3 V/(4 L √(2R)))^(2/3), V = k P T."""
+    p = parameters
+    volume = p.wear * power * YEAR
+    return float((0.75 * volume / (p.dimple_length * sqrt(2.0 * p.radius))) ** (2.0 / 3.0))
+
+
+def _measures(levels: int) -> tuple[Measure, ...]:
+    inputs = [Measure("samples", name, unit, name) for name, unit in INPUTS.items()]
+    own = [
+        Measure("samples", "work_rate", "W", "mean work rate on the finest level"),
+        Measure("samples", "depth", "m", "depth after a year on the finest level"),
+        Measure("levels", "work_rate", "W", "mean of the work rate by all levels"),
+        Measure("levels", "half_width", "W", "half-width of its interval"),
+        Measure("levels", "steps", "1", "time steps of all samples"),
+        Measure("levels", "plain_steps", "1", "time steps of Monte Carlo on the finest level for the same interval"),
+        Measure("levels", "mean_rate", "1", "α, powers of 2 per level"),
+        Measure("levels", "variance_rate", "1", "β, powers of 2 per level"),
+    ]
+    for n in range(levels):
+        own += [
+            Measure("levels", f"mean_{n}", "W", f"mean of the correction of level {n}"),
+            Measure("levels", f"variance_{n}", "W2", f"variance of the correction of level {n}"),
+            Measure("levels", f"level_mean_{n}", "W", f"mean of level {n}"),
+            Measure("levels", f"level_variance_{n}", "W2", f"variance of level {n}"),
+            Measure("levels", f"samples_{n}", "1", f"samples of level {n}"),
+        ]
+    for name in INPUTS:
+        own += [
+            Measure("indices", f"first_{name}", "1", f"first-order index of {name}"),
+            Measure("indices", f"total_{name}", "1", f"total index of {name}"),
+            Measure("indices", f"low_{name}", "1", f"lower end of the total index of {name}"),
+            Measure("indices", f"high_{name}", "1", f"upper end of the total index of {name}"),
+        ]
+    return (*inputs, *own)
+
+
+def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
+    """The samples of the finest level over `sample`; the estimate and the indices are the same in all of them."""
+    p = parameters
+    estimates: dict[tuple[str, str], Any] = {}
+
+    def one(i: int) -> dict[tuple[str, str], float]:
+        if not estimates:
+            estimates.update(_estimates(p))
+        return {key: float(value[i] if np.ndim(value) else value) for key, value in estimates.items()}
+
+    samples = "sample", list(range(p.samples))
+    return collect_runs(one, _measures(p.levels), samples, of=parameters, record=record, progress=progress)
+
+
+def _estimates(p: Parameters) -> dict[tuple[str, str], Any]:
+    """All measures: arrays (sample,), and numbers."""
+    study, finest = partial(sample, parameters=p), {"step": p.steps[-1]}
+    counts = [round(p.duration / step) for step in p.steps]
+    pilot = min(PILOT, p.samples)
+    several = p.samples * counts[-1] > FEW_STEPS
+    how: dict[str, Any] = {"workers": None if several else 0, "progress": False}
+    found: dict[tuple[str, str], Any] = {}
+    with TemporaryDirectory() as folder:  # one run gives both quantities of a sample
+        for name in ("work_rate", "depth"):
+            plain = aq.estimate(
+                study, name, p.inputs, levels=[finest], samples=p.samples, seed=p.seed + 1, store=f"{folder}/samples",
+                **how,
+            )  # fmt: skip
+            found["samples", name] = plain["fine"].values[0]
+    found |= {("samples", name): plain[f"input_{name}"].values[0] for name in INPUTS}
+    levels = [{"step": step} for step in p.steps]
+    mean = aq.estimate(
+        study, "work_rate", p.inputs, levels=levels, relative=p.accuracy, costs=counts, pilot=pilot, seed=p.seed, **how
+    )
+    steps = float((mean["samples"].values * mean["cost"].values).sum())
+    own: dict[str, Any] = {"work_rate": mean["value"], "half_width": mean["half_width"], "steps": steps}
+    own |= {"plain_steps": mean["plain_cost"], "mean_rate": mean["mean_rate"], "variance_rate": mean["variance_rate"]}
+    for n in range(p.levels):
+        names = ("mean", "variance", "level_mean", "level_variance", "samples")
+        own |= {f"{name}_{n}": float(mean[name][n]) for name in names}
+    found |= {("levels", name): float(value) for name, value in own.items()}
+    shares = aq.sobol_indices(study, "work_rate", p.inputs, samples=p.indices, seed=p.seed + 2, **how)
+    for n, name in enumerate(INPUTS):
+        ends = shares["total_order_interval"].values[:, n]
+        values = {"first": shares["first_order"][n], "total": shares["total_order"][n], "low": ends[0], "high": ends[1]}
+        found |= {("indices", f"{key}_{name}"): float(value) for key, value in values.items()}
+    return found
+
+
+def _brute(result: xarray.DataTree) -> tuple[float, float]:
+    """Mean of the work rate on the finest level, W, and half-width of its interval of 95 %."""
+    from arlequin.uncertainty.intervals import student
+
+    values = result["samples"].dataset["work_rate"].values
+    return float(values.mean()), student(0.95, values.size - 1.0) * float(values.std(ddof=1) / sqrt(values.size))
+
+
+def _constant(result: xarray.DataTree, group: str, name: str) -> float:
+    return float(result[group].dataset[name][0])
+
+
+def _saving(result: xarray.DataTree) -> float:
+    """Time steps of Monte Carlo on the finest level over those of the levels, for the same interval."""
+    return _constant(result, "levels", "plain_steps") / _constant(result, "levels", "steps")
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """The estimate of the levels against that of other samples on the finest one, and what it saves."""
+    mean, width = _brute(result)
+    value, own = (_constant(result, "levels", name) for name in ("work_rate", "half_width"))
+    both = sqrt(width**2 + own**2)
+    last = abs(_constant(result, "levels", f"mean_{parameters.levels - 1}"))
+    checks = [
+        Check("mean work rate by levels, against the finest alone", value, mean, both, "W", "absolute"),
+        Check("half-width over the mean", own / value, parameters.accuracy, 0.0, "1", "at most"),
+        Check("correction of the finest level over the mean", last / value, parameters.accuracy, 0.0, "1", "at most"),
+    ]
+    if parameters.levels >= 4:
+        checks.append(Check("cost of Monte Carlo over that of the levels", _saving(result), 10.0, 0.0, "1", "at least"))
+    return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """The estimate, what it saves, depth and its excess, and the input of the largest index."""
+    depth = result["samples"].dataset["depth"].values
+    value, width = (_constant(result, "levels", name) for name in ("work_rate", "half_width"))
+    return {
+        "wear_power": aq.Scalar(value, "W", "mean work rate of all supports"),
+        "wear_power_half_width": aq.Scalar(width, "W", "half-width of the interval of the mean work rate"),
+        "saving": aq.Scalar(_saving(result), "1", "cost of plain Monte Carlo over that of the levels"),
+        "mean_depth": aq.Scalar(float(depth.mean()), "m", "mean depth after a year"),
+        "excess": aq.Scalar(float((depth > parameters.limit).mean()), "1", "share of samples beyond the depth limit"),
+        "largest_index": aq.Scalar(
+            max(_constant(result, "indices", f"total_{name}") for name in INPUTS), "1", "largest total Sobol' index"
+        ),
+    }
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+
+    p = parameters
+    names = ("mean", "variance", "level_mean", "level_variance", "samples")
+    own = {
+        name: ("level", [_constant(result, "levels", f"{name}_{n}") for n in range(p.levels)], {"units": "W"})
+        for name in names
+    }
+    rates = {name: _constant(result, "levels", name) for name in ("mean_rate", "variance_rate")}
+    levels = xarray.Dataset({**own, **rates}, {"level": np.arange(p.levels)})
+    shares = {name: _constant(result, "indices", f"total_{name}") for name in INPUTS}
+    ends = {name: tuple(_constant(result, "indices", f"{end}_{name}") for end in ("low", "high")) for name in INPUTS}
+    samples = result["samples"].dataset
+    depth = plots.distribution(samples["depth"].values, unit="m", label="Depth after a year", limit=p.limit)
+    power = plots.distribution(samples["work_rate"].values, unit="W", label="Mean work rate")
+    return {
+        "levels": plots.level_convergence(levels),
+        "shares": plots.tornado(shares, ends, label="Total Sobol' index of the mean work rate"),
+        "depth": depth,
+        "work_rate": power,
+    }
