@@ -65,6 +65,7 @@ NAMES = (
     "rough_impact",
     "fuel_rod",
     "rod_resonance",
+    "rod_identification",
     "wear_confidence",
 )
 
