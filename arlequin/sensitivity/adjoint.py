@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
@@ -159,7 +160,8 @@ def run_with_adjoint(
     kept: list[_Checkpoint] = []
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
     springs = start_springs(model)
-    with reporting(progress, "adjoint") as told:
+    # solves have few right-hand sides: more BLAS threads would only wait for each other
+    with reporting(progress, "adjoint") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(model, None, None, steps):
             linear = linear_steps(first, block, springs)
             linear.check()

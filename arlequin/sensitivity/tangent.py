@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from arlequin.linalg.compliance import Compliance
 from arlequin.linalg.products import applied
@@ -230,7 +231,8 @@ def run_with_tangents(
     weighted = {name: SeriesWeights(each, steps, base.study.fields_every) for name, each in responses.items()}
     by_response = {name: np.zeros(len(derivatives)) for name in responses}
     data = tangent.data
-    with reporting(progress, "gradient") as told:
+    # solves have few right-hand sides: more BLAS threads would only wait for each other
+    with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(base, None, None, steps):
             linear = linear_steps(tangent, block, springs)
             linear.check()
