@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PAGES = ("tour", "how-to/sweep", "speed")
+PAGES = ("tour", "how-to/sweep", "how-to/gradients", "speed")
 LIMIT = 300  # s
 
 
