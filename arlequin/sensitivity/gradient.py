@@ -174,7 +174,7 @@ def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str
         return {of: mean_of(of)}
     if not callable(of):
         raise UserTypeError.parameter("of", of, rule)
-    return {getattr(of, "__name__", "quantity"): of}
+    return {of.path if isinstance(of, Response) else getattr(of, "__name__", "quantity"): of}
 
 
 def _named(of: Any) -> list[str]:

@@ -131,7 +131,11 @@ class ModelDerivative:
     ) -> "ModelDerivative":
         """study(value): the study at a value of the parameter; scale: see `PACE`."""
         pace = PACE * scale
-        models = {j: StudyModel.of(study(value + j * pace), base) for j in WEIGHTS}
+        studies = {j: study(value + j * pace) for j in WEIGHTS}
+        time = base.study.scheme, base.study.step, base.study.duration
+        if any((own.scheme, own.step, own.duration) != time for own in studies.values()):
+            raise UserError(f"wrt: {name} changes the scheme, the step or the duration, by which nothing is derived")
+        models = {j: StudyModel.of(own, base) for j, own in studies.items()}
         return cls(name, pace, base, models)
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:

@@ -309,6 +309,24 @@ def test_other_schemes_are_refused(change, message):
         aq.gradient(lambda speed: replace(bar(speed=speed), **change), "interface/wall/impulse", {"speed": 5.0})
 
 
+@pytest.mark.parametrize("name", ["theta", "step", "duration"])
+def test_parameters_of_the_time_integration_are_refused(name):
+    """The equations of a step are differentiated at the same θ and Δt: the derivatives would be wrong."""
+    at = {"theta": 0.6, "step": 5e-7, "duration": 3e-5}
+
+    def study(value):
+        now = {**at, name: value}
+        return aq.Study(bar().system, aq.Theta(now["theta"]), now["duration"], now["step"])
+
+    with pytest.raises(aq.UserError, match="changes the scheme, the step or the duration"):
+        aq.gradient(study, "interface/wall/impulse", {"value": at[name]})
+
+
+def test_a_response_alone_is_named_by_its_path():
+    found = aq.gradient(bar, aq.Response("interface/wall/impulse", "sum"), ["speed"])
+    assert found["quantity"].values.tolist() == ["interface/wall/impulse"]
+
+
 def test_other_friction_is_refused():
     def slider(speed):
         mass = aq.PointMasses("mass", (0.0, 0.0), 1.0)
