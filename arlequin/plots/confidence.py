@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,18 +62,22 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
     middle, low, high = (own[key].values for key in ("value", "low", "high"))
     outline = middle[:, None] + _outline(own["covariance"].values, float(found.attrs["freedom"]))
     with style.panels(1, 4.2) as (figure, (axes,)):
-        axes.plot(*outline, color=style.COLOURS[0], label="95 % of both")
+        shown: list[Any] = axes.plot(*outline, color=style.COLOURS[0], label="95 % of both")
         bars = np.stack([middle - low, high - middle], axis=-1)[..., None]
-        axes.errorbar(
+        estimate = axes.errorbar(
             *middle, xerr=bars[0], yerr=bars[1], fmt="o", color=style.COLOURS[0], markersize=5, elinewidth=1.0,
             capsize=3, label="estimate, 95 % of each",
         )  # fmt: skip
+        shown.append(estimate)
         if truth is not None and x in truth and y in truth:
             place = [finite(f"truth: {name}", truth[name]) for name in (x, y)]
-            axes.plot(*place, "x", color=style.COLOURS[1], markersize=7, markeredgewidth=1.6, label="truth")
+            look: Any = {"color": style.COLOURS[1], "markersize": 7, "markeredgewidth": 1.6}
+            shown += axes.plot(*place, "x", **look, label="truth")
+        axes.ticklabel_format(useOffset=False)
+        axes.locator_params(axis="x", nbins=6)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
-        figure.legend(loc="outside upper left", ncols=3)
+        figure.legend(handles=shown, loc="outside upper left", ncols=3)
     return figure
 
 
@@ -84,4 +88,7 @@ def _outline(covariance: Array, freedom: float) -> Array:
     bound = chi2.ppf(_LEVEL, 2) if np.isinf(freedom) else 2.0 * f.ppf(_LEVEL, 2, freedom)
     angle = np.linspace(0.0, 2.0 * np.pi, _POINTS)
     circle = np.sqrt(bound) * np.stack([np.cos(angle), np.sin(angle)])
-    return np.asarray(np.linalg.cholesky(covariance) @ circle)
+    deviations = np.sqrt(np.diag(covariance))
+    correlation = float(np.clip(covariance[0, 1] / deviations.prod(), -1.0, 1.0))  # beyond by round-off
+    factor = np.array([[1.0, 0.0], [correlation, np.sqrt(1.0 - correlation**2)]])  # of the correlations, by Cholesky
+    return np.asarray(deviations[:, None] * (factor @ circle))
