@@ -65,8 +65,8 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
         shown: list[Any] = axes.plot(*outline, color=style.COLOURS[0], label="95 % of both")
         bars = np.stack([middle - low, high - middle], axis=-1)[..., None]
         estimate = axes.errorbar(
-            *middle, xerr=bars[0], yerr=bars[1], fmt="o", color=style.COLOURS[0], markersize=5, elinewidth=1.0,
-            capsize=3, label="estimate, 95 % of each",
+            middle[:1], middle[1:], xerr=bars[0], yerr=bars[1], fmt="o", color=style.COLOURS[0], markersize=5,
+            elinewidth=1.0, capsize=3, label="estimate, 95 % of each",
         )  # fmt: skip
         shown.append(estimate)
         if truth is not None and x in truth and y in truth:
