@@ -52,8 +52,9 @@ def fit(
     of n parameters and N values, if the noise is independent and normal: `arlequin.plots.confidence_ellipse`.
 
     Variables: value, deviation, low, high (parameter), the ends of intervals of 95 %, first (the guess), covariance
-    (parameter, with); attributes: noise, the estimated or given deviation, ellipse, the bound above, cost, values,
-    evaluations, message.
+    (parameter, with); attributes: noise, the deviation that is left, of given deviations over them, so that 1 is
+    expected; ellipse, the bound above; freedom, N − n, or inf where the deviation is given; cost, values, evaluations,
+    gradients, message.
 
     >>> import numpy as np
     >>> import arlequin as aq
@@ -153,6 +154,7 @@ def fit(
         coords={"parameter": names, "with": names},
         attrs={
             "noise": float(np.sqrt(left)), "ellipse": bound, "cost": float(found.cost), "values": int(whole.size),
+            "freedom": np.inf if given else float(freedom),
             "evaluations": int(found.nfev), "gradients": int(found.njev), "message": str(found.message),
         },
     )  # fmt: skip

@@ -174,7 +174,7 @@ def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str
         return {of: mean_of(of)}
     if not callable(of):
         raise UserTypeError.parameter("of", of, rule)
-    return {getattr(of, "__name__", "quantity"): of}
+    return {of.path if isinstance(of, Response) else getattr(of, "__name__", "quantity"): of}
 
 
 def _named(of: Any) -> list[str]:
@@ -185,6 +185,8 @@ def _named(of: Any) -> list[str]:
 def check_paths(study: Study, given: Sequence[str]) -> None:
     """UserError where the result of a study has no such variables: known after one step."""
     if given:
+        if not isinstance(study, Study):
+            raise UserTypeError.parameter("study", study, "must give a Study, as aq.Study(system, scheme, 1.0, 0.01)")
         first = replace(study, duration=study.step).run(progress=False)
         for path in given:
             mean_of(path)(first)
@@ -220,6 +222,8 @@ def parameters_of(
     instance("wrt", wrt, Mapping | Sequence, "must be {name: value} or a list of names")
     if isinstance(wrt, str) or not wrt:
         raise UserError("wrt: needs at least one name of a parameter, as ['gap'] or {'gap': 1e-4}")
+    if len(set(wrt)) < len(wrt):
+        raise UserError(f"wrt: {', '.join(wrt)}: each parameter is named once")
     known = inspect.signature(study).parameters
     point: dict[str, Any] = {**at, **(wrt if isinstance(wrt, Mapping) else {})}
     for name in [*wrt, *point]:

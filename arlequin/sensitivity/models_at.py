@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.reduction.modal import ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
@@ -42,7 +42,11 @@ class StudyModel:
 
     @classmethod
     def of(cls, study: Study, base: "StudyModel | None" = None) -> "StudyModel":
-        """Assembled as a run does."""
+        """Assembled as a run does; UserTypeError for what is no study."""
+        if not isinstance(study, Study):
+            raise UserTypeError.parameter(
+                "study", study, "must give a Study, as aq.Study(system, aq.Theta(), 1.0, 0.01)"
+            )
         scheme, step = study.scheme, study.step
         assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
         return cls(study, assembly, None if base is None else _turn(base.assembly, assembly))
@@ -142,7 +146,11 @@ class ModelDerivative:
     ) -> "ModelDerivative":
         """study(value): the study at a value of the parameter; scale: see `PACE`."""
         pace = PACE * scale
-        models = {j: StudyModel.of(study(value + j * pace), base) for j in WEIGHTS}
+        studies = {j: study(value + j * pace) for j in WEIGHTS}
+        time = base.study.scheme, base.study.step, base.study.duration
+        if any((own.scheme, own.step, own.duration) != time for own in studies.values()):
+            raise UserError(f"wrt: {name} changes the scheme, the step or the duration, by which nothing is derived")
+        models = {j: StudyModel.of(own, base) for j, own in studies.items()}
         return cls(name, pace, base, models)
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:

@@ -10,7 +10,7 @@ import xarray
 
 from arlequin.models.checks import integer, mapping, non_negative_integer, positive
 from arlequin.models.errors import UserError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, meant
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.gradient import Quantity, number, parameters_of, quantities_of
 from arlequin.sweeps.sweep import sweep
@@ -62,6 +62,9 @@ def smoothed_gradient(
     quantities = quantities_of(of)
     point, names = parameters_of(study, wrt, at or {})
     mapping("spread", spread, "must map each parameter of wrt to its standard deviation")
+    other = [name for name in spread if name not in names]
+    if other:
+        raise UserError(f"spread: {other[0]!r} is no parameter of wrt{meant(other[0], names)}")
     missing = [name for name in names if name not in spread]
     if missing:
         raise UserError(f"spread: lacks {', '.join(missing)}")

@@ -93,6 +93,13 @@ GROUPS = (
         ("estimate", "probability", "sobol_indices"),
     ),
     Group(
+        "gradients",
+        "Gradients and fits",
+        "Derivatives by parameters, least squares: see [how to](../how-to/gradients.md) and "
+        "[theory](../theory/gradients.md).",
+        ("gradient", "Response", "smoothed_gradient", "fit"),
+    ),
+    Group(
         "parts",
         "Parts",
         "Deformable and rigid bodies, masses, springs and loads.",

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PAGES = ("tour", "how-to/sweep", "how-to/uncertainty", "speed")
+PAGES = ("tour", "how-to/sweep", "how-to/gradients", "how-to/uncertainty", "speed")
 LIMIT = 300  # s
 
 

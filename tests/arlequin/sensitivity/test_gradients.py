@@ -285,6 +285,7 @@ def test_smoothed_gradient_of_jumps():
         ("energy", {"load": 20.0}, {}, "'energy' has kind: give a function of the result"),
         ("interface/rub/wear_power", {"laod": 20.0}, {}, "the study has no parameter 'laod', did you mean load"),
         ("interface/rub/wear_power", [], {}, "wrt: needs at least one name"),
+        ("interface/rub/wear_power", ["load", "load"], {}, "each parameter is named once"),
         ("interface/rub/wear_power", {"speed": 0.0}, {}, "scales: speed is 0, so that its scale is not known"),
         ("interface/rub/wear_power", ["load"], {"scales": {"mass": 1.0}}, "'mass' is no parameter of wrt"),
         ("interface/rub/wear_power", ["load"], {"method": "adjoint"}, "interface/rub/wear_power is no Response"),
@@ -307,6 +308,31 @@ def test_bad_input(of, wrt, options, message):
 def test_other_schemes_are_refused(change, message):
     with pytest.raises(aq.UserError, match=message):
         aq.gradient(lambda speed: replace(bar(speed=speed), **change), "interface/wall/impulse", {"speed": 5.0})
+
+
+@pytest.mark.parametrize("name", ["theta", "step", "duration"])
+def test_parameters_of_the_time_integration_are_refused(name):
+    """The equations of a step are differentiated at the same θ and Δt: the derivatives would be wrong."""
+    at = {"theta": 0.6, "step": 5e-7, "duration": 3e-5}
+
+    def study(value):
+        now = {**at, name: value}
+        return aq.Study(bar().system, aq.Theta(now["theta"]), now["duration"], now["step"])
+
+    with pytest.raises(aq.UserError, match="changes the scheme, the step or the duration"):
+        aq.gradient(study, "interface/wall/impulse", {"value": at[name]})
+
+
+def test_a_response_alone_is_named_by_its_path():
+    found = aq.gradient(bar, aq.Response("interface/wall/impulse", "sum"), ["speed"])
+    assert found["quantity"].values.tolist() == ["interface/wall/impulse"]
+
+
+def test_what_is_no_study_is_refused():
+    with pytest.raises(aq.UserError, match="must give a Study"):
+        aq.gradient(lambda load: 3, "interface/rub/wear_power", {"load": 1.0})
+    with pytest.raises(aq.UserError, match="'mass' is no parameter of wrt"):
+        aq.smoothed_gradient(worn, "interface/rub/wear_power", ["load"], spread={"load": 1.0, "mass": 1.0})
 
 
 def test_other_friction_is_refused():
