@@ -89,7 +89,11 @@ def empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("COLUMNS", "120")
+    # pages put "." into the path, whose importer remembers the folder of the first of them
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    sys.path_importer_cache.pop(".", None)
     yield tmp_path
+    sys.path_importer_cache.pop(".", None)
 
 
 def page_id(page):
