@@ -14,7 +14,7 @@ from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
-from arlequin.sensitivity.step_equations import DataDerivative, ThetaEquations
+from arlequin.sensitivity.step_equations import ThetaEquations
 from arlequin.sensitivity.tangent import check_supported, impulse_matrix, linear_steps, start_springs
 from arlequin.sensitivity.trajectory import Wear, blocks
 from arlequin.step.state import State
@@ -153,7 +153,6 @@ def run_with_adjoint(
         return lambda value: study(**{**at, name: value})
 
     derivatives = [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
-    data = [DataDerivative(own) for own in derivatives]
     adjoints = {name: Adjoint(model) for name in responses}
     first = next(iter(adjoints.values()))
     steps, every = model.study.steps, model.study.fields_every
@@ -179,14 +178,14 @@ def run_with_adjoint(
             (block,) = blocks(model, state, checkpoint.wear, state.n + checkpoint.steps)
             linear = linear_steps(first, block, checkpoint.springs)
             numbers = np.arange(state.n + 1, state.n + checkpoint.steps + 1)
-            at_once = [first.equations.by_parameter(block, own, block.impulse) for own in data]
+            at_once = [first.equations.by_parameter(block, own) for own in derivatives]
             by_contact = [linear.by_parameter(own) for own in derivatives]
             for i, (name, response) in enumerate(responses.items()):
                 here = BlockResponse(response, linear)
                 local = weighted[name].of(numbers, here.values())
                 passed = adjoints[name].steps(linear, here.sources(local))
-                for k, (own, of) in enumerate(zip(derivatives, data, strict=True)):
-                    gradient[i, k] += here.by_parameter(local, own, of) + _product(passed, at_once[k], by_contact[k])
+                for k, own in enumerate(derivatives):
+                    gradient[i, k] += here.by_parameter(local, own) + _product(passed, at_once[k], by_contact[k])
             if told is not None:
                 told(steps - state.n // 2, steps)
     for i, adjoint in enumerate(adjoints.values()):

@@ -167,7 +167,7 @@ class LinearSteps:
         """UserError where the solved steps do not satisfy the equations: another law or scheme than those known
         here."""
         block = self.block
-        right, missing = self.equations.residual(block, block.impulse)
+        right, missing = self.equations.residual(block)
         assembly, y = self.equations.model.assembly, self.equations.y(block)
         size = np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
         speeds = np.abs(y).max(initial=0.0) + np.abs(block.v).max(initial=0.0)

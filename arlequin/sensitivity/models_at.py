@@ -65,7 +65,7 @@ class StudyModel:
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
 
     def matrix(self, name: str) -> sp.csr_array:
-        """mass, stiffness, viscous (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
+        """mass, stiffness, viscous, damping (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
         assembly = self.assembly
         own = assembly.contact.basis if name == "basis" else getattr(assembly, name)
         if own is None:
@@ -135,10 +135,10 @@ class ModelDerivative:
     round-off, 1e-12 relative, and what follows from them by the equations of the steps is a derivative of the run.
     """
 
-    name: str
     pace: float
     base: StudyModel
     models: Mapping[int, StudyModel] = field(repr=False)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was asked for, found once
 
     @classmethod
     def of(
@@ -151,19 +151,30 @@ class ModelDerivative:
         if any((own.scheme, own.step, own.duration) != time for own in studies.values()):
             raise UserError(f"wrt: {name} changes the scheme, the step or the duration, by which nothing is derived")
         models = {j: StudyModel.of(own, base) for j, own in studies.items()}
-        return cls(name, pace, base, models)
+        return cls(pace, base, models)
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:
         """Derivative of what `each` gives of a model."""
         return sum(weight * each(self.models[j]) for j, weight in WEIGHTS.items()) / self.pace
 
     def combined_fields(self, each: Callable[[StudyModel], Sequence[Any]]) -> list[Any]:
-        """Derivatives of several things that `each` gives of a model."""
-        found = {j: each(model) for j, model in self.models.items()}
-        return [sum(weight * found[j][i] for j, weight in WEIGHTS.items()) / self.pace for i in range(len(found[1]))]
+        """Derivatives of several constants that `each` gives of a model."""
+        if each not in self._known:
+            found = {j: each(model) for j, model in self.models.items()}
+            self._known[each] = [
+                sum(weight * found[j][i] for j, weight in WEIGHTS.items()) / self.pace for i in range(len(found[1]))
+            ]
+        values: list[Any] = self._known[each]
+        return values
 
     def matrix(self, name: str) -> sp.csr_array | None:
-        """Derivative of a matrix; None where it does not depend on the parameter."""
+        """Derivative of a matrix, see `StudyModel.matrix`; None where it does not depend on the parameter."""
+        if name not in self._known:
+            self._known[name] = self._matrix(name)
+        found: sp.csr_array | None = self._known[name]
+        return found
+
+    def _matrix(self, name: str) -> sp.csr_array | None:
         found = {j: model.matrix(name) for j, model in self.models.items()}
         one, other = found[-2], found[2]
         if one.shape == other.shape and (one - other).nnz == 0:
@@ -172,9 +183,16 @@ class ModelDerivative:
         out.eliminate_zeros()
         return out
 
-    def loads(self, n: int, count: int) -> Array:
-        """Derivatives (count + 1, d) of the external forces from t = nΔt on."""
-        return np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
+    def loads(self, n: int, count: int) -> Array | None:
+        """Derivatives (count + 1, d) of the external forces from t = nΔt on; None where they do not depend on it."""
+        found = np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
+        return found if found.any() else None
+
+    def imposed(self, times: Array) -> Array:
+        """Derivatives (t, p) of the given motions at the times (t,)."""
+        if not self.base.assembly.imposed_dofs.size:
+            return np.zeros((times.size, 0))
+        return np.asarray(self.combined(lambda model: np.array([model.assembly.imposed(t) for t in times.tolist()])))
 
     @cached_property
     def start(self) -> tuple[Array, Array]:

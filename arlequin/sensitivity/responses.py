@@ -14,7 +14,6 @@ from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative
-from arlequin.sensitivity.step_equations import DataDerivative
 from arlequin.system.assembly import Assembly
 
 ENERGIES = ("kinetic", "strain", "external_work", "friction", "impact", "damping")
@@ -91,15 +90,13 @@ class Response:
     def series(self, result: xarray.DataTree) -> Array:
         """The series in a result, without the start."""
         names = self.path.split("/")
-        if names[0] == "energy":
-            found: Any = result["energy"].sel(kind=self.kind)
-        else:
-            try:
-                found = result[self.path]
-            except KeyError:
-                group = result.get(names[0])
-                known = [] if group is None else list(group.children)
-                raise UserError(f"{self.path}: the result has no such variable{meant(names[1], known)}") from None
+        try:
+            found: Any = result["energy"].sel(kind=self.kind) if names[0] == "energy" else result[self.path]
+        except KeyError:
+            kinds = [str(kind) for kind in result.dataset["kind"].values]
+            group = result.children.get(names[0])
+            known = kinds if group is None else list(group.children)
+            raise UserError(f"{self.path}: the result has no such variable{meant(names[1], known)}") from None
         if self.on_frames:
             found = found.isel(node=self.node).sel(component=self.component)
         return np.asarray(found.values[1:], dtype=float)
@@ -305,7 +302,7 @@ class BlockResponse:
         )  # fmt: skip
         return float(sum(np.vdot(a, b) for a, b in pairs))
 
-    def by_parameter(self, weights: Array, derivative: ModelDerivative, data: DataDerivative) -> float:
+    def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         """Σ weights · derivatives of the series by a parameter at the same motion."""
         kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
         step = equations.step
@@ -314,8 +311,8 @@ class BlockResponse:
             field = (block.u if kind == "displacement" else block.v)[1:]
             return float(weights @ (field @ rows))
         if kind in ("kinetic", "strain", "damping"):
-            name = {"kinetic": "mass", "strain": "stiffness", "damping": "viscous"}[kind]
-            matrix = getattr(data, name)
+            name = {"kinetic": "mass", "strain": "stiffness", "damping": "damping"}[kind]
+            matrix = derivative.matrix(name)
             if matrix is None:
                 return 0.0
             field, factor = {
@@ -323,7 +320,7 @@ class BlockResponse:
             }[kind]  # fmt: skip
             return float(factor * weights @ np.vecdot(field, applied(matrix, field)))
         if kind == "external_work":
-            loads = data.loads(block.n, len(block))
+            loads = derivative.loads(block.n, len(block))
             if loads is None:
                 return 0.0
             return float(step * weights @ np.vecdot(equations.mean_loads(loads), equations.y(block)))

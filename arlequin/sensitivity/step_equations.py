@@ -85,8 +85,8 @@ class ThetaEquations:
         """Derivatives (b, p) of y on the imposed dofs by those of the given motions at the ends of the steps."""
         return np.where(self.model.assembly.imposes_displacement, values / self.step, self.theta * values)
 
-    def residual(self, block: Block, spread: Array) -> tuple[Array, Array]:
-        """The b- and the c-equation of solved steps (b, d) on free unknowns, (b, m); spread (b, q): P on the basis."""
+    def residual(self, block: Block) -> tuple[Array, Array]:
+        """The b- and the c-equation of solved steps (b, d) on free unknowns, (b, m)."""
         assembly, theta, step = self.model.assembly, self.theta, self.step
         y, force = self.y(block), self.mean_loads(self.model.loads(block.n, len(block)))
         out = applied(assembly.mass, y - block.v[:-1]) - theta * step * force
@@ -94,12 +94,12 @@ class ThetaEquations:
         if assembly.viscous is not None:
             out += theta * step * applied(assembly.viscous, y)
         out -= theta * applied(sp.csr_array(assembly.constraints.T), block.multipliers)
-        out -= theta * applied(sp.csr_array(assembly.contact.basis.T), spread)
+        out -= theta * applied(sp.csr_array(assembly.contact.basis.T), block.impulse)
         out[:, ~assembly.free] = 0.0
         missing = applied(assembly.constraints, y - (1.0 - theta) * block.v[:-1])
         return out, missing
 
-    def by_parameter(self, block: Block, derivative: "DataDerivative", spread: Array) -> tuple[Array, Array, Array]:
+    def by_parameter(self, block: Block, derivative: ModelDerivative) -> tuple[Array, Array, Array]:
         """−∂/∂p of both equations (b, d), (b, m) at the solved steps, and ∂y/∂p on the imposed dofs (b, p)."""
         theta, step, y = self.theta, self.step, self.y(block)
         u0, v0 = block.u[:-1], block.v[:-1]
@@ -110,54 +110,17 @@ class ThetaEquations:
         if force is not None:
             right += theta * step * self.mean_loads(force)
         for matrix, of, factor in (
-            (derivative.mass, y - v0, 1.0),
-            (derivative.viscous, y, theta * step),
-            (derivative.stiffness, u0 + theta * step * y, theta * step),
+            (derivative.matrix("mass"), y - v0, 1.0),
+            (derivative.matrix("viscous"), y, theta * step),
+            (derivative.matrix("stiffness"), u0 + theta * step * y, theta * step),
         ):
             if matrix is not None:
                 right -= factor * applied(matrix, of)
-        if derivative.constraints is not None:
-            right += theta * applied(sp.csr_array(derivative.constraints.T), block.multipliers)
-            missing -= applied(derivative.constraints, y - (1.0 - theta) * v0)
-        if derivative.basis is not None:
-            right += theta * applied(sp.csr_array(derivative.basis.T), spread)
+        constraints, basis = derivative.matrix("constraints"), derivative.matrix("basis")
+        if constraints is not None:
+            right += theta * applied(sp.csr_array(constraints.T), block.multipliers)
+            missing -= applied(constraints, y - (1.0 - theta) * v0)
+        if basis is not None:
+            right += theta * applied(sp.csr_array(basis.T), block.impulse)
         right[:, ~self.model.assembly.free] = 0.0
         return right, missing, self.imposed_by_parameter(block, derivative.imposed(times[1:]))
-
-
-@dataclass(frozen=True, eq=False)
-class DataDerivative:
-    """Derivatives of matrices by one parameter, None where they do not depend on it, and of the loads."""
-
-    source: ModelDerivative
-
-    @cached_property
-    def mass(self) -> sp.csr_array | None:
-        return self.source.matrix("mass")
-
-    @cached_property
-    def stiffness(self) -> sp.csr_array | None:
-        return self.source.matrix("stiffness")
-
-    @cached_property
-    def viscous(self) -> sp.csr_array | None:
-        return self.source.matrix("viscous")
-
-    @cached_property
-    def constraints(self) -> sp.csr_array | None:
-        return self.source.matrix("constraints")
-
-    @cached_property
-    def basis(self) -> sp.csr_array | None:
-        return self.source.matrix("basis")
-
-    def loads(self, n: int, count: int) -> Array | None:
-        """Derivatives (count + 1, d) of the loads; None where they do not depend on the parameter."""
-        found = self.source.loads(n, count)
-        return found if found.any() else None
-
-    def imposed(self, times: Array) -> Array:
-        """Derivatives (t, p) of the given motions."""
-        return np.asarray(
-            self.source.combined(lambda model: np.array([model.assembly.imposed(t) for t in times.tolist()]))
-        )

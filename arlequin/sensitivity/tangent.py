@@ -22,7 +22,7 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.recording import RecordedSteps, difference
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
-from arlequin.sensitivity.step_equations import DataDerivative, ThetaEquations, theta_of
+from arlequin.sensitivity.step_equations import ThetaEquations, theta_of
 from arlequin.sensitivity.trajectory import Block, blocks
 
 
@@ -49,7 +49,6 @@ class Tangent:
         self.model, self.derivatives = model, derivatives
         self.equations = ThetaEquations(model)
         self.operators = StepOperators(self.equations)
-        self.data = [DataDerivative(own) for own in derivatives]
 
     def first(self) -> Motion:
         """At t = 0."""
@@ -61,13 +60,13 @@ class Tangent:
     def steps(self, linear: LinearSteps, motion: Motion) -> tuple[Motion, TangentBlock]:
         """The derivatives in the steps of a block, from those at its start."""
         block, count = linear.block, len(linear.block)
-        each = [self.equations.by_parameter(block, own, block.impulse) for own in self.data]
+        each = [self.equations.by_parameter(block, own) for own in self.derivatives]
         given = [np.ascontiguousarray(np.stack(own, axis=1)) for own in zip(*each, strict=True)]  # (b, p, …)
         by_contact = [
             np.ascontiguousarray(np.stack(own, axis=-1))
             for own in zip(*(linear.by_parameter(own) for own in self.derivatives), strict=True)
         ]
-        p, r, d = len(self.data), self.operators.rows, self.operators.count
+        p, r, d = len(self.derivatives), self.operators.rows, self.operators.count
         out = (np.empty((count, d, p)), np.empty((count, d, p)), *(np.empty((count, r, p)) for _ in range(3)))
         end = (self._small if d <= DENSE else self._large)(linear, given, by_contact, motion.copies(), out)
         whole_u, whole_v, impulse, whole_s, whole_d = (
@@ -230,7 +229,6 @@ def run_with_tangents(
     steps = base.study.steps
     weighted = {name: SeriesWeights(each, steps, base.study.fields_every) for name, each in responses.items()}
     by_response = {name: np.zeros(len(derivatives)) for name in responses}
-    data = tangent.data
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(base, None, None, steps):
@@ -243,7 +241,7 @@ def run_with_tangents(
                 weights = series_weights.of(numbers, here.values())
                 sources = here.sources(weights)
                 for i, of in enumerate(derivatives):
-                    by_response[name][i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of, data[i])
+                    by_response[name][i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
             normal = linear.contact.normal_parts(linear.motion)
             own.add(block, linear.springs, normal)
             _append(whole, own.take())

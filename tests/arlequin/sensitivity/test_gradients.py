@@ -236,6 +236,33 @@ def test_a_response_is_a_quantity_of_the_result():
     np.testing.assert_allclose(adjoints, values, rtol=1e-12)
 
 
+def test_what_junctions_absorb_is_no_damping():
+    """Two glued bars with Rayleigh damping a M + b K, b = 0: the loss is that of differences of runs, though the
+    junction absorbs too."""
+
+    def bars(young):
+        steel = aq.LinearElastic(young=young, poisson=0.0, density=7800.0)
+        damped = {"damping": aq.Rayleigh(2e3, 0.0)}
+        coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.6, cells=6), steel, **damped)
+        fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=60), steel, **damped)
+        glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+        wall = aq.Interface("wall", fine.boundary("right"), aq.RigidPlane(point=1.0, normal=-1.0), aq.Unilateral())
+        system = aq.System([coarse, fine], junctions=[glue], interfaces=[wall], velocity=1.0)
+        return aq.Study(system, aq.Theta(0.5), 2e-4, 2e-6)
+
+    assert float(bars(2e11).run()["energy"].sel(kind="absorbed")[-1]) > 0.0
+    lost = aq.Response("energy/damping", "final")
+    against = difference(bars, {"young": 2e11}, "young", {"lost": lost}, 1e-4 * 2e11)[0]
+    for method in ("tangent", "adjoint"):
+        found = aq.gradient(bars, lost, {"young": 2e11}, method=method)["gradient"].item()
+        assert found == pytest.approx(against, rel=1e-6)
+
+
+def test_an_energy_that_a_study_has_not_is_told():
+    with pytest.raises(aq.UserError, match="energy/damping: the result has no such variable"):
+        aq.gradient(bar, aq.Response("energy/damping", "final"), {"young": 2e11})
+
+
 def test_blocks_and_checkpoints_change_nothing(monkeypatch):
     from arlequin.sensitivity import trajectory
 
