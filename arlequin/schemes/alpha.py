@@ -16,7 +16,7 @@ from arlequin.models.part import Constrained, Nonlinear
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.solvers.condensed import DelegatedCheckpoint
+from arlequin.solvers.condensed import ConstrainedSystem, DelegatedCheckpoint
 from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import LinearStep, StepCoefficients, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton import NewtonPolicy, NewtonSolver, StepEquations, solve_newton
@@ -144,6 +144,12 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
     merge_substeps = staticmethod(merge_time_steps)
 
     restarts = True
+
+    @property
+    def linear_system(self) -> ConstrainedSystem:
+        """The matrix of a step of linear parts, with its solver."""
+        assert isinstance(self._bulk, LinearAlpha)
+        return self._bulk.condensed
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
         """The acceleration at t = nΔt satisfies M a = F(t) + Cᵀφ + Bᵀr, C a = 0."""

@@ -19,7 +19,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
-from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_step import NewtonStep
@@ -244,10 +244,16 @@ class ThetaStepper(Stepper):
         return self._assembly.contact.kinematics(np.zeros(self._assembly.contact.basis.shape[0]))
 
     @property
+    def linear_system(self) -> ConstrainedSystem:
+        """The matrix of a step of linear parts, with its solver."""
+        assert isinstance(self._bulk, LinearStep)
+        return self._bulk.condensed
+
+    @property
     def _shared(self) -> Condensed:
         """The factor that the members of an ensemble share."""
-        assert isinstance(self._bulk.condensed, Condensed)
-        return self._bulk.condensed
+        assert isinstance(self.linear_system, Condensed)
+        return self.linear_system
 
     def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
         """Displacements (d, r) in each of `count` steps under forces push(j) (d, r), constant in the step j, from

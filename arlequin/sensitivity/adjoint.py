@@ -11,11 +11,10 @@ from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.linear_steps import LinearSteps
-from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
 from arlequin.sensitivity.step_equations import ThetaEquations
-from arlequin.sensitivity.tangent import check_supported, impulse_matrix, linear_steps, start_springs
+from arlequin.sensitivity.tangent import derived, impulse_matrix, start_springs
 from arlequin.sensitivity.trajectory import Wear, blocks
 from arlequin.step.state import State
 
@@ -44,10 +43,10 @@ class Multipliers:
 class Adjoint:
     """The adjoints of a run's steps."""
 
-    def __init__(self, model: StudyModel) -> None:
-        self.model, self.equations = model, ThetaEquations(model)
-        self.operators = StepOperators(self.equations)
-        assembly = model.assembly
+    def __init__(self, equations: ThetaEquations, operators: StepOperators) -> None:
+        """operators: shared by the adjoints of all responses."""
+        self.model, self.equations, self.operators = equations.model, equations, operators
+        assembly = equations.model.assembly
         none = np.zeros(assembly.laws.row_count)
         # of u, v (d,), springs, depth and opening (r,) at the end of the steps still to be passed
         self.state = (np.zeros(assembly.dof_count), np.zeros(assembly.dof_count), *(none.copy() for _ in range(3)))
@@ -80,7 +79,7 @@ class Adjoint:
             self.state, out, linear.contact.laws.has_elastic_stick,
         )  # fmt: skip
         y, contact, springs, worn = out
-        motion, multipliers = self.operators.transposed(y)
+        motion, multipliers = self.operators.solve(y)
         return Multipliers(motion, -multipliers, contact, springs, worn)
 
     def _large(self, linear: LinearSteps, sources: Sources) -> Multipliers:
@@ -146,15 +145,10 @@ def run_with_adjoint(
     progress: Progress | bool | None = None,
 ) -> tuple[list[float], Array]:
     """Values of responses of study(**at), and their derivatives (response, parameter)."""
-    model = StudyModel.of(study(**at))
-    check_supported(model)
-
-    def near(name: str) -> Callable[[float], Study]:
-        return lambda value: study(**{**at, name: value})
-
-    derivatives = [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
-    adjoints = {name: Adjoint(model) for name in responses}
-    first = next(iter(adjoints.values()))
+    model, derivatives = derived(study, at, scales, wrt)
+    equations = ThetaEquations(model)
+    operators = StepOperators(equations)
+    adjoints = {name: Adjoint(equations, operators) for name in responses}
     steps, every = model.study.steps, model.study.fields_every
     kept: list[_Checkpoint] = []
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
@@ -162,7 +156,7 @@ def run_with_adjoint(
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "adjoint") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(model, None, None, steps):
-            linear = linear_steps(first, block, springs)
+            linear = LinearSteps.of(equations, block, springs, operators.diagonal)
             linear.check()
             kept.append(_Checkpoint(block.start, block.wear, springs, len(block)))
             for name, response in responses.items():
@@ -176,9 +170,9 @@ def run_with_adjoint(
         for checkpoint in reversed(kept):
             state = checkpoint.state
             (block,) = blocks(model, state, checkpoint.wear, state.n + checkpoint.steps)
-            linear = linear_steps(first, block, checkpoint.springs)
+            linear = LinearSteps.of(equations, block, checkpoint.springs, operators.diagonal)
             numbers = np.arange(state.n + 1, state.n + checkpoint.steps + 1)
-            at_once = [first.equations.by_parameter(block, own) for own in derivatives]
+            at_once = [equations.by_parameter(block, own) for own in derivatives]
             by_contact = [linear.by_parameter(own) for own in derivatives]
             for i, (name, response) in enumerate(responses.items()):
                 here = BlockResponse(response, linear)

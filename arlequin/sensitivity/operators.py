@@ -21,23 +21,19 @@ class StepOperators:
         self.multipliers, self.imposed = assembly.constraints.shape[0], assembly.imposed_dofs
         self.compliance = equations.condensed.compliance
 
-    def solve(self, b: Array, c: Array, given: Array | None = None) -> Array:
-        """y (n, d) of right-hand sides (n, d), (n, m) and values (n, p) on the imposed dofs."""
+    def solve(self, b: Array, c: Array | None = None, given: Array | None = None) -> tuple[Array, Array]:
+        """y (n, d) and φ (n, m) of right-hand sides (n, d), (n, m) and values (n, p) on the imposed dofs, 0 by default.
+
+        Of b alone they are Π b and −Γᵀ b: the transposes.
+        """
         condensed = self._equations.condensed
         out, half = np.empty_like(b), condensed.room_for_each(len(b))
+        if c is None:
+            c = np.zeros((len(b), self.multipliers))
         if given is None and self.imposed.size:
             given = np.zeros((len(b), self.imposed.size))
         multipliers, _ = condensed.predict_each(b, c, half, given)
         condensed.correct_each(half, multipliers, np.zeros((len(b), self.rows)), out, given)
-        return out
-
-    def transposed(self, y: Array) -> tuple[Array, Array]:
-        """Πy and −Γᵀy (n, d), (n, m)."""
-        condensed = self._equations.condensed
-        out, half, none = np.empty_like(y), condensed.room_for_each(len(y)), np.zeros((len(y), self.imposed.size))
-        given = none if self.imposed.size else None
-        multipliers, _ = condensed.predict_each(y, np.zeros((len(y), self.multipliers)), half, given)
-        condensed.correct_each(half, multipliers, np.zeros((len(y), self.rows)), out, given)
         return out, multipliers
 
     @cached_property
@@ -50,15 +46,14 @@ class StepOperators:
         of_u, of_v = equations.imposed_by_state
         given_u, given_v = np.zeros((self.count, dofs.size)), np.zeros((self.count, dofs.size))
         given_u[dofs, np.arange(dofs.size)], given_v[dofs, np.arange(dofs.size)] = of_u, of_v
-        from_u = self.solve(by_u, np.zeros_like(rates), given_u).T
-        from_v = self.solve(by_v, np.ascontiguousarray(rates), given_v).T
-        return (*map(np.ascontiguousarray, (from_u, from_v, self.push)), self.basis.toarray())
+        from_u, _ = self.solve(by_u, None, given_u)
+        from_v, _ = self.solve(by_v, np.ascontiguousarray(rates), given_v)
+        return (*map(np.ascontiguousarray, (from_u.T, from_v.T, self.push)), self.basis.toarray())
 
     @cached_property
     def push(self) -> Array:
         """y by P (d, r)."""
-        rows = self._equations.theta * self.basis.toarray()
-        return self.solve(np.ascontiguousarray(rows), np.zeros((self.rows, self.multipliers))).T
+        return self.solve(self._equations.theta * self.basis.toarray())[0].T
 
     @cached_property
     def diagonal(self) -> Array:

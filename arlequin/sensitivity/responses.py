@@ -191,30 +191,11 @@ class BlockResponse:
         i = names.index(name)
         return slice(*self.assembly.contact.start[i : i + 2])
 
-    def _field(self) -> Array:
-        """The row (d,) of the coordinates whose product is the component at the node."""
-        name = self.response.path.split("/")[1]
-        names = self.assembly.system.names
-        if name not in names:
-            raise UserError(f"{self.response.path}: there is no part {name!r}{meant(name, names)}")
-        i = names.index(name)
-        at, part, own = self.assembly.places[i], self.assembly.system.parts[i], self.assembly.parts[i]
-        axes = ("x", "y", "z")[: part.positions.shape[1]]
-        assert self.response.component is not None
-        if self.response.component not in axes:
-            raise UserError.parameter("component", self.response.component, f"must be one of {', '.join(axes)}")
-        if self.response.node >= part.node_count:
-            raise UserError.parameter("node", self.response.node, f"must be less than {part.node_count}")
-        row = sp.csr_array(own.shapes)[self.response.node * part.components + axes.index(self.response.component)]
-        out = np.zeros(self.assembly.dof_count)
-        out[at] = np.asarray(row.todense()).ravel()
-        return out
-
     def values(self) -> Array:
         """The series (b,): values at the ends of the steps, of cumulative ones what each step adds."""
         kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
         if kind in FIELDS:
-            return (block.u if kind == "displacement" else block.v)[1:] @ self._field()
+            return (block.u if kind == "displacement" else block.v)[1:] @ field_row(self.response, self.assembly)
         if kind == "kinetic":
             return 0.5 * np.vecdot(block.v[1:], applied(self.assembly.mass, block.v[1:]))
         if kind == "strain":
@@ -242,7 +223,7 @@ class BlockResponse:
         out = Sources.zeros(len(block), assembly.dof_count, assembly.laws.row_count)
         scaled, step = weights[:, None], equations.step
         if kind in FIELDS:
-            (out.u if kind == "displacement" else out.v)[1:] += scaled * self._field()
+            (out.u if kind == "displacement" else out.v)[1:] += scaled * field_row(self.response, self.assembly)
         elif kind == "kinetic":
             out.v[1:] += scaled * applied(assembly.mass, block.v[1:])
         elif kind == "strain":
@@ -307,7 +288,7 @@ class BlockResponse:
         kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
         step = equations.step
         if kind in FIELDS:
-            rows = derivative.combined(lambda model: _row_of(self, model))
+            rows = derivative.combined(lambda model: model.smooth(field_row(self.response, model.assembly)))
             field = (block.u if kind == "displacement" else block.v)[1:]
             return float(weights @ (field @ rows))
         if kind in ("kinetic", "strain", "damping"):
@@ -337,9 +318,21 @@ class BlockResponse:
         return float(weights @ (changes[:, self._points] if kind in CONTACT else changes).sum(axis=1))
 
 
-def _row_of(own: BlockResponse, model: Any) -> Array:
-    """The row of a component at a node in another model, in the smooth coordinates."""
-    other = BlockResponse(own.response, own.linear)
-    other.assembly = model.assembly
-    row = other._field()
-    return row if model.turn is None else row @ model.turn
+def field_row(response: Response, assembly: Assembly) -> Array:
+    """The row (d,) whose product with the coordinates is the component of the field at the node."""
+    name = response.path.split("/")[1]
+    names = assembly.system.names
+    if name not in names:
+        raise UserError(f"{response.path}: there is no part {name!r}{meant(name, names)}")
+    i = names.index(name)
+    at, part, own = assembly.places[i], assembly.system.parts[i], assembly.parts[i]
+    axes = ("x", "y", "z")[: part.positions.shape[1]]
+    assert response.component is not None
+    if response.component not in axes:
+        raise UserError.parameter("component", response.component, f"must be one of {', '.join(axes)}")
+    if response.node >= part.node_count:
+        raise UserError.parameter("node", response.node, f"must be less than {part.node_count}")
+    row = sp.csr_array(own.shapes)[response.node * part.components + axes.index(response.component)]
+    out = np.zeros(assembly.dof_count)
+    out[at] = np.asarray(row.todense()).ravel()
+    return out

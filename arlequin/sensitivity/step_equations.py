@@ -18,8 +18,9 @@ import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.schemes.alpha import GeneralisedAlpha
+from arlequin.schemes.alpha import AlphaStepper, GeneralisedAlpha
 from arlequin.schemes.theta import Theta
+from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.trajectory import Block
 from arlequin.solvers.condensed import Condensed
@@ -61,9 +62,12 @@ class ThetaEquations:
 
     @cached_property
     def condensed(self) -> Condensed:
-        """The factor of a step."""
-        assembly = self.model.assembly
-        own = LinearStep(assembly, self.theta, self.step, "direct").condensed
+        """The factor of a step: that of the run, or one of its own where the run is solved iteratively."""
+        stepper = self.model.stepper
+        assert isinstance(stepper, ThetaStepper | AlphaStepper)
+        own = stepper.linear_system
+        if not isinstance(own, Condensed):
+            own = LinearStep(self.model.assembly, self.theta, self.step, "direct").condensed
         assert isinstance(own, Condensed)
         return own
 

@@ -87,7 +87,7 @@ class Tangent:
         y = np.zeros((count, d, p))
         if any(own.any() for own in given):
             flat = [own.reshape(count * p, -1) for own in (right, missing, imposed)]
-            y = np.ascontiguousarray(np.moveaxis(self.operators.solve(*flat).reshape(count, p, d), 1, -1))
+            y = np.ascontiguousarray(np.moveaxis(self.operators.solve(*flat)[0].reshape(count, p, d), 1, -1))
         tangent_steps(
             (self.equations.step, self.equations.theta), self.operators.dense, linear.rows_of_points, tables.each,
             (tables.by_depth, tables.by_opening), (y, *by_contact), state, out, linear.contact.laws.has_elastic_stick,
@@ -182,11 +182,6 @@ def _gathered(rows: Indices, table: Array, field: Array) -> Array:
     return np.einsum("ib,ibp->ip", table, padded[rows])
 
 
-def linear_steps(tangent_or_adjoint: Any, block: Block, springs: Array) -> LinearSteps:
-    """The steps of a block linearised."""
-    return LinearSteps.of(tangent_or_adjoint.equations, block, springs, tangent_or_adjoint.operators.diagonal)
-
-
 @dataclass(frozen=True, eq=False)
 class TangentRun:
     """A run with its derivatives: the result; by the name of each parameter the derivatives of all variables of the
@@ -208,13 +203,7 @@ def run_with_tangents(
     progress: Progress | bool | None = None,
 ) -> TangentRun:
     """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter."""
-    base = StudyModel.of(study(**at))
-    check_supported(base)
-
-    def near(name: str) -> Callable[[float], Study]:
-        return lambda value: study(**{**at, name: value})
-
-    derivatives = [ModelDerivative.of(name, at[name], scales[name], base, near(name)) for name in wrt]
+    base, derivatives = derived(study, at, scales, wrt)
     tangent = Tangent(base, derivatives)
     record = Record(None, fields_every=base.study.fields_every)
     series = [[RecordedSteps(own.models[sign], record) for sign in (1, -1)] for own in derivatives]
@@ -232,7 +221,7 @@ def run_with_tangents(
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(base, None, None, steps):
-            linear = linear_steps(tangent, block, springs)
+            linear = LinearSteps.of(tangent.equations, block, springs, tangent.operators.diagonal)
             linear.check()
             motion, moved = tangent.steps(linear, motion)
             numbers = np.arange(block.n + 1, block.n + len(block) + 1)
@@ -270,6 +259,19 @@ def _moving(result: xarray.DataTree) -> xarray.DataTree:
         return data.drop_vars(still)
 
     return result.map_over_datasets(series)
+
+
+def derived(
+    study: Callable[..., Study], at: Mapping[str, float], scales: Mapping[str, float], wrt: Sequence[str]
+) -> tuple[StudyModel, list[ModelDerivative]]:
+    """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
+    model = StudyModel.of(study(**at))
+    check_supported(model)
+
+    def near(name: str) -> Callable[[float], Study]:
+        return lambda value: study(**{**at, name: value})
+
+    return model, [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
 
 
 def start_springs(model: StudyModel) -> Array:
