@@ -1,5 +1,4 @@
-"""Numba kernels of the sensitivities: regular laws of many steps at once, and recursions over steps of small
-systems."""
+"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, springs of friction."""
 
 import numpy as np
 from numba import boolean, float64, int64, types

@@ -37,10 +37,10 @@ def fit(
     """Parameters with which a study reproduces measured records best, with their covariance.
 
     study, wrt, at, scales: as of `gradient`; the values of `wrt` are the first guess. data: measured values by the path
-    of a variable of the result, {"interface/rub/wear_power": values}, one for each step without the start, or by any
-    name with the function of the result that predicts them, {"tip": (function, values)}. bounds: {name: (low, high)}.
-    deviation: standard deviation of the noise, of all records or by name; without it one of all is estimated from what
-    is left, so that records of different units need theirs.
+    of a variable of the result on time alone, {"interface/rub/wear_power": values}, one for each step without the
+    start, or by any name with the function of the result that predicts them, {"tip": (function, values)}. bounds:
+    {name: (low, high)}. deviation: standard deviation of the noise, of all records or by name; without it one of all
+    is estimated from what is left, so that records of different units need theirs.
 
     Minimised is ½ Σ ((prediction − data)/deviation)², by the trust-region method of `scipy.optimize.least_squares`
     with the derivatives J of the predictions (see `gradient`), up to the relative `tolerance` of cost or parameters, in
@@ -79,7 +79,7 @@ def fit(
     point, names = parameters_of(study, wrt, at or {})
     widths = widths_of(point, names, scales or {})
     low, high = _bounds(bounds or {}, point, names)
-    check_paths(study(**point), [key for key, own in data.items() if not isinstance(own, tuple)])
+    check_paths(study(**point), [key for key, own in data.items() if not isinstance(own, tuple)], "data")
     noise = _deviations(deviation, list(predictions))
     weights = np.concatenate([np.full(own.size, 1.0 / noise[key]) for key, own in measured.items()])
     whole = np.concatenate(list(measured.values()))

@@ -13,6 +13,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
+from arlequin.results.time_mean import time_mean
 from arlequin.run.progress import Progress
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.adjoint import run_with_adjoint
@@ -88,7 +89,7 @@ def gradient(
     """
     quantities = quantities_of(of)
     point, names = parameters_of(study, wrt, at or {})
-    check_paths(study(**point), [of] if isinstance(of, str) else _named(of))
+    check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of")
     widths = widths_of(point, names, scales or {})
     responses = {name: each for name, each in quantities.items() if isinstance(each, Response)}
     one_of("method", method, ("auto", "tangent", "adjoint"))
@@ -171,7 +172,7 @@ def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str
             raise UserError("of: is empty: give at least one quantity")
         return {str(name): next(iter(quantities_of(each).values())) for name, each in of.items()}
     if isinstance(of, str):
-        return {of: mean_of(of)}
+        return {of: lambda result: time_mean(result, of, "of")}
     if not callable(of):
         raise UserTypeError.parameter("of", of, rule)
     return {of.path if isinstance(of, Response) else getattr(of, "__name__", "quantity"): of}
@@ -182,37 +183,14 @@ def _named(of: Any) -> list[str]:
     return [each for each in of.values() if isinstance(each, str)] if isinstance(of, Mapping) else []
 
 
-def check_paths(study: Study, given: Sequence[str]) -> None:
-    """UserError where the result of a study has no such variables: known after one step."""
+def check_paths(study: Study, given: Sequence[str], parameter: str) -> None:
+    """UserError where the result of a study has no such series, which the parameter names: known after one step."""
     if given:
         if not isinstance(study, Study):
             raise UserTypeError.parameter("study", study, "must give a Study, as aq.Study(system, scheme, 1.0, 0.01)")
         first = replace(study, duration=study.step).run(progress=False)
         for path in given:
-            mean_of(path)(first)
-
-
-def mean_of(path: str) -> Quantity:
-    """Mean over the steps of the variable at a path of the result."""
-
-    def mean(result: xarray.DataTree) -> Any:
-        try:
-            values = result[path]
-        except KeyError:
-            raise UserError(f"of: no variable of the result is named {path!r}{meant(path, paths(result))}") from None
-        if not isinstance(values, xarray.DataArray) or "time" not in values.dims:
-            raise UserError(f"of: {path!r} is no series over time: give a function of the result")
-        mean = values.isel(time=slice(1, None)).mean("time")
-        if mean.ndim:
-            raise UserError(f"of: {path!r} has {', '.join(map(str, mean.dims))}: give a function of the result")
-        return mean
-
-    return mean
-
-
-def paths(result: xarray.DataTree) -> list[str]:
-    """Paths of all variables of a result."""
-    return [f"{group.path}/{key}".lstrip("/") for group in result.subtree for key in group.data_vars]
+            time_mean(first, path, parameter)
 
 
 def parameters_of(

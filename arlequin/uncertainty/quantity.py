@@ -11,6 +11,7 @@ import xarray
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.results.scalar import Scalar
+from arlequin.results.time_mean import time_mean
 from arlequin.run.simulate import Study
 
 RULE = "must be the name of a number or a path of the result, a function of the result, or None"
@@ -50,52 +51,12 @@ class Evaluation:
         if isinstance(found, xarray.DataTree | xarray.Dataset):
             if self.quantity is None:
                 raise UserError("quantity: must be given: the study gives a result, not a number")
-            return {self.name: time_mean(found, self.quantity)}
+            return {self.name: time_mean(found, self.quantity, "quantity")}
         if self.quantity is not None:
             raise UserError.parameter(
                 "quantity", self.quantity, "must be None: the study gives a number, without names"
             )
         return {self.name: _number(found)}
-
-
-def time_mean(result: xarray.DataTree | xarray.Dataset, path: str) -> Scalar:
-    """A variable of a result by its path, such as "interface/contact/wear_power": its mean over the time, with unit.
-
-    >>> energy = xarray.DataArray([9.0, 1.0, 2.0], {"time": [0.0, 1.0, 3.0]}, attrs={"units": "J"})
-    >>> time_mean(xarray.Dataset({"energy": energy}), "energy")
-    Scalar(value=1.6666666666666667, unit='J', text='mean of energy')
-    """
-    group, _, name = path.strip("/").rpartition("/")
-    node: Any = result
-    for part in filter(None, group.split("/")):
-        node = node.children.get(part) if isinstance(node, xarray.DataTree) else None
-    if node is None or name not in node.data_vars:
-        raise UserError.parameter("quantity", path, f"the result has no such variable; there are {_paths(result)}")
-    array = node[name]
-    if array.dims not in ((), ("time",)):
-        rule = (
-            f"has the dimensions {', '.join(map(str, array.dims))}: give a function of the result that takes a number"
-        )
-        raise UserError.parameter("quantity", path, rule)
-    text = str(array.attrs.get("long_name", name))
-    unit = str(array.attrs.get("units", "1"))
-    if not array.ndim:
-        return Scalar(float(array), unit, text)
-    steps = np.diff(array["time"].values)
-    if not steps.size:
-        raise UserError.parameter("quantity", path, "has no step to take a mean of")
-    return Scalar(float(steps @ array.values[1:] / steps.sum()), unit, f"mean of {text}")
-
-
-def _paths(result: xarray.DataTree | xarray.Dataset) -> str:
-    """Paths of the variables that are numbers or on time alone."""
-    nodes = result.subtree if isinstance(result, xarray.DataTree) else [result]
-    return ", ".join(
-        f"{getattr(node, 'path', '')}/{name}".strip("/")
-        for node in nodes
-        for name, array in node.data_vars.items()
-        if array.dims in ((), ("time",)) and array.dtype.kind in "biuf"
-    )
 
 
 def _number(found: Any) -> Any:

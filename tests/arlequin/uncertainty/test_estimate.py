@@ -16,8 +16,8 @@ import xarray
 import arlequin as aq
 from arlequin import cases
 from arlequin.models.errors import ModelWarning
+from arlequin.results.time_mean import time_mean
 from arlequin.uncertainty.multilevel import allocation, rates
-from arlequin.uncertainty.quantity import time_mean
 
 DATA = Path(__file__).parent
 INPUTS = {"rate": (0.0, 2.0), "noise": scipy.stats.norm()}
@@ -182,7 +182,7 @@ def test_a_run_and_a_path_of_its_result(studies):
 
 def test_a_mean_over_the_time_weighs_the_steps():
     array = xarray.DataArray([5.0, 1.0, 3.0], {"time": [0.0, 1.0, 4.0]}, attrs={"units": "W"})
-    assert time_mean(xarray.Dataset({"power": array}), "power") == aq.Scalar(2.5, "W", "mean of power")
+    assert time_mean(xarray.Dataset({"power": array}), "power", "quantity") == aq.Scalar(2.5, "W", "mean of power")
 
 
 def calls(folder):
