@@ -5,7 +5,7 @@ reduced or rigid part, which delegates its mesh to the finite elements, S holds 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -34,9 +34,14 @@ class Force(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LoadFunction:
-    """A force given by a function of time that returns (d,), N."""
+    """A force given by a function of time that returns (d,), N.
+
+    Functions of a script may take longer than a step of a small system: what they gave at the last times is kept, for
+    the audit of these steps and their derivatives.
+    """
 
     function: Callable[[float], Array]
+    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, t: float) -> Array:
         """The force (d,) at the time t."""
@@ -44,7 +49,9 @@ class LoadFunction:
 
     def at(self, times: Array) -> Array:
         """The forces (t, d) at the times (t,)."""
-        return np.array([self.function(t) for t in times.tolist()])
+        if not (self._last and np.array_equal(self._last[0][0], times)):
+            self._last[:] = [(times.copy(), np.array([self.function(t) for t in times.tolist()]))]
+        return self._last[0][1].copy()
 
     def projected(self, shapes: Array) -> "LoadFunction":
         """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.reduction.modal import ModalAssembled
+from arlequin.models.same_data import same_data
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
@@ -32,12 +33,15 @@ class StudyModel:
 
         T = (Φ₀ᵀ M₀ Φ)⁻¹,
 
-    which spans the same motions. turn (d, d): T of all parts, None where no part is modal.
+    which spans the same motions. turn (d, d): T of all parts, None where no part is modal. driven: whether loads and
+    given motions are those of `base`: their functions are not called then.
     """
 
     study: Study
     assembly: Assembly
     turn: sp.csr_array | None = None
+    base: "StudyModel | None" = field(default=None, repr=False)
+    driven: bool = False
     _loads: dict[str, Any] = field(default_factory=dict, repr=False)  # of the last block
 
     @classmethod
@@ -49,7 +53,11 @@ class StudyModel:
             )
         scheme, step = study.scheme, study.step
         assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
-        return cls(study, assembly, None if base is None else _turn(base.assembly, assembly))
+        if base is None:
+            return cls(study, assembly)
+        return cls(
+            study, assembly, _turn(base.assembly, assembly), base, same_data(_driving(base.study), _driving(study))
+        )
 
     @cached_property
     def stepper(self) -> Stepper:
@@ -77,6 +85,8 @@ class StudyModel:
 
     def loads(self, n: int, count: int) -> Array:
         """External forces (count + 1, d), N, from t = nΔt on, in the coordinates of the assembly."""
+        if self.driven and self.base is not None:
+            return self.base.loads(n, count)
         if self._loads.get("of") != (n, count):
             times = self.study.step * np.arange(n, n + count + 1.0)
             self._loads.update({"of": (n, count), "values": self.assembly.loads(times)})
@@ -105,6 +115,12 @@ class StudyModel:
         """Gaps (k,) at u = 0, m."""
         contact = self.assembly.contact
         return contact.kinematics(np.zeros(contact.basis.shape[0])).gap
+
+
+def _driving(study: Study) -> list[Any]:
+    """All that loads and given motions depend on: they are weighted by junctions."""
+    system = study.system
+    return [list(system.parts), list(system.junctions), system.gravity]
 
 
 def _turn(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
@@ -185,14 +201,21 @@ class ModelDerivative:
 
     def loads(self, n: int, count: int) -> Array | None:
         """Derivatives (count + 1, d) of the external forces from t = nΔt on; None where they do not depend on it."""
+        if self.driven:
+            return None
         found = np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
         return found if found.any() else None
 
     def imposed(self, times: Array) -> Array:
         """Derivatives (t, p) of the given motions at the times (t,)."""
-        if not self.base.assembly.imposed_dofs.size:
-            return np.zeros((times.size, 0))
+        if not self.base.assembly.imposed_dofs.size or self.driven:
+            return np.zeros((times.size, self.base.assembly.imposed_dofs.size))
         return np.asarray(self.combined(lambda model: np.array([model.assembly.imposed(t) for t in times.tolist()])))
+
+    @property
+    def driven(self) -> bool:
+        """Whether loads and given motions do not depend on the parameter, since no part does."""
+        return all(model.driven for model in self.models.values())
 
     @cached_property
     def start(self) -> tuple[Array, Array]:
