@@ -40,15 +40,14 @@ def _same(one: Any, other: Any, met: set[tuple[int, int]]) -> bool:
         return one.dtype == other.dtype and np.array_equal(one, other)
     if sp.issparse(one):
         same = one.format == other.format == "csr" and one.shape == other.shape
-        return same and _all(*([own.indptr, own.indices, own.data] for own in (one, other)), met)
+        arrays = [[own.indptr, own.indices, own.data] for own in (one, other)] if same else [[0], [1]]
+        return _all(arrays[0], arrays[1], met)
     if isinstance(one, dict | types.MappingProxyType):
         return list(one) == list(other) and _all(list(one.values()), list(other.values()), met)
     if isinstance(one, tuple | list):
         return _all(one, other, met)
-    pieces = _pieces(one), _pieces(other)
-    if pieces[0] is None or pieces[1] is None:
-        return False
-    return _all(*pieces, met)
+    mine, others = _pieces(one), _pieces(other)
+    return mine is not None and others is not None and _all(mine, others, met)
 
 
 def _all(some: Any, others: Any, met: set[tuple[int, int]]) -> bool:

@@ -116,6 +116,39 @@ class AlphaState:
         return self.external - self.internal - self.damping
 
 
+def start_state(
+    assembly: Assembly,
+    scheme: "GeneralisedAlpha",
+    step: float,
+    motion: tuple[Array, Array],
+    n: int = 0,
+    memory: Memory | None = None,
+) -> State:
+    """The state at t = nΔt of u and v (d,), with the acceleration of M a = F(t) + Cᵀφ + Bᵀr, C a = 0."""
+    (u, v), mix = motion, scheme.beta / scheme.gamma
+    bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+    accept_cells(assembly, bulk, n * step)
+    internal = bulk.force
+    kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
+    gaps = kinematics.gaps(kinematics.basis_product(u))
+    external = assembly.load(n * step)
+    damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
+    contact = kinematics.apply_local_transposed(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
+    force = external - internal - damping + kinematics.basis.T @ contact
+    a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, motion, step, n)
+    own = AlphaState(
+        lead=(0.5 - mix) * a,
+        load=external,
+        internal=internal,
+        damping=damping,
+        external=external,
+        pulled=assembly.generalised_force(constraint, contact + initial_impulse),
+        momentum=assembly.mass @ v,
+        rest=(mix - 1.0) * (assembly.constraints @ v),
+    )
+    return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own, n=n)
+
+
 class AlphaStepper(DelegatedCheckpoint, Stepper):
     """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
 
@@ -152,31 +185,8 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
         return self._bulk.condensed
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """The acceleration at t = nΔt satisfies M a = F(t) + Cᵀφ + Bᵀr, C a = 0."""
-        assembly, step, mix = self._assembly, self.step, self._mix
-        bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
-        accept_cells(assembly, bulk, n * step)
-        internal = bulk.force
-        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.basis_product(u))
-        external = assembly.load(n * step)
-        damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-        contact = kinematics.apply_local_transposed(
-            kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
-        )
-        force = external - internal - damping + kinematics.basis.T @ contact
-        a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step, n)
-        own = AlphaState(
-            lead=(0.5 - mix) * a,
-            load=external,
-            internal=internal,
-            damping=damping,
-            external=external,
-            pulled=assembly.generalised_force(constraint, contact + initial_impulse),
-            momentum=assembly.mass @ v,
-            rest=(mix - 1.0) * (assembly.constraints @ v),
-        )
-        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own, n=n)
+        """The state at t = nΔt, see `start_state`."""
+        return start_state(self._assembly, self._scheme, self.step, (u, v), n, memory)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

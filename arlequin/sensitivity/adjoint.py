@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from arlequin.models.errors import UserError
+from arlequin.linalg.products import applied
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
-from arlequin.sensitivity.step_equations import ThetaEquations
+from arlequin.sensitivity.step_equations import BulkEquations, ByParameter
 from arlequin.sensitivity.tangent import derived, impulse_matrix, start_springs
 from arlequin.sensitivity.trajectory import Wear, blocks
 from arlequin.step.state import State
@@ -31,10 +32,13 @@ class _Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Adjoints of the equations of b steps: of the b- and the c-equation (b, d), (b, m), of E, s₁ and w (b, r)."""
+    """Adjoints of the equations of b steps: of the b- and the c-equation (b, d), (b, m), of y on the imposed dofs
+    (b, p), of F₁ (b, d), or (0, d), of E, s₁ and w (b, r)."""
 
     motion: Array
     constraints: Array
+    imposed: Array
+    bulk: Array
     contact: Array
     springs: Array
     worn: Array
@@ -43,21 +47,22 @@ class Multipliers:
 class Adjoint:
     """The adjoints of a run's steps."""
 
-    def __init__(self, equations: ThetaEquations, operators: StepOperators) -> None:
+    def __init__(self, equations: BulkEquations, operators: StepOperators) -> None:
         """operators: shared by the adjoints of all responses."""
         self.model, self.equations, self.operators = equations.model, equations, operators
         assembly = equations.model.assembly
         none = np.zeros(assembly.laws.row_count)
-        # of u, v (d,), springs, depth and opening (r,) at the end of the steps still to be passed
-        self.state = (np.zeros(assembly.dof_count), np.zeros(assembly.dof_count), *(none.copy() for _ in range(3)))
+        # of the fields (f, d), springs, depth and opening (r,) at the end of the steps still to be passed
+        fields = np.zeros((equations.form.fields, assembly.dof_count))
+        self.state = (fields, *(none.copy() for _ in range(3)))
 
     def steps(self, linear: LinearSteps, sources: Sources) -> Multipliers:
         """Passes the steps of a block backwards."""
         small = self.model.assembly.dof_count <= DENSE
         found = (self._small if small else self._large)(linear, sources)
-        u, v, springs, *_ = self.state
-        u += sources.u[0]
-        v += sources.v[0]
+        fields, springs, *_ = self.state
+        fields[0] += sources.u[0]
+        fields[1] += sources.v[0]
         springs += sources.springs[0]
         return found
 
@@ -65,11 +70,12 @@ class Adjoint:
         """By dense operators, in a compiled loop."""
         from arlequin.sensitivity._recursion_kernels import adjoint_steps
 
-        count, d, r = len(linear.block), self.operators.count, self.operators.rows
-        out = (np.zeros((count, d)), *(np.zeros((count, r)) for _ in range(3)))
+        count, d, r, form = len(linear.block), self.operators.count, self.operators.rows, self.equations.form
+        forces = np.zeros((count if form.carries else 0, d))
+        out = (np.zeros((count, d)), *(np.zeros((count, r)) for _ in range(3)), forces)
         tables = linear.tables
         adjoint_steps(
-            (self.equations.step, self.equations.theta), self.operators.dense, linear.rows_of_points, tables.each,
+            (form.updates, *self.operators.dense), linear.rows_of_points, tables.each,
             (tables.by_depth, tables.by_opening),
             (
                 np.ascontiguousarray(sources.u[1:]), np.ascontiguousarray(sources.v[1:]), sources.impulse,
@@ -78,57 +84,89 @@ class Adjoint:
             ),
             self.state, out, linear.contact.laws.has_elastic_stick,
         )  # fmt: skip
-        y, contact, springs, worn = out
+        y, contact, springs, worn, bulk = out
         motion, multipliers = self.operators.solve(y)
-        return Multipliers(motion, -multipliers, contact, springs, worn)
+        given = self._imposed(y, motion, -multipliers)
+        return Multipliers(motion, -multipliers, given, bulk, contact, springs, worn)
+
+    def _imposed(self, y: Array, motion: Array, constraints: Array) -> Array:
+        """Of y on the imposed dofs (…, p), from those of y (…, d) and of the equations: with y = g there the other
+        equations have −A g and −C g on their right-hand sides."""
+        dofs, assembly = self.operators.imposed, self.model.assembly
+        if not dofs.size:
+            return np.zeros((*y.shape[:-1], 0))
+        pulled = applied(self.equations.matrix, motion) + applied(sp.csr_array(assembly.constraints.T), constraints)
+        return np.asarray((y - pulled)[..., dofs])
 
     def _large(self, linear: LinearSteps, sources: Sources) -> Multipliers:
-        """By passes over the factor."""
+        """By solves with the factor."""
         equations, assembly, rows = self.equations, self.model.assembly, linear.rows_of_points
-        if self.operators.imposed.size:
-            raise UserError("the adjoint of a large study takes no imposed motions: take method='tangent'")
-        condensed, theta, step = equations.condensed, equations.theta, equations.step
+        condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
         basis, tables, r = assembly.contact.basis_product, linear.tables, self.operators.rows
-        count, m = len(linear.block), self.operators.multipliers
-        u, v, s, depth, opening = self.state
-        half = condensed.room_for_each(1)
-        out = Multipliers(np.zeros((count, u.size)), np.zeros((count, m)), *(np.zeros((count, r)) for _ in range(3)))
+        count, m, updates = len(linear.block), self.operators.multipliers, form.updates
+        x, s, depth, opening = self.state
+        scaled, given = min(form.fields, 3), np.zeros(dofs.size) if dofs.size else None
+        bulk = np.zeros((count if form.carries else 0, self.operators.count))
+        out = Multipliers(
+            np.zeros((count, self.operators.count)), np.zeros((count, m)), np.zeros((count, dofs.size)), bulk,
+            *(np.zeros((count, r)) for _ in range(3)),
+        )  # fmt: skip
         for j in range(count - 1, -1, -1):
             own = [table[j] for table in tables.each]
-            u += sources.u[j + 1]
-            v += sources.v[j + 1]
+            x[0] += sources.u[j + 1]
+            x[1] += sources.v[j + 1]
             s += sources.springs[j + 1]
             depth += sources.depth[j]
             worn = opening + depth
-            impulse = sources.impulse[j] + _scattered(rows, own[10], worn)
-            both = _scattered(rows, own[11], worn)
-            v += basis.transposed(both)
+            impulse = sources.impulse[j] + _scattered(rows, own[12], worn)
+            both = _scattered(rows, own[13], worn)
+            x[1] += basis.transposed(both)
+            before = np.zeros_like(x)
+            if form.carries:
+                bulk[j] = x[3]
+                for weight, at in ((1.0 - form.alpha_f, x), (form.alpha_f, before)):
+                    pushed = -weight / form.inertia * x[3]
+                    at[0] += assembly.stiffness @ pushed
+                    if assembly.viscous is not None:
+                        at[1] += assembly.viscous @ pushed
+                before[3] = updates[3, 3] * x[3]
+            before[:scaled] += updates[:scaled, :scaled].T @ x[:scaled]
             rows_u = sources.rows_u[j] + _scattered(rows, own[7], s)
             rows_v = sources.rows_v[j] + both + _scattered(rows, own[8], s)
             impulse += _scattered(rows, own[5], s)
-            y = step * u + v / theta + basis.transposed(_scattered(rows, own[6], s))
-            multipliers, rows_y = condensed.predict_each(y[None], np.zeros((1, m)), half)
-            turned = self._turned(rows, own[0], own[1], impulse + theta * rows_y[0])
+            y = updates[:scaled, -1] @ x[:scaled] + basis.transposed(_scattered(rows, own[6], s))
+            free = condensed.predict(y, np.zeros(m), given)
+            turned = self._turned(rows, own[0], own[1], impulse + form.impulse * free.contact)
             out.worn[j], out.springs[j], out.contact[j] = worn, s, -turned
             push = _scattered(rows, own[1], -turned)
-            solved = np.empty((1, u.size))
-            condensed.correct_each(half, multipliers, push[None], solved, None)
-            motion, constraint = solved[0], -multipliers[0]
-            out.motion[j], out.constraints[j] = motion, constraint
+            motion, multipliers = condensed.correct(free, push)
+            y = y + basis.transposed(push)
+            out.motion[j], out.constraints[j] = motion, -multipliers
+            out.imposed[j] = self._imposed(y, motion, -multipliers)
             rows_u += _scattered(rows, own[2], -turned)
             rows_v += _scattered(rows, own[3], -turned)
-            u += basis.transposed(rows_u) - theta * step * (assembly.stiffness @ motion)
-            rates = assembly.mass @ motion + (1.0 - theta) * (assembly.constraints.T @ constraint)
-            v[:] = basis.transposed(rows_v) + rates - (1.0 - theta) / theta * v
+            stiff = assembly.stiffness @ motion
+            before[0] += basis.transposed(rows_u) - form.displacement * stiff
+            rates = form.inertia * (assembly.mass @ motion)
+            rates -= (1.0 - form.weight) * (assembly.constraints.T @ multipliers)
+            if assembly.viscous is not None and form.velocity:
+                rates -= form.velocity * (assembly.viscous @ motion)
+            before[1] += basis.transposed(rows_v) + rates
+            if form.carries:
+                rows_l = _scattered(rows, own[11], s) + _scattered(rows, own[10], -turned)
+                before[2] += basis.transposed(rows_l) - form.lead * stiff
+                before[3] += form.carried * motion
+            before[:, dofs] += equations.imposed_by_state * out.imposed[j]
+            x[:] = before
             s[:] = _scattered(rows, own[9], s) + _scattered(rows, own[4], -turned)
             depth += sources.depth_before[j] - tables.by_depth[j] * turned
             opening[:] = sources.opening_before[j] - tables.by_opening[j] * turned
         return out
 
     def _turned(self, rows: Indices, by_impulse: Array, by_y: Array, right: Array) -> Array:
-        """(∂E/∂P + θ ∂E/∂y W)⁻ᵀ of a right-hand side (r,)."""
+        """(∂E/∂P + λμ ∂E/∂y W)⁻ᵀ of a right-hand side (r,)."""
         coupled, matrix = impulse_matrix(
-            rows, by_impulse, by_y, self.operators.compliance, self.equations.theta, right != 0.0
+            rows, by_impulse, by_y, self.operators.compliance, self.equations.form.impulse, right != 0.0
         )
         out = np.zeros_like(right)
         if coupled.size:
@@ -146,7 +184,7 @@ def run_with_adjoint(
 ) -> tuple[list[float], Array]:
     """Values of responses of study(**at), and their derivatives (response, parameter)."""
     model, derivatives = derived(study, at, scales, wrt)
-    equations = ThetaEquations(model)
+    equations = BulkEquations(model)
     operators = StepOperators(equations)
     adjoints = {name: Adjoint(equations, operators) for name in responses}
     steps, every = model.study.steps, model.study.fields_every
@@ -183,21 +221,19 @@ def run_with_adjoint(
             if told is not None:
                 told(steps - state.n // 2, steps)
     for i, adjoint in enumerate(adjoints.values()):
-        u, v, *_ = adjoint.state
         for k, own in enumerate(derivatives):
-            gradient[i, k] += u @ own.start[0] + v @ own.start[1]
+            gradient[i, k] += np.vdot(adjoint.state[0], own.start)
     return values, gradient
 
 
-def _product(passed: Multipliers, given: tuple[Array, Array, Array], by_contact: tuple[Array, Array, Array]) -> float:
+def _product(passed: Multipliers, given: ByParameter, by_contact: tuple[Array, Array, Array]) -> float:
     """Σ of the adjoints times what a parameter alone changes."""
-    right, missing, imposed = given
-    if imposed.any():
-        raise UserError("a parameter of imposed motions has no adjoint: take method='tangent'")
-    pairs = (
-        (passed.motion, right), (passed.constraints, missing), (passed.contact, by_contact[0]),
-        (passed.springs, by_contact[1]), (passed.worn, by_contact[2]),
-    )  # fmt: skip
+    pairs = [
+        (passed.motion, given.right), (passed.constraints, given.missing), (passed.imposed, given.imposed),
+        (passed.contact, by_contact[0]), (passed.springs, by_contact[1]), (passed.worn, by_contact[2]),
+    ]  # fmt: skip
+    if given.bulk is not None:
+        pairs.append((passed.bulk, given.bulk))
     return float(sum(np.vdot(a, b) for a, b in pairs))
 
 

@@ -17,7 +17,7 @@ Source: Squire & Trapp, SIAM Review 40 (1998) 110–112.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ from arlequin.sensitivity.models_at import StudyModel
 
 _EPS = 1e-200  # imaginary step: nothing is subtracted
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
+_WITHIN = 0.1  # of the distance from a kink of a law: most of that step
+_SHORTEST = 1e-4  # of that step: its least, with round-off of 1e-9
 _ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
 _TRIED = 1e-7  # of the coefficients: step of a first estimate of p'
 
@@ -71,8 +73,8 @@ class PointValues(NamedTuple):
 
 class PointData(NamedTuple):
     """Constants of k points (k,): gap at u = 0, m, area, m², and those of the laws, see `PointLaws`; wear: worn depth
-    by work, m/J; coefficients (l, m) of the regular laws. Of derivatives: complex, with the derivative as imaginary
-    part."""
+    by work, m/J; coefficients (l, m) of the regular laws; top (k, n): gaps, m, at which these begin to act, nan where a
+    point has fewer. Of derivatives: complex, with the derivative as imaginary part."""
 
     gap: Any
     area: Any
@@ -84,6 +86,7 @@ class PointData(NamedTuple):
     tangential_damping: Any
     wear: Any
     coefficients: Any
+    top: Any
 
     @classmethod
     def of(cls, model: StudyModel) -> "PointData":
@@ -93,9 +96,12 @@ class PointData(NamedTuple):
         # rigid: no derivative
         stiffness = np.where(laws.elastic_stick, laws.tangential_stiffness, 1.0)
         wear = np.zeros(laws.count) if contact.wear_rate is None else contact.wear_rate
+        top = np.full((laws.count, max((len(point) for point in laws.regular), default=0)), np.nan)
+        for k, point in enumerate(laws.regular):
+            top[k, : len(point)] = [_top_of(law) for law in point]  # type: ignore[arg-type]
         return cls(
             model.gap, laws.area, laws.compliance, laws.restitution, laws.friction, laws.tangential_compliance,
-            stiffness, laws.tangential_damping, wear, laws.coefficients,
+            stiffness, laws.tangential_damping, wear, laws.coefficients, top,
         )  # fmt: skip
 
 
@@ -214,8 +220,8 @@ class ContactEquations:
         return _imaginary(own.evaluate(motion, now))
 
     def works(self, motion: PointMotion, now: Statuses) -> dict[str, Any]:
-        """Of each point and step (b, k): normal impulse, N·s; normal force times slip rate, W (`wear_power`); losses by
-        friction and by impact, J. By the formulas of `arlequin.energy` and
+        """Of each point and step (b, k): normal impulse, N·s; length of the slip, m; normal force times slip rate, W
+        (`wear_power`); losses by friction and by impact, J. By the formulas of `arlequin.energy` and
         `arlequin.multilevel.solvers.elastic_stick`."""
         laws, data, step = self.laws, self.data, self.step
         pull = step * data.area
@@ -226,10 +232,11 @@ class ContactEquations:
         opening = (path[..., 0] + motion.opening) / step
         kept = np.where(opening.real < 0.0, opening, 0.0)
         kept = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, kept)
-        slipping = np.where(normal.real > 0.0, normal, 0.0) * _length(path[..., 1:]) / step**2
+        slip = np.where(normal.real > 0.0, _length(path[..., 1:]), 0.0)
         return {
             "impulse": normal,
-            "wear_power": slipping,
+            "slip": slip,
+            "wear_power": normal * slip / step**2,
             "friction": np.where(now.rubs, self._rubbed(motion, now.limited, now.beyond)[0], 0.0),
             "impact": -multiplier * kept,
         }
@@ -245,11 +252,11 @@ class ContactEquations:
         return out
 
     def works_along(
-        self, name: str, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses
-    ) -> Array:
-        """Derivative of one of the works where the constants change by `data`, and the motion by `rows`."""
+        self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses
+    ) -> dict[str, Array]:
+        """Derivatives of the works where the constants change by `data`, and the motion by `rows`."""
         own, motion = self._moved(motion, data, rows)
-        return np.imag(own.works(motion, now)[name]) / _EPS
+        return {name: np.imag(values) / _EPS for name, values in own.works(motion, now).items()}
 
     def _moved(
         self, motion: PointMotion, data: PointData, rows: PointMotion | None
@@ -272,7 +279,7 @@ class ContactEquations:
         middle = g0 + 0.5 * self.step * rate0 - self.touching
         allowed = (laws.level == 1) | ((laws.level == 2) & (middle.real <= 0.0))
         first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
-        out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in self._tops)]
+        out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
         if laws.frictional:
             along, compliance = self._slip_rates(motion)
             rest = data.friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
@@ -280,21 +287,6 @@ class ContactEquations:
             out.append(np.where((now.status == STICK) & (laws.friction > 0.0), rest, np.nan))
             out.append(np.where((now.status == SLIP) & (laws.friction > 0.0), creep, np.nan))
         return np.stack(out)
-
-    @cached_property
-    def _tops(self) -> list[Array]:
-        """Gaps (k,) at which each of the regular laws of the points begins to act, nan where there are fewer laws."""
-        tops: dict[Any, float] = {}
-        for law in {law for point in self.laws.regular for law in point}:
-            low, high = -1.0, 1.0
-            while high - low > 1e-15:  # m
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if law.pressure(np.array([middle]))[0] > 0.0 else (low, middle)
-            tops[law] = high
-        most = max((len(point) for point in self.laws.regular), default=0)
-        return [
-            np.array([tops[point[i]] if i < len(point) else np.nan for point in self.laws.regular]) for i in range(most)
-        ]
 
     def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
         """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""
@@ -346,6 +338,7 @@ class ContactEquations:
                 tractions,
                 np.abs(slopes.sum(axis=0)),
                 1e-12 * np.abs(start),
+                self._to_top(start, end),
             )
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
@@ -354,10 +347,24 @@ class ContactEquations:
             full = np.full_like(start, tried)
             ends = [self._law_values(start, end, change, sign * full)[0] for sign in (1.0, -1.0)]
             rough = np.abs((ends[0] - ends[1]).sum(axis=0)) / (2.0 * tried)
+            moves = np.nanmax(np.abs(np.imag(self.data.top)) / _EPS, axis=1, initial=0.0)
+            far = np.full_like(start, np.inf)
             by_constants = _short_difference(
-                lambda by: self._law_values(start, end, change, by)[0], tractions, rough, np.zeros_like(start)
+                lambda by: self._law_values(start, end, change, by)[0],
+                tractions,
+                rough,
+                np.zeros_like(start),
+                np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0),
             )
             out = out + 1j * _EPS * by_constants
+        return out
+
+    def _to_top(self, start: Array, end: Array) -> Array:
+        """Distance (b, k), m, of the gaps from those at which laws begin to act, where their derivatives have kinks."""
+        out = np.full(start.shape, np.inf)
+        for top in np.real(self.data.top).T:
+            for gap in (start, end):
+                out = np.fmin(out, np.abs(gap - top))
         return out
 
     def _law_values(
@@ -449,15 +456,28 @@ def _imaginary(values: PointValues) -> PointValues:
     return PointValues(*(np.imag(field) / _EPS for field in values))
 
 
-def _short_difference(function: Callable[[Array], Array], values: Array, slope: Array, least: Array) -> Array:
+def _short_difference(
+    function: Callable[[Array], Array], values: Array, slope: Array, least: Array, most: Array
+) -> Array:
     """f'(0) of values (…, b, k) by differences of order 4 over a small part of f/|f'|, `slope` (b, k) a guess of |f'|
-    of their sum."""
+    of their sum, and of `most` (b, k), how far f is smooth, but not so small that nothing but round-off is left."""
     size = np.divide(np.abs(values.sum(axis=0)), slope, out=np.zeros_like(slope), where=slope > 0.0)
     short = _SHORT * np.maximum(size, least)
+    short = np.maximum(np.minimum(short, _WITHIN * most), _SHORTEST * short)
     changes = np.zeros_like(values)
     for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
         changes += weight * function(j * short)
     return np.divide(changes, 12.0 * short, out=np.zeros_like(values), where=short > 0.0)
+
+
+@lru_cache(maxsize=4096)
+def _top_of(law: Any) -> float:
+    """The largest gap, m, at which a regular law acts; by bisection."""
+    low, high = -1.0, 1.0
+    while high - low > 1e-15:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if law.pressure(np.array([middle]))[0] > 0.0 else (low, middle)
+    return high
 
 
 def _quotient(a: Any, b: Any) -> Any:

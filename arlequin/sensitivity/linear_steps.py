@@ -11,16 +11,18 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.sensitivity.contact_equations import ContactEquations, PointData, PointMotion, PointValues, Statuses
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
-from arlequin.sensitivity.step_equations import ThetaEquations
+from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 
 _SOLVED = 1e-7  # residual of the equations of a solved step, relative to their terms, that is round-off
+_ROUND_OFF = 1e-12  # of displacements, of which steps are differences
 
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
     """Derivatives of the equations E of contact, of the spring tractions s₁ and of the wear w of b steps, by rows: each
-    (b, r, 3), by the three rows of the point. Wear stands in the normal row of each point."""
+    (b, r, 3), by the three rows of the point; by the lead, 0 without it. Wear stands in the normal row of each point.
+    """
 
     by_impulse: Array
     by_y: Array
@@ -32,6 +34,8 @@ class RowTables:
     spring_by_u: Array
     spring_by_v: Array
     spring_by_spring: Array
+    by_lead: Array
+    spring_by_lead: Array
     worn_by_impulse: Array
     worn_by_v: Array
     by_depth: Array
@@ -40,7 +44,7 @@ class RowTables:
     @property
     def each(self) -> tuple[Array, ...]:
         """The tables (b, r, 3), in this order."""
-        return tuple(list(vars(self).values())[:12])
+        return tuple(list(vars(self).values())[:14])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,7 @@ class TangentBlock:
 class LinearSteps:
     """Steps of a block, with the motion of their contact points and its statuses."""
 
-    equations: ThetaEquations
+    equations: BulkEquations
     contact: ContactEquations
     block: Block
     motion: PointMotion
@@ -68,10 +72,10 @@ class LinearSteps:
     springs: Array = field(repr=False)
 
     @classmethod
-    def of(cls, equations: ThetaEquations, block: Block, spring: Array, delassus: Array) -> "LinearSteps":
+    def of(cls, equations: BulkEquations, block: Block, spring: Array, delassus: Array) -> "LinearSteps":
         """spring (r,): tractions at the start, Pa; delassus (r,): diagonal. UserError where the steps do not solve the
         equations that are derived."""
-        contact = ContactEquations.of(equations.model, equations.theta, equations.theta)
+        contact = ContactEquations.of(equations.model, equations.form.weight, equations.form.theta)
         motion = motion_of(contact, equations.model, block, np.zeros((len(block) + 1, spring.size)))
         at = contact.rows
         wide = contact.springs(motion, contact.spread(spring[None])[0])
@@ -84,7 +88,8 @@ class LinearSteps:
     @cached_property
     def tables(self) -> RowTables:
         """Derivatives by the motion."""
-        step, theta = self.equations.step, self.equations.theta
+        form = self.equations.form
+        step, weight = form.step, form.weight
         every = self.contact.derivatives(self.motion, self.statuses)
         point, of = self._places
         count, rows = len(self.block), point.size
@@ -100,11 +105,12 @@ class LinearSteps:
 
         e_p, e_u1, e_v1, e_u0, e_v0, e_s = (table(3 * i, "residual") for i in range(6))
         s_p, s_u1, s_v1, s_u0, s_v0, s_s = (table(3 * i, "spring") for i in range(6))
-        before = (1.0 - theta) / theta
+        before, lead = (1.0 - weight) / weight, step**2 if form.carries else 0.0
         arrays = (
-            e_p, step * e_u1 + e_v1 / theta, e_u0 + e_u1, e_v0 - before * e_v1, e_s,
-            s_p, step * s_u1 + s_v1 / theta, s_u0 + s_u1, s_v0 - before * s_v1, s_s,
-            worn(0), worn(12), every[18].residual[:, point, of], every[19].residual[:, point, of],
+            e_p, step * e_u1 + e_v1 / weight, e_u0 + e_u1, e_v0 - before * e_v1, e_s,
+            s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - before * s_v1, s_s,
+            lead * e_u1, lead * s_u1, worn(0), worn(12),
+            every[18].residual[:, point, of], every[19].residual[:, point, of],
         )  # fmt: skip
         return RowTables(*map(np.ascontiguousarray, arrays))
 
@@ -147,10 +153,6 @@ class LinearSteps:
             along = PointMotion(*(own + more for own, more in zip(along, rows, strict=True)))
         return data, along
 
-    def normal_parts_by(self, derivative: ModelDerivative, moved: TangentBlock, i: int) -> Array:
-        """Derivatives by the parameter i of the normal impulses of the laws (b, 3, k)."""
-        return self.contact.normal_parts_along(self.motion, *self.motion_by(derivative, moved, i))
-
     def reach(self, derivative: ModelDerivative, moved: TangentBlock, i: int) -> tuple[float, float]:
         """Changes of the parameter i, down and up, at which the first status changes, to first order."""
         if not self.contact.laws.count:
@@ -166,12 +168,13 @@ class LinearSteps:
     def check(self) -> None:
         """UserError where the solved steps do not satisfy the equations: another law or scheme than those known
         here."""
-        block = self.block
-        right, missing = self.equations.residual(block)
+        block, step = self.block, self.equations.step
+        right, missing, moved = self.equations.residual(block)
         assembly, y = self.equations.model.assembly, self.equations.y(block)
         size = np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
         speeds = np.abs(y).max(initial=0.0) + np.abs(block.v).max(initial=0.0)
         length = speeds * float(abs(assembly.constraints).sum(axis=1).max(initial=0.0))
+        way = step * speeds + _ROUND_OFF / _SOLVED * np.abs(block.u).max(initial=0.0)
         own = self.contact.evaluate(self.motion, self.statuses).residual
         rates = np.abs(self.motion.v1).max(initial=0.0) + np.abs(self.motion.v0).max(initial=0.0)
         shifts = np.abs(self.motion.u1 - self.motion.u0).max(initial=0.0)
@@ -179,6 +182,7 @@ class LinearSteps:
         worst = max(
             np.abs(right).max(initial=0.0) / (size + 1e-300),
             np.abs(missing).max(initial=0.0) / (length + 1e-300),
+            np.abs(moved).max(initial=0.0) / (way + 1e-300),
             np.abs(own).max(initial=0.0) / scale if own.size else 0.0,
         )
         if not worst <= _SOLVED:

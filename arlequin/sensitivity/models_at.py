@@ -15,6 +15,7 @@ from arlequin.models.same_data import same_data
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
+from arlequin.schemes.alpha import GeneralisedAlpha, start_state
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, absorbs, time_errors
 from arlequin.step.state import State
@@ -66,9 +67,11 @@ class StudyModel:
 
     @cached_property
     def first(self) -> State:
-        """The state at t = 0, in the coordinates of the assembly, without what the scheme carries along."""
-        assembly = self.assembly
-        u, v = start_fields(assembly, self.study.step)
+        """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with what it carries."""
+        assembly, scheme, step = self.assembly, self.study.scheme, self.study.step
+        u, v = start_fields(assembly, step)
+        if isinstance(scheme, GeneralisedAlpha):
+            return start_state(assembly, scheme, step, (u, v))
         bulk, gaps = assembly.respond(u, assembly.fresh(), 0.0), assembly.contact.gaps(u)
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
 
@@ -98,13 +101,14 @@ class StudyModel:
         return forces if self.turn is None else forces @ self.turn
 
     @cached_property
-    def start(self) -> tuple[Array, Array]:
-        """Displacements and velocities (d,) at t = 0."""
-        u, v = self.first.u, self.first.v
+    def start(self) -> Array:
+        """The fields of the state (f, d) at t = 0, see `step_equations`, in the smooth coordinates."""
+        first = self.first
+        fields = [first.u, first.v] if first.own is None else [first.u, first.v, first.own.lead, first.own.bulk]
         if self.turn is None:
-            return u, v
+            return np.array(fields)
         solve = sp.linalg.splu(sp.csc_array(self.turn)).solve
-        return solve(u), solve(v)
+        return np.array([*map(solve, fields[:3]), *(own @ self.turn for own in fields[3:])])
 
     def own(self, field: Array) -> Array:
         """Fields (…, d) of the smooth coordinates in those of the assembly."""
@@ -218,10 +222,9 @@ class ModelDerivative:
         return all(model.driven for model in self.models.values())
 
     @cached_property
-    def start(self) -> tuple[Array, Array]:
-        """Derivatives of the displacements and velocities (d,) at t = 0."""
-        u, v = self.combined_fields(lambda model: model.start)
-        return u, v
+    def start(self) -> Array:
+        """Derivatives of the fields of the state (f, d) at t = 0."""
+        return np.asarray(self.combined(lambda model: model.start))
 
     @cached_property
     def changes_contact(self) -> bool:

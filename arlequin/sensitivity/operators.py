@@ -1,19 +1,19 @@
-"""The linear maps of a θ-step without contact, dense for small systems, by passes over the factor for others."""
+"""The linear maps of a step without contact, dense for small systems, by passes over the factor for others."""
 
 from functools import cached_property
 
 import numpy as np
 
 from arlequin.models.types import Array
-from arlequin.sensitivity.step_equations import ThetaEquations
+from arlequin.sensitivity.step_equations import BulkEquations
 
 DENSE = 500  # unknowns up to which the maps are dense
 
 
 class StepOperators:
-    """y = Π b + Γ c + θ Π BᵀP of the equations of a step (see `step_equations`)."""
+    """y = Π b + Γ c + λμ Π BᵀP of the equations of a step (see `step_equations`)."""
 
-    def __init__(self, equations: ThetaEquations) -> None:
+    def __init__(self, equations: BulkEquations) -> None:
         self._equations = equations
         assembly = equations.model.assembly
         self.basis = assembly.contact.basis
@@ -38,26 +38,39 @@ class StepOperators:
 
     @cached_property
     def dense(self) -> tuple[Array, Array, Array, Array]:
-        """y by u₀ and by v₀ (d, d), y by P (d, r), and the basis (r, d)."""
+        """y by the fields of the state (f, d, d) and by P (d, r), the basis (r, d), and F₁ by u₁, v₁, u₀ and v₀
+        (4, d, d), (0, d, d) where the scheme carries no F."""
         equations, assembly = self._equations, self._equations.model.assembly
-        theta, step, dofs = equations.theta, equations.step, self.imposed
-        by_u, by_v = -theta * step * assembly.stiffness.toarray(), assembly.mass.toarray()
-        rates = (1.0 - theta) * assembly.constraints.toarray().T
-        of_u, of_v = equations.imposed_by_state
-        given_u, given_v = np.zeros((self.count, dofs.size)), np.zeros((self.count, dofs.size))
-        given_u[dofs, np.arange(dofs.size)], given_v[dofs, np.arange(dofs.size)] = of_u, of_v
-        from_u, _ = self.solve(by_u, None, given_u)
-        from_v, _ = self.solve(by_v, np.ascontiguousarray(rates), given_v)
-        return (*map(np.ascontiguousarray, (from_u.T, from_v.T, self.push)), self.basis.toarray())
+        form, dofs, d = equations.form, self.imposed, self.count
+        stiffness, none = assembly.stiffness.toarray(), np.zeros((d, d))
+        viscous = none if assembly.viscous is None else assembly.viscous.toarray()
+        rates = (1.0 - form.weight) * assembly.constraints.toarray().T
+        each = [
+            (-form.displacement * stiffness, None),
+            (form.inertia * assembly.mass.toarray() - form.velocity * viscous, np.ascontiguousarray(rates)),
+            (-form.lead * stiffness, None),
+            (form.carried * np.eye(d), None),
+        ][: form.fields]
+        found = []
+        for (right, missing), of_field in zip(each, equations.imposed_by_state, strict=True):
+            given = np.zeros((d, dofs.size))
+            given[dofs, np.arange(dofs.size)] = of_field
+            found.append(self.solve(right, missing, given)[0].T)
+        forces = np.zeros((0, d, d))
+        if form.carries:
+            now, before = ((own - 1.0) / form.inertia for own in (form.alpha_f, 1.0 - form.alpha_f))
+            forces = np.array([now * stiffness, now * viscous, before * stiffness, before * viscous])
+        return np.array(found), np.ascontiguousarray(self.push), self.basis.toarray(), forces
 
     @cached_property
     def push(self) -> Array:
         """y by P (d, r)."""
-        return self.solve(self._equations.theta * self.basis.toarray())[0].T
+        return self.solve(self._equations.form.impulse * self.basis.toarray())[0].T
 
     @cached_property
     def diagonal(self) -> Array:
         """W_ii (r,): velocities of rows at the end of a step by impulses on themselves."""
+        form = self._equations.form
         if self.count <= DENSE:
-            return np.einsum("rd,dr->r", self.dense[3], self.push) / self._equations.theta
-        return np.asarray(np.diag(self.compliance.chosen(np.arange(self.rows))))
+            return np.einsum("rd,dr->r", self.basis.toarray(), self.push) / form.weight
+        return form.inertia * np.asarray(np.diag(self.compliance.chosen(np.arange(self.rows))))

@@ -1,22 +1,23 @@
 """What a run records of steps that are given: of solved ones, and of neighbouring ones."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from arlequin.energy import BulkWork, Forces, WorkPaths
+from arlequin.energy import BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.products import applied
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record
 from arlequin.results.variables import Key
 from arlequin.run.audit import Audit
 from arlequin.schemes.theta_audit import SolvedSteps, StepEnergies, audited
-from arlequin.sensitivity.models_at import StudyModel
-from arlequin.sensitivity.step_equations import ThetaEquations
+from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
+from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
 
@@ -26,10 +27,10 @@ class RecordedSteps:
 
     def __init__(self, model: StudyModel, record: Record, first: StepBatch | None = None) -> None:
         study = model.study
-        self._model, self._equations = model, ThetaEquations(model)
+        self._model, self._equations = model, BulkEquations(model)
         self._history = TimeSeries(model.assembly, study.step, study.steps, record, False, False, None)
         state = model.first
-        self._asperity = state.asperity
+        self.carried = Carried.first(model)
         self._audit = Audit(state.kinetic, *state.stored, ())
         start = StepBatch.initial(model.assembly, state, self._audit.start)
         self._history.add(start, self._audit.start[None], np.zeros(start.works.shape[:-1]))
@@ -39,11 +40,15 @@ class RecordedSteps:
         """The series, for their variables."""
         return self._history
 
-    def add(self, block: Block, springs: Array, normal: Array) -> None:
-        """The steps of a block, in the coordinates of the assembly; springs (b + 1, r), Pa; normal (b, 3, k): normal
-        impulses of the laws, stored, dissipated and of multipliers, N·s."""
-        batch = recorded(self._equations, block, springs, normal, self._asperity)
-        self._asperity = float(batch.works[-1, 2])
+    def solved(self, block: Block, springs: Array, normal: Array) -> tuple[StepBatch, "Carried"]:
+        """What a run records of the steps of a block that follow, in the coordinates of the assembly, and what it
+        carries along; springs (b + 1, r), Pa; normal (b, 3, k): normal impulses of the laws, stored, dissipated and of
+        multipliers, N·s."""
+        return recorded(self._equations, block, springs, normal, self.carried)
+
+    def add(self, batch: StepBatch, carried: "Carried") -> None:
+        """Records solved steps."""
+        self.carried = carried
         table, _ = self._audit.add(batch.works)
         self._history.add(batch, table, np.zeros(len(batch)))
 
@@ -52,25 +57,52 @@ class RecordedSteps:
         return self._history.take()
 
 
-def recorded(equations: ThetaEquations, block: Block, springs: Array, normal: Array, asperity: float) -> StepBatch:
-    """What a run records of the steps of a block, see `RecordedSteps.add`; asperity: energy of the laws before, J."""
-    model, theta, step = equations.model, equations.theta, equations.step
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What the record of a step needs of those before: energy of the laws, J, and what a scheme carries of the
+    internal, damping and external forces (d,), N, see `StepForm.averaged`."""
+
+    asperity: float
+    internal: Array
+    damping: Array
+    external: Array
+
+    @classmethod
+    def first(cls, model: StudyModel) -> "Carried":
+        """At t = 0."""
+        assembly, state = model.assembly, model.first
+        damping = np.zeros_like(state.v) if assembly.viscous is None else assembly.viscous @ state.v
+        return cls(state.asperity, assembly.stiffness @ state.u, damping, assembly.load(0.0))
+
+
+def recorded(
+    equations: BulkEquations, block: Block, springs: Array, normal: Array, before: Carried
+) -> tuple[StepBatch, Carried]:
+    """See `RecordedSteps.solved`."""
+    model, form, step = equations.model, equations.form, equations.step
     assembly, contact = model.assembly, model.assembly.contact
-    u, v, y = block.u, block.v, equations.y(block)
+    u, v, du = block.u, block.v, np.diff(block.u, axis=0)
     forces = applied(assembly.stiffness, u)
     strain = 0.5 * np.vecdot(u, forces)
     momentum = applied(assembly.mass, v)
-    mean = (1.0 - theta) * forces[:-1] + theta * forces[1:]
-    external = equations.mean_loads(model.loads(block.n, len(block)))
-    damping = np.zeros_like(y) if assembly.viscous is None else applied(assembly.viscous, y)
-    reaction, dofs = np.zeros_like(y), assembly.imposed_dofs
+    damped = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
+    averages = [
+        form.averaged(ends, start)
+        for ends, start in (
+            (forces, before.internal),
+            (damped, before.damping),
+            (model.loads(block.n, len(block)), before.external),
+        )
+    ]
+    mean, damping, external = map(form.mean, averages)
+    reaction, dofs = np.zeros_like(du), assembly.imposed_dofs
     if dofs.size:
         given = applied(sp.csr_array(assembly.constraints.T), block.multipliers)
         given += applied(sp.csr_array(contact.basis.T), block.impulse)
         missing = (np.diff(momentum, axis=0) - given) / step + mean + damping - external
         reaction[:, dofs] = missing[:, dofs]
-    paths = WorkPaths.mean(step * y, 0.5 * step * (v[:-1] + v[1:]))
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), block.multipliers, paths, y)
+    paths = WorkPaths.mean(du, 0.5 * step * (v[:-1] + v[1:]))
+    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), block.multipliers, paths, du / step)
     kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
     if contact.wear_rate is not None:
         kinematics = kinematics.worn(WearState(block.depth, block.opening))
@@ -80,21 +112,80 @@ def recorded(equations: ThetaEquations, block: Block, springs: Array, normal: Ar
         impulse=block.impulse, normal=normal, status=block.status, iterations=none, residual=np.zeros(len(block)),
         newton=none, springs=(springs[:-1], springs[1:]) if assembly.laws.has_elastic_stick else None,
     )  # fmt: skip
-    energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, asperity)
+    energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity)
     rows = applied(contact.basis, paths.du), applied(contact.basis, paths.path)
-    scheme = block.n + 1, step, theta
+    scheme = block.n + 1, step, form.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
     if contact.wear_rate is not None:
         batch = replace(batch, worn=block.depth + contact.wear_rate * batch.contact.friction_work_per_mu)
-    return batch if not dofs.size else replace(batch, reactions=step * reaction[:, dofs])
+    if dofs.size:
+        batch = replace(batch, reactions=step * reaction[:, dofs])
+    return batch, Carried(float(batch.works[-1, 2]), *(own[-1] for own in averages))
 
 
-def difference(one: Any, other: Any, apart: float) -> Any:
-    """(one − other)/apart of what two `RecordedSteps` give."""
-    (time, rows), (frame_time, frames) = one
-    (_, other_rows), (_, other_frames) = other
-    each = (
-        {key: (own[key] - against[key]) / apart for key in own}
-        for own, against in ((rows, other_rows), (frames, other_frames))
+class RecordedChanges:
+    """Derivatives of the series that a run records by a parameter, by differences of what two neighbouring runs
+    record, which are given to first order.
+
+    Amounts, as the length of a slip or a loss, have kinks that may lie between them: their derivatives, and so those of
+    the works of contact, are those of `ContactEquations.works`, at the statuses of the run.
+    """
+
+    def __init__(self, base: StudyModel, derivative: ModelDerivative, record: Record) -> None:
+        self._derivative, self._contact = derivative, base.assembly.contact
+        self._pair = [RecordedSteps(derivative.models[sign], record) for sign in (1, -1)]
+
+    def add(self, own: StepBatch, linear: LinearSteps, normal: Array, moved: TangentBlock, i: int) -> None:
+        """own: what the run records of the steps; normal (b, 3, k), see `RecordedSteps.solved`; moved: with the
+        derivatives by the parameter, the i-th."""
+        derivative, contact, statuses = self._derivative, linear.contact, linear.statuses
+        data, along = linear.motion_by(derivative, moved, i)
+        parts = contact.normal_parts_along(linear.motion, data, along)
+        works = contact.works_along(linear.motion, data, along, statuses)
+        rubbed = contact.step * works["wear_power"]
+        worn = None
+        if own.worn is not None:
+            worn = along.depth + data.wear * own.contact.friction_work_per_mu + contact.data.wear * rubbed
+        for sign, recorder in zip((1, -1), self._pair, strict=True):
+            by, model = sign * derivative.pace, derivative.models[sign]
+            near = _moved(linear.block, moved, self._contact.laws.first[:-1], i, by)
+            springs = linear.springs + by * moved.springs[..., i]
+            near = replace(near, u=model.own(near.u), v=model.own(near.v))
+            batch, carried = recorder.solved(near, springs, normal + by * parts)
+            amounts = replace(
+                batch.contact,
+                slip=own.contact.slip + by * works["slip"],
+                friction_work_per_mu=own.contact.friction_work_per_mu + by * rubbed,
+                friction_loss=own.contact.friction_loss + by * works["friction"],
+            )
+            work = Work(batch.works)
+            for kind in ("friction", "impact"):  # what the balance lacks by them is in `scheme`
+                work["scheme"] += work[kind]
+                work[kind] = own.work[kind] + by * works[kind].sum(axis=1)
+                work["scheme"] -= work[kind]
+            if worn is not None and own.worn is not None:
+                batch = replace(batch, worn=own.worn + by * worn)
+            recorder.add(replace(batch, contact=amounts), carried)
+
+    def take(self) -> Any:
+        """See `TimeSeries.take`."""
+        (one, other), apart = [own.take() for own in self._pair], 2.0 * self._derivative.pace
+
+        def change(place: int) -> tuple[Array, dict[Key, Array]]:
+            """Of the values of all steps, or of the frames."""
+            time, high = one[place]
+            return time, {key: (high[key] - other[place][1][key]) / apart for key in high}
+
+        return change(0), change(1)
+
+
+def _moved(block: Block, moved: TangentBlock, normal: Indices, i: int, by: float) -> Block:
+    """The steps at the change `by` of the parameter i, to first order; normal (k,): the normal row of each point."""
+    return replace(
+        block,
+        u=block.u + by * moved.u[..., i],
+        v=block.v + by * moved.v[..., i],
+        impulse=block.impulse + by * moved.impulse[..., i],
+        depth=block.depth + by * moved.depth[:-1, normal, i],
+        opening=block.opening + by * moved.opening[:-1, normal, i],
     )
-    return (time, next(each)), (frame_time, next(each))

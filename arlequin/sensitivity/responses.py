@@ -193,19 +193,17 @@ class BlockResponse:
 
     def values(self) -> Array:
         """The series (b,): values at the ends of the steps, of cumulative ones what each step adds."""
-        kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
+        kind, block = self.response.kind, self.linear.block
         if kind in FIELDS:
             return (block.u if kind == "displacement" else block.v)[1:] @ field_row(self.response, self.assembly)
         if kind == "kinetic":
             return 0.5 * np.vecdot(block.v[1:], applied(self.assembly.mass, block.v[1:]))
         if kind == "strain":
             return 0.5 * np.vecdot(block.u[1:], applied(self.assembly.stiffness, block.u[1:]))
-        y, step = equations.y(block), equations.step
         if kind == "damping":
-            damping = self.assembly.damping
-            return np.zeros(len(block)) if damping is None else step * np.vecdot(y, applied(damping, y))
+            return np.vecdot(np.diff(block.u, axis=0), self._drag())
         if kind == "external_work":
-            return step * np.vecdot(self._loads(), y)
+            return np.vecdot(np.diff(block.u, axis=0), self._mean_loads())
         if kind == "worn_volume":
             at = self._points
             worn = self.linear.contact.evaluate(self.linear.motion, self.linear.statuses).worn
@@ -213,15 +211,26 @@ class BlockResponse:
         work = self.linear.contact.works(self.linear.motion, self.linear.statuses)[_POINTWISE[kind]]
         return (work[:, self._points] if kind in CONTACT else work).sum(axis=1)
 
-    def _loads(self) -> Array:
+    def _mean_loads(self) -> Array:
+        """Mean loads of the steps (b, d), N; UserError where imposed motions work, too."""
         block, equations = self.linear.block, self.linear.equations
-        return equations.mean_loads(equations.model.loads(block.n, len(block)))
+        if self.assembly.imposed_dofs.size and np.diff(block.u[:, self.assembly.imposed_dofs], axis=0).any():
+            raise UserError(
+                f"{self.response.path}: the work of imposed motions is no response: take method='tangent' and "
+                "lambda result: result['energy'].sel(kind='external_work')[-1] or the like"
+            )
+        return equations.mean_loads(block, equations.model.loads(block.n, len(block)))
+
+    def _drag(self) -> Array:
+        """D (u₁ − u₀)/Δt (b, d), N."""
+        way, damping = np.diff(self.linear.block.u, axis=0), self.assembly.damping
+        return np.zeros_like(way) if damping is None else applied(damping, way) / self.linear.equations.step
 
     def sources(self, weights: Array) -> Sources:
         """Σ weights · derivatives of the series by the motion."""
-        kind, block, equations, assembly = self.response.kind, self.linear.block, self.linear.equations, self.assembly
+        kind, block, assembly = self.response.kind, self.linear.block, self.assembly
         out = Sources.zeros(len(block), assembly.dof_count, assembly.laws.row_count)
-        scaled, step = weights[:, None], equations.step
+        scaled = weights[:, None]
         if kind in FIELDS:
             (out.u if kind == "displacement" else out.v)[1:] += scaled * field_row(self.response, self.assembly)
         elif kind == "kinetic":
@@ -229,13 +238,9 @@ class BlockResponse:
         elif kind == "strain":
             out.u[1:] += scaled * applied(assembly.stiffness, block.u[1:])
         elif kind in ("damping", "external_work"):
-            y = equations.y(block)
-            by_y = step * self._loads()
-            if kind == "damping":
-                none = assembly.damping is None
-                by_y = np.zeros_like(y) if none else 2.0 * step * applied(assembly.damping, y)
-            out.u[1:] += scaled * by_y / step  # y = (u₁ − u₀)/Δt
-            out.u[:-1] -= scaled * by_y / step
+            force = scaled * (2.0 * self._drag() if kind == "damping" else self._mean_loads())
+            out.u[1:] += force
+            out.u[:-1] -= force
         elif kind == "worn_volume":
             at = self._points
             first = assembly.laws.first[:-1]
@@ -286,25 +291,30 @@ class BlockResponse:
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         """Σ weights · derivatives of the series by a parameter at the same motion."""
         kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
-        step = equations.step
         if kind in FIELDS:
             rows = derivative.combined(lambda model: model.smooth(field_row(self.response, model.assembly)))
             field = (block.u if kind == "displacement" else block.v)[1:]
             return float(weights @ (field @ rows))
+        way = np.diff(block.u, axis=0)
         if kind in ("kinetic", "strain", "damping"):
             name = {"kinetic": "mass", "strain": "stiffness", "damping": "damping"}[kind]
             matrix = derivative.matrix(name)
             if matrix is None:
                 return 0.0
             field, factor = {
-                "kinetic": (block.v[1:], 0.5), "strain": (block.u[1:], 0.5), "damping": (equations.y(block), step)
+                "kinetic": (block.v[1:], 0.5), "strain": (block.u[1:], 0.5), "damping": (way, 1.0 / equations.step)
             }[kind]  # fmt: skip
             return float(factor * weights @ np.vecdot(field, applied(matrix, field)))
         if kind == "external_work":
             loads = derivative.loads(block.n, len(block))
             if loads is None:
                 return 0.0
-            return float(step * weights @ np.vecdot(equations.mean_loads(loads), equations.y(block)))
+            if equations.form.alpha_m or equations.form.alpha_f:
+                raise UserError(
+                    f"{self.response.path}: loads that depend on a parameter have no such response with a scheme of "
+                    "α_m ≠ 0 or α_f ≠ 0: take lambda result: result['energy'].sel(kind='external_work')[-1] or the like"
+                )
+            return float(weights @ np.vecdot(way, equations.form.mean(loads)))
         if not derivative.changes_contact:
             return 0.0
         constants, rows = self.linear.changes_by(derivative)
@@ -312,9 +322,9 @@ class BlockResponse:
             at = self._points
             worn = self.linear.contact.evaluate(self.linear.motion, self.linear.statuses).worn
             return float(weights @ ((block.depth + worn)[:, at] @ constants.area[at]))
-        changes = self.linear.contact.works_along(
-            _POINTWISE[kind], self.linear.motion, constants, rows, self.linear.statuses
-        )
+        changes = self.linear.contact.works_along(self.linear.motion, constants, rows, self.linear.statuses)[
+            _POINTWISE[kind]
+        ]
         return float(weights @ (changes[:, self._points] if kind in CONTACT else changes).sum(axis=1))
 
 

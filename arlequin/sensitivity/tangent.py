@@ -1,7 +1,7 @@
 """Tangents: derivatives of all that a run records, by a few parameters, carried along with its steps."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from arlequin.linalg.compliance import Compliance
-from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.results.recorder import Record, Recorder
@@ -20,19 +19,18 @@ from arlequin.run.simulate import Study
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
-from arlequin.sensitivity.recording import RecordedSteps, difference
+from arlequin.sensitivity.recording import RecordedChanges, RecordedSteps
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
-from arlequin.sensitivity.step_equations import ThetaEquations, theta_of
-from arlequin.sensitivity.trajectory import Block, blocks
+from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, StepForm
+from arlequin.sensitivity.trajectory import blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Derivatives of the state at the end of a step by p parameters: u, v (d, p), spring tractions, depth and opening
-    in the normal rows (r, p)."""
+    """Derivatives of the state at the end of a step by p parameters: its fields (f, d, p), see `step_equations`, spring
+    tractions, depth and opening in the normal rows (r, p)."""
 
-    u: Array
-    v: Array
+    fields: Array
     springs: Array
     depth: Array
     opening: Array
@@ -47,99 +45,116 @@ class Tangent:
 
     def __init__(self, model: StudyModel, derivatives: list[ModelDerivative]) -> None:
         self.model, self.derivatives = model, derivatives
-        self.equations = ThetaEquations(model)
+        self.equations = BulkEquations(model)
         self.operators = StepOperators(self.equations)
 
     def first(self) -> Motion:
         """At t = 0."""
-        starts = [own.start for own in self.derivatives]
-        u, v = (np.stack([start[i] for start in starts], axis=-1) for i in range(2))
-        none = np.zeros((self.operators.rows, len(starts)))
-        return Motion(u, v, none, none, none)
+        fields = np.ascontiguousarray(np.stack([own.start for own in self.derivatives], axis=-1))
+        none = np.zeros((self.operators.rows, len(self.derivatives)))
+        return Motion(fields, none, none, none)
 
     def steps(self, linear: LinearSteps, motion: Motion) -> tuple[Motion, TangentBlock]:
         """The derivatives in the steps of a block, from those at its start."""
         block, count = linear.block, len(linear.block)
         each = [self.equations.by_parameter(block, own) for own in self.derivatives]
-        given = [np.ascontiguousarray(np.stack(own, axis=1)) for own in zip(*each, strict=True)]  # (b, p, …)
         by_contact = [
             np.ascontiguousarray(np.stack(own, axis=-1))
             for own in zip(*(linear.by_parameter(own) for own in self.derivatives), strict=True)
         ]
         p, r, d = len(self.derivatives), self.operators.rows, self.operators.count
         out = (np.empty((count, d, p)), np.empty((count, d, p)), *(np.empty((count, r, p)) for _ in range(3)))
-        end = (self._small if d <= DENSE else self._large)(linear, given, by_contact, motion.copies(), out)
+        end = (self._small if d <= DENSE else self._large)(linear, each, by_contact, motion.copies(), out)
+        starts = (motion.fields[0], motion.fields[1], None, motion.springs, motion.depth)
         whole_u, whole_v, impulse, whole_s, whole_d = (
             np.concatenate([own[None], values]) if own is not None else values
-            for own, values in zip((motion.u, motion.v, None, motion.springs, motion.depth), out, strict=True)
+            for own, values in zip(starts, out, strict=True)
         )
         openings = np.concatenate([motion.opening[None], np.diff(whole_d, axis=0)])
         return end, TangentBlock(whole_u, whole_v, impulse, whole_s, whole_d, openings)
 
     def _small(
-        self, linear: LinearSteps, given: list[Array], by_contact: list[Array], state: tuple[Array, ...], out: Any
+        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
     ) -> Motion:
         """The steps by dense operators, in a compiled loop."""
         from arlequin.sensitivity._recursion_kernels import tangent_steps
 
-        (right, missing, imposed), tables = given, linear.tables
-        count, p, d = right.shape
-        y = np.zeros((count, d, p))
-        if any(own.any() for own in given):
-            flat = [own.reshape(count * p, -1) for own in (right, missing, imposed)]
-            y = np.ascontiguousarray(np.moveaxis(self.operators.solve(*flat)[0].reshape(count, p, d), 1, -1))
+        tables, d = linear.tables, self.operators.count
+        y = np.zeros((len(linear.block), d, len(each)))
+        for i, own in enumerate(each):
+            if own.right.any() or own.missing.any() or own.imposed.any():
+                y[..., i] = self.operators.solve(own.right, own.missing, own.imposed)[0]
         tangent_steps(
-            (self.equations.step, self.equations.theta), self.operators.dense, linear.rows_of_points, tables.each,
-            (tables.by_depth, tables.by_opening), (y, *by_contact), state, out, linear.contact.laws.has_elastic_stick,
+            (self.equations.form.updates, *self.operators.dense), linear.rows_of_points, tables.each,
+            (tables.by_depth, tables.by_opening), (y, *by_contact, _bulk(each, d)), state, out,
+            linear.contact.laws.has_elastic_stick,
         )  # fmt: skip
         return Motion(*state)
 
     def _large(
-        self, linear: LinearSteps, given: list[Array], by_contact: list[Array], state: tuple[Array, ...], out: Any
+        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
     ) -> Motion:
-        """The steps by passes over the factor."""
+        """The steps by solves with the factor, of all parameters at once."""
         equations, assembly, rows = self.equations, self.model.assembly, linear.rows_of_points
-        condensed, theta, step, dofs = equations.condensed, equations.theta, equations.step, self.operators.imposed
-        basis, tables = assembly.contact.basis_product, linear.tables
-        u, v = (np.ascontiguousarray(own.T) for own in state[:2])
-        s, depth, opening = state[2:]
-        of_u, of_v = equations.imposed_by_state
-        half = condensed.room_for_each(len(u))
+        condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
+        tables, updates = linear.tables, form.updates
+        basis = assembly.contact.basis
+        right, missing, imposed = (
+            np.stack([getattr(own, name) for own in each], axis=-1) for name in ("right", "missing", "imposed")
+        )
+        bulk, by_state = _bulk(each, self.operators.count), equations.imposed_by_state
+        x, s, depth, opening = state
+        scaled = min(form.fields, 3)  # fields whose updates are numbers
+        rows_v = np.asarray(basis @ x[1])
         for j in range(len(linear.block)):
-            right, missing, imposed = (own[j] for own in given)
-            known = imposed + of_u * u[:, dofs] + of_v * v[:, dofs] if dofs.size else None
-            b = applied(assembly.mass, v) - theta * step * applied(assembly.stiffness, u) + right
-            c = (1.0 - theta) * applied(assembly.constraints, v) + missing
-            multipliers, rows_y = condensed.predict_each(b, c, half, known)
-            rows_u, rows_v = basis(u).T, basis(v).T
-            own = [own[j] for own in tables.each]
+            known = imposed[j] + np.einsum("fp,fpq->pq", by_state, x[:, dofs]) if dofs.size else None
+            displaced = form.displacement * x[0] + (form.lead * x[2] if form.carries else 0.0)
+            b = right[j] + form.inertia * (assembly.mass @ x[1]) - assembly.stiffness @ displaced
+            if form.carries:
+                b += form.carried * x[3]
+                if assembly.viscous is not None:
+                    b -= form.velocity * (assembly.viscous @ x[1])
+            free = condensed.predict(b, missing[j] + (1.0 - form.weight) * (assembly.constraints @ x[1]), known)
+            rows_u = np.asarray(basis @ x[0])
+            own = [table[j] for table in tables.each]
             forced = (
-                _gathered(rows, own[1], rows_y.T) + _gathered(rows, own[2], rows_u) + _gathered(rows, own[3], rows_v)
-                + _gathered(rows, own[4], s) + by_contact[0][j] + tables.by_depth[j][:, None] * depth
-                + tables.by_opening[j][:, None] * opening
+                _gathered(rows, own[1], free.contact) + _gathered(rows, own[2], rows_u)
+                + _gathered(rows, own[3], rows_v) + _gathered(rows, own[4], s) + by_contact[0][j]
+                + tables.by_depth[j][:, None] * depth + tables.by_opening[j][:, None] * opening
             )  # fmt: skip
+            shift = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
+            forced += _gathered(rows, own[10], shift)
             impulse = self._impulses(rows, own[0], own[1], forced)
-            y = np.empty_like(u)
-            condensed.correct_each(half, multipliers, theta * impulse.T, y, known)
-            rows_y = basis(y).T
-            before = rows_v
+            y, _ = condensed.correct(free, form.impulse * impulse)
             s = (
-                _gathered(rows, own[5], impulse) + _gathered(rows, own[6], rows_y) + _gathered(rows, own[7], rows_u)
-                + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s) + by_contact[1][j]
+                _gathered(rows, own[5], impulse) + _gathered(rows, own[6], basis @ y)
+                + _gathered(rows, own[7], rows_u) + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s)
+                + _gathered(rows, own[11], shift) + by_contact[1][j]
             )  # fmt: skip
-            u, v = u + step * y, (y - (1.0 - theta) * v) / theta
-            opening = (
-                _gathered(rows, own[10], impulse) + _gathered(rows, own[11], before + basis(v).T) + by_contact[2][j]
-            )
+            after = np.einsum("fg,gdp->fdp", updates[:scaled, :scaled], x[:scaled])
+            after += updates[:scaled, -1, None, None] * y
+            if form.carries:
+                resisting = [self._resisting(*own[:2]) for own in (x, after)]
+                average = (1.0 - form.alpha_f) * resisting[1] + form.alpha_f * resisting[0]
+                last = updates[3, 3] * x[3] + bulk[j] - average / form.inertia
+                after = np.concatenate([after, last[None]])
+            x, before, rows_v = after, rows_v, np.asarray(basis @ after[1])
+            opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], before + rows_v) + by_contact[2][j]
             depth = depth + opening
-            for room, values in zip(out, (u.T, v.T, impulse, s, depth), strict=True):
+            for room, values in zip(out, (x[0], x[1], impulse, s, depth), strict=True):
                 room[j] = values
-        return Motion(np.ascontiguousarray(u.T), np.ascontiguousarray(v.T), s, depth, opening)
+        return Motion(np.ascontiguousarray(x), s, depth, opening)
+
+    def _resisting(self, u: Array, v: Array) -> Array:
+        """K u + D v (d, p)."""
+        assembly = self.model.assembly
+        found = np.asarray(assembly.stiffness @ u)
+        return found if assembly.viscous is None else found + assembly.viscous @ v
 
     def _impulses(self, rows: Indices, by_impulse: Array, by_y: Array, forced: Array) -> Array:
-        """P (r, p) of (∂E/∂P + θ ∂E/∂y W) P = −forced."""
+        """P (r, p) of (∂E/∂P + λμ ∂E/∂y W) P = −forced."""
         coupled, matrix = impulse_matrix(
-            rows, by_impulse, by_y, self.operators.compliance, self.equations.theta, (forced != 0.0).any(axis=1)
+            rows, by_impulse, by_y, self.operators.compliance, self.equations.form.impulse, (forced != 0.0).any(axis=1)
         )
         out = np.zeros_like(forced)
         if coupled.size:
@@ -148,9 +163,9 @@ class Tangent:
 
 
 def impulse_matrix(
-    rows: Indices, by_impulse: Array, by_y: Array, compliance: Compliance, theta: float, forced: NDArray[np.bool_]
+    rows: Indices, by_impulse: Array, by_y: Array, compliance: Compliance, factor: float, forced: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], Array]:
-    """The rows (c,) with an impulse that may change, and ∂E/∂P + θ ∂E/∂y W between them (c, c).
+    """The rows (c,) with an impulse that may change, and ∂E/∂P + λμ ∂E/∂y W between them (c, c); factor: λμ.
 
     The others have an equation of their impulse alone, P = 0. rows (r, 3); tables (r, 3); forced (r,): rows whose
     equation has a right-hand side.
@@ -167,13 +182,19 @@ def impulse_matrix(
     place_of = np.full(count + 1, -1)
     place_of[coupled] = np.arange(coupled.size)
     matrix = np.zeros((coupled.size,) * 2)
-    response = theta * compliance.chosen(coupled) if coupled.size else matrix
+    response = factor * compliance.chosen(coupled) if coupled.size else matrix
     for b in range(3):
         to = place_of[rows[coupled, b]]
         some = np.flatnonzero(to >= 0)
         matrix[some, to[some]] += by_impulse[coupled[some], b]
         matrix[some] += by_y[coupled[some], b, None] * response[to[some]]
     return coupled, matrix
+
+
+def _bulk(each: list[ByParameter], dofs: int) -> Array:
+    """What parameters alone change of F₁ (b, d, p), (0, d, p) where the scheme carries none."""
+    found = [np.zeros((0, dofs)) if own.bulk is None else own.bulk for own in each]
+    return np.ascontiguousarray(np.stack(found, axis=-1))
 
 
 def _gathered(rows: Indices, table: Array, field: Array) -> Array:
@@ -206,13 +227,13 @@ def run_with_tangents(
     base, derivatives = derived(study, at, scales, wrt)
     tangent = Tangent(base, derivatives)
     record = Record(None, fields_every=base.study.fields_every)
-    series = [[RecordedSteps(own.models[sign], record) for sign in (1, -1)] for own in derivatives]
+    series = [RecordedChanges(base, own, record) for own in derivatives]
     own = RecordedSteps(base, record)
     whole = _recorder(own, record, base.study, {})
     recorders = [_recorder(own, record, base.study, {"derivative_by": name}) for name in wrt]
     _append(whole, own.take())
-    for recorder, pair, of in zip(recorders, series, derivatives, strict=True):
-        _append(recorder, difference(pair[0].take(), pair[1].take(), 2.0 * of.pace))
+    for recorder, changes in zip(recorders, series, strict=True):
+        _append(recorder, changes.take())
     motion, springs = tangent.first(), start_springs(base)
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     steps = base.study.steps
@@ -232,16 +253,12 @@ def run_with_tangents(
                 for i, of in enumerate(derivatives):
                     by_response[name][i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
             normal = linear.contact.normal_parts(linear.motion)
-            own.add(block, linear.springs, normal)
+            batch, carried = own.solved(block, linear.springs, normal)
+            own.add(batch, carried)
             _append(whole, own.take())
-            for i, (recorder, pair, of) in enumerate(zip(recorders, series, derivatives, strict=True)):
-                normal_by = linear.normal_parts_by(of, moved, i)
-                for sign, recorded in zip((1, -1), pair, strict=True):
-                    moved_block, near_springs = _neighbour(
-                        of.models[sign], block, linear.springs, moved, i, sign * of.pace
-                    )
-                    recorded.add(moved_block, near_springs, normal + sign * of.pace * normal_by)
-                _append(recorder, difference(pair[0].take(), pair[1].take(), 2.0 * of.pace))
+            for i, (recorder, changes, of) in enumerate(zip(recorders, series, derivatives, strict=True)):
+                changes.add(batch, linear, normal, moved, i)
+                _append(recorder, changes.take())
                 down, up = linear.reach(of, moved, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
             springs = linear.springs[-1]
@@ -286,33 +303,15 @@ def start_springs(model: StudyModel) -> Array:
 def check_supported(model: StudyModel) -> None:
     """UserError where the equations of a study are not among those that are derived."""
     assembly, scheme = model.assembly, model.study.scheme
-    if theta_of(scheme) is None:
-        raise UserError.parameter("scheme", scheme, "has no gradients: take Theta without located events, or Newmark()")
+    if StepForm.of(scheme, model.study.step) is None:
+        rule = "has no gradients: take Theta without located events, or one of the generalised-alpha family"
+        raise UserError.parameter("scheme", scheme, rule)
     if not assembly.linear:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:
         raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
     if assembly.laws.state_dependent:
         raise UserError("gradients need a constant coefficient of friction: take Coulomb")
-
-
-def _neighbour(
-    model: StudyModel, block: Block, springs: Array, moved: TangentBlock, i: int, by: float
-) -> tuple[Block, Array]:
-    """The steps of the neighbouring run, to first order in the change `by` of the parameter i, in the coordinates of
-    its model; and its springs."""
-    first = model.assembly.laws.first[:-1]
-    depth = block.depth + by * moved.depth[:-1, first, i]
-    opening = block.opening + by * moved.opening[:-1, first, i]
-    near = replace(
-        block,
-        u=model.own(block.u + by * moved.u[..., i]),
-        v=model.own(block.v + by * moved.v[..., i]),
-        impulse=block.impulse + by * moved.impulse[..., i],
-        depth=depth,
-        opening=opening,
-    )
-    return near, springs + by * moved.springs[..., i]
 
 
 def _recorder(own: RecordedSteps, record: Record, study: Study, attributes: dict[str, Any]) -> Recorder:

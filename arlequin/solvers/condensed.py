@@ -117,7 +117,7 @@ class Condensed:
         return border(compressed(matrix + self._penalty @ constraints), rows)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
+        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs; or n columns of each.
 
         UserError where motions are imposed and `given` is None.
         """
@@ -137,7 +137,7 @@ class Condensed:
     def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
         """y (d,) by the multipliers φ (m,) without contact and the contact impulses P (q,)."""
         if impulse is None:
-            impulse = np.zeros(self._b.shape[0])
+            impulse = np.zeros((self._b.shape[0], *multipliers.shape[1:]))
         else:
             multipliers = multipliers - self.constraint_response(impulse)
         push = np.concatenate([multipliers, impulse])
