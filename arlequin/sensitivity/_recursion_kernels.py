@@ -104,6 +104,10 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
                         line[i] + given_e[j, i, q] + by_depth[j, i] * depth[i, q] + by_opening[j, i] * opening[i, q]
                     )
             coupling(rows, j, by_p, by_y, response, matrix)
+            for i in range(r):  # rows of gaps, rates and impulses have units of their own
+                largest = np.abs(matrix[i]).max()
+                matrix[i] /= largest
+                right[i] /= largest
             impulse = np.linalg.solve(matrix, right)
             y += np.dot(push, impulse)
             rows_y = np.dot(basis, y)

@@ -333,29 +333,21 @@ class ContactEquations:
         out = tractions + 1j * slopes * np.imag(g1)
         if np.imag(g0).any():
             # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
-            by_both = _short_difference(
-                lambda by: self._law_values(start + by, end + by)[0],
-                tractions,
-                np.abs(slopes.sum(axis=0)),
-                1e-12 * np.abs(start),
-                self._to_top(start, end),
-            )
+            short = _short(tractions, slopes, self._to_top(start, end))
+            short = np.where(np.isfinite(short), np.maximum(short, 1e-15 * np.abs(start)), 0.0)
+            by_both = _difference(lambda by: self._law_values(start + by, end + by)[0], short)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / _EPS
             tried = _TRIED / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
             full = np.full_like(start, tried)
             ends = [self._law_values(start, end, change, sign * full)[0] for sign in (1.0, -1.0)]
-            rough = np.abs((ends[0] - ends[1]).sum(axis=0)) / (2.0 * tried)
             moves = np.nanmax(np.abs(np.imag(self.data.top)) / _EPS, axis=1, initial=0.0)
             far = np.full_like(start, np.inf)
-            by_constants = _short_difference(
-                lambda by: self._law_values(start, end, change, by)[0],
-                tractions,
-                rough,
-                np.zeros_like(start),
-                np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0),
-            )
+            far = np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0)
+            short = _short(tractions, (ends[0] - ends[1]) / (2.0 * tried), far)
+            short = np.where(np.isfinite(short), short, 0.0)
+            by_constants = _difference(lambda by: self._law_values(start, end, change, by)[0], short)
             out = out + 1j * _EPS * by_constants
         return out
 
@@ -456,18 +448,22 @@ def _imaginary(values: PointValues) -> PointValues:
     return PointValues(*(np.imag(field) / _EPS for field in values))
 
 
-def _short_difference(
-    function: Callable[[Array], Array], values: Array, slope: Array, least: Array, most: Array
-) -> Array:
-    """f'(0) of values (…, b, k) by differences of order 4 over a small part of f/|f'|, `slope` (b, k) a guess of |f'|
-    of their sum, and of `most` (b, k), how far f is smooth, but not so small that nothing but round-off is left."""
-    size = np.divide(np.abs(values.sum(axis=0)), slope, out=np.zeros_like(slope), where=slope > 0.0)
-    short = _SHORT * np.maximum(size, least)
-    short = np.maximum(np.minimum(short, _WITHIN * most), _SHORTEST * short)
-    changes = np.zeros_like(values)
+def _short(values: Array, slopes: Array, most: Array) -> Array:
+    """Steps (b, k) for differences of values (2, b, k), whose slopes are guesses: a small part of the least f/|f'| of
+    both and of their sum, and of `most` (b, k), how far they are smooth, but not so small that nothing but round-off
+    is left; infinite where none changes."""
+    each, by = (np.abs(np.concatenate([own, own.sum(axis=0)[None]])) for own in (values, slopes))
+    known = (each > 0.0) & (by > 0.0)
+    short = _SHORT * np.divide(each, by, out=np.full_like(each, np.inf), where=known).min(axis=0)
+    return np.maximum(np.minimum(short, _WITHIN * most), _SHORTEST * short)
+
+
+def _difference(function: Callable[[Array], Array], short: Array) -> Array:
+    """f'(0) of values (…, b, k) by differences of order 4 over steps (b, k); 0 where these are 0."""
+    changes: Any = 0.0
     for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
-        changes += weight * function(j * short)
-    return np.divide(changes, 12.0 * short, out=np.zeros_like(values), where=short > 0.0)
+        changes = changes + weight * function(j * short)
+    return np.divide(changes, 12.0 * short, out=np.zeros_like(changes), where=short > 0.0)
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,7 @@ from arlequin.sensitivity.recording import RecordedChanges, RecordedSteps
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, StepForm
 from arlequin.sensitivity.trajectory import blocks
+from arlequin.system.assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +159,8 @@ class Tangent:
         )
         out = np.zeros_like(forced)
         if coupled.size:
-            out[coupled] = np.linalg.solve(matrix, -forced[coupled])
+            largest = np.abs(matrix).max(axis=1)  # rows of gaps, rates and impulses have units of their own
+            out[coupled] = np.linalg.solve(matrix / largest[:, None], -forced[coupled] / largest[:, None])
         return out
 
 
@@ -282,8 +284,12 @@ def derived(
     study: Callable[..., Study], at: Mapping[str, float], scales: Mapping[str, float], wrt: Sequence[str]
 ) -> tuple[StudyModel, list[ModelDerivative]]:
     """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
-    model = StudyModel.of(study(**at))
-    check_supported(model)
+    own = study(**at)
+    if isinstance(own, Study) and StepForm.of(own.scheme, own.step) is None:
+        rule = "has no gradients: take Theta without located events, or one of the generalised-alpha family"
+        raise UserError.parameter("scheme", own.scheme, rule)
+    model = StudyModel.of(own)
+    check_supported(model.assembly)
 
     def near(name: str) -> Callable[[float], Study]:
         return lambda value: study(**{**at, name: value})
@@ -300,12 +306,8 @@ def start_springs(model: StudyModel) -> Array:
     return laws.spring_traction(model.first.history, kinematics.tangents)
 
 
-def check_supported(model: StudyModel) -> None:
-    """UserError where the equations of a study are not among those that are derived."""
-    assembly, scheme = model.assembly, model.study.scheme
-    if StepForm.of(scheme, model.study.step) is None:
-        rule = "has no gradients: take Theta without located events, or one of the generalised-alpha family"
-        raise UserError.parameter("scheme", scheme, rule)
+def check_supported(assembly: Assembly) -> None:
+    """UserError where the equations of a system are not among those that are derived."""
     if not assembly.linear:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:
