@@ -114,11 +114,12 @@ def fit(
 
     def jacobian(x: Array) -> Array:
         try:
-            run = run_with_tangents(study, values(x), widths, names, progress=False)
+            record = run_with_tangents(study, values(x), widths, names, progress=False).record
         except UserError as error:
             rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
             raise UserError(f"{rule}: {error}") from None
-        columns = [along(predicted, run, name) * weights * size for name, size in zip(names, width, strict=True)]
+        assert record is not None
+        columns = [along(predicted, record, name) * weights * size for name, size in zip(names, width, strict=True)]
         return np.stack(columns, axis=1)
 
     with reporting(progress, "fit") as told:

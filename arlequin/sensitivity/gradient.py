@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +19,9 @@ from arlequin.run.progress import Progress
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.adjoint import run_with_adjoint
 from arlequin.sensitivity.models_at import WEIGHTS
+from arlequin.sensitivity.recording import RecordWithDerivatives
 from arlequin.sensitivity.responses import Response
-from arlequin.sensitivity.tangent import TangentRun, run_with_tangents
+from arlequin.sensitivity.tangent import run_with_tangents
 
 Quantity = Callable[[xarray.DataTree], Any]
 
@@ -99,13 +101,21 @@ def gradient(
     if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
         values, rows = run_with_adjoint(study, point, widths, names, responses, progress)
         return _dataset(list(quantities), names, point, values, rows)
-    run = run_with_tangents(study, point, widths, names, responses, progress)
-    values = [number(name, each, run.result) for name, each in quantities.items()]
-    rows = np.array([[derivative(name, each, run, by) for by in names] for name, each in quantities.items()])
+    run = run_with_tangents(study, point, widths, names, responses, bool(others), progress)
+    results: list[float] = []
+    each_row: list[Array] = []
+    for name, each in quantities.items():
+        if run.record is None or name in responses:
+            results.append(run.values[name])
+            each_row.append(run.responses[name])
+            continue
+        results.append(number(name, each, run.record.result))
+        own, record = partial(_as_array, name, each), run.record
+        each_row.append(np.array([float(along(own, record, by)) for by in names]))
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
-    return _dataset(list(quantities), names, point, values, rows).assign(sides)
+    return _dataset(list(quantities), names, point, results, np.array(each_row)).assign(sides)
 
 
 def _dataset(
@@ -130,26 +140,22 @@ def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:
     return finite(f"of: {name}", float(np.asarray(found).reshape(())))
 
 
-def derivative(name: str, quantity: Quantity, run: TangentRun, by: str) -> float:
-    """Derivative of a quantity by a parameter."""
-    if name in run.responses:
-        return float(run.responses[name][list(run.derivatives).index(by)])
-    return float(along(lambda result: np.array(number(name, quantity, result)), run, by))
+def _as_array(name: str, quantity: Quantity, result: xarray.DataTree) -> Array:
+    return np.array(number(name, quantity, result))
 
 
-def along(values: Callable[[xarray.DataTree], Array], run: TangentRun, by: str) -> Array:
+def along(values: Callable[[xarray.DataTree], Array], record: RecordWithDerivatives, by: str) -> Array:
     """Derivatives of what a function gives of a result, along those of the variables by a parameter."""
-    moved = run.derivatives[by]
+    moved = record.derivatives[by]
     size = 0.0
     for group in moved.subtree:
         for key, change in group.data_vars.items():
-            least = float(
-                np.nanmax(np.abs(np.asarray(run.result[f"{group.path.rstrip('/')}/{key}"].values)), initial=0.0)
-            )
+            own = np.asarray(record.result[f"{group.path.rstrip('/')}/{key}"].values)
+            least = float(np.nanmax(np.abs(own), initial=0.0))
             most = float(np.nanmax(np.abs(change.values), initial=0.0))
             size = max(size, most / least if least > 0.0 else 0.0)
     step = _NEAR / size if size > 0.0 else 1.0
-    each = ((weight, _shifted(run.result, moved, j * step)) for j, weight in WEIGHTS.items())
+    each = ((weight, _shifted(record.result, moved, j * step)) for j, weight in WEIGHTS.items())
     return np.asarray(sum(weight * np.asarray(values(near), dtype=float) for weight, near in each)) / step
 
 

@@ -1,17 +1,19 @@
 """What a run records of steps that are given: of solved ones, and of neighbouring ones."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import xarray
 
 from arlequin.energy import BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.history import TimeSeries
-from arlequin.results.recorder import Record
+from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
 from arlequin.run.audit import Audit
 from arlequin.schemes.theta_audit import SolvedSteps, StepEnergies, audited
@@ -189,3 +191,62 @@ def _moved(block: Block, moved: TangentBlock, normal: Indices, i: int, by: float
         depth=block.depth + by * moved.depth[:-1, normal, i],
         opening=block.opening + by * moved.opening[:-1, normal, i],
     )
+
+
+@dataclass(frozen=True, eq=False)
+class RecordWithDerivatives:
+    """What a run records, and the derivatives of all its variables over time by the name of each parameter."""
+
+    result: xarray.DataTree
+    derivatives: dict[str, xarray.DataTree]
+
+
+class Recording:
+    """The record of a run with its derivatives by some parameters, in the making."""
+
+    def __init__(self, base: StudyModel, derivatives: Sequence[ModelDerivative], names: Sequence[str]) -> None:
+        study, record = base.study, Record(None, fields_every=base.study.fields_every)
+        self._own, self._names = RecordedSteps(base, record), names
+        self._changes = [RecordedChanges(base, own, record) for own in derivatives]
+        history = self._own.history
+
+        def recorder(attributes: dict[str, Any]) -> Recorder:
+            variables = history.variables()
+            return Recorder(record, variables, steps=study.steps, frames=history.frame_count, attributes=attributes)
+
+        self._recorder = recorder({})
+        self._each = [recorder({"derivative_by": name}) for name in names]
+        self._append()
+
+    def add(self, linear: LinearSteps, moved: TangentBlock) -> None:
+        """The steps of a block."""
+        normal = linear.contact.normal_parts(linear.motion)
+        batch, carried = self._own.solved(linear.block, linear.springs, normal)
+        self._own.add(batch, carried)
+        for i, changes in enumerate(self._changes):
+            changes.add(batch, linear, normal, moved, i)
+        self._append()
+
+    def _append(self) -> None:
+        for recorder, taken in zip(
+            (self._recorder, *self._each), (self._own.take(), *(own.take() for own in self._changes)), strict=True
+        ):
+            (time, values), (frame_time, frames) = taken
+            recorder.append(time, values)
+            if frame_time.size:
+                recorder.append_frames(frame_time, frames)
+
+    def close(self) -> RecordWithDerivatives:
+        """The record of all steps."""
+        found = {name: _moving(recorder.close()) for name, recorder in zip(self._names, self._each, strict=True)}
+        return RecordWithDerivatives(self._recorder.close(), found)
+
+
+def _moving(result: xarray.DataTree) -> xarray.DataTree:
+    """The variables over time alone, which are derivatives: those of the mesh are those of the run."""
+
+    def series(data: xarray.Dataset) -> xarray.Dataset:
+        still = [key for key, own in data.data_vars.items() if own.dims[:1] not in (("time",), ("frame",))]
+        return data.drop_vars(still)
+
+    return result.map_over_datasets(series)

@@ -6,20 +6,18 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import xarray
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from arlequin.linalg.compliance import Compliance
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
-from arlequin.results.recorder import Record, Recorder
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
-from arlequin.sensitivity.recording import RecordedChanges, RecordedSteps
+from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, StepForm
 from arlequin.sensitivity.trajectory import blocks
@@ -207,14 +205,13 @@ def _gathered(rows: Indices, table: Array, field: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TangentRun:
-    """A run with its derivatives: the result; by the name of each parameter the derivatives of all variables of the
-    result; changes (2,) of the parameter, down and up, at which a first status of contact changes; and of responses
-    the derivatives (p,)."""
+    """A run with its derivatives: values of responses, and their derivatives (p,); changes (2,) of each parameter, down
+    and up, at which a first status of contact changes; the record, where it was wanted."""
 
-    result: xarray.DataTree
-    derivatives: dict[str, xarray.DataTree]
-    reach: dict[str, Array]
+    values: dict[str, float]
     responses: dict[str, Array]
+    reach: dict[str, Array]
+    record: RecordWithDerivatives | None
 
 
 def run_with_tangents(
@@ -223,61 +220,63 @@ def run_with_tangents(
     scales: Mapping[str, float],
     wrt: Sequence[str],
     responses: Mapping[str, Response] = MappingProxyType({}),
+    record: bool = True,
     progress: Progress | bool | None = None,
 ) -> TangentRun:
-    """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter."""
+    """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
+    whether all that the run records is wanted with its derivatives, beside the responses."""
     base, derivatives = derived(study, at, scales, wrt)
-    tangent = Tangent(base, derivatives)
-    record = Record(None, fields_every=base.study.fields_every)
-    series = [RecordedChanges(base, own, record) for own in derivatives]
-    own = RecordedSteps(base, record)
-    whole = _recorder(own, record, base.study, {})
-    recorders = [_recorder(own, record, base.study, {"derivative_by": name}) for name in wrt]
-    _append(whole, own.take())
-    for recorder, changes in zip(recorders, series, strict=True):
-        _append(recorder, changes.take())
+    tangent, steps = Tangent(base, derivatives), base.study.steps
+    recording = Recording(base, derivatives, wrt) if record else None
+    sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
     motion, springs = tangent.first(), start_springs(base)
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
-    steps = base.study.steps
-    weighted = {name: SeriesWeights(each, steps, base.study.fields_every) for name, each in responses.items()}
-    by_response = {name: np.zeros(len(derivatives)) for name in responses}
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
         for block in blocks(base, None, None, steps):
             linear = LinearSteps.of(tangent.equations, block, springs, tangent.operators.diagonal)
             linear.check()
             motion, moved = tangent.steps(linear, motion)
-            numbers = np.arange(block.n + 1, block.n + len(block) + 1)
-            for name, series_weights in weighted.items():
-                here = BlockResponse(series_weights.response, linear)
-                weights = series_weights.of(numbers, here.values())
-                sources = here.sources(weights)
-                for i, of in enumerate(derivatives):
-                    by_response[name][i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
-            normal = linear.contact.normal_parts(linear.motion)
-            batch, carried = own.solved(block, linear.springs, normal)
-            own.add(batch, carried)
-            _append(whole, own.take())
-            for i, (recorder, changes, of) in enumerate(zip(recorders, series, derivatives, strict=True)):
-                changes.add(batch, linear, normal, moved, i)
-                _append(recorder, changes.take())
+            for own in sums.values():
+                own.add(linear, moved)
+            if recording is not None:
+                recording.add(linear, moved)
+            for i, of in enumerate(derivatives):
                 down, up = linear.reach(of, moved, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
             springs = linear.springs[-1]
             if told is not None:
                 told(block.n + len(block), steps)
-    found = {name: _moving(recorder.close()) for name, recorder in zip(wrt, recorders, strict=True)}
-    return TangentRun(whole.close(), found, dict(zip(wrt, reach, strict=True)), by_response)
+    return TangentRun(
+        {name: own.value for name, own in sums.items()},
+        {name: own.derivatives for name, own in sums.items()},
+        dict(zip(wrt, reach, strict=True)),
+        None if recording is None else recording.close(),
+    )
 
 
-def _moving(result: xarray.DataTree) -> xarray.DataTree:
-    """The variables over time alone, which are derivatives: those of the mesh are those of the run."""
+class _ResponseSum:
+    """A response with its derivatives (p,), added up over the blocks of a run."""
 
-    def series(data: xarray.Dataset) -> xarray.Dataset:
-        still = [key for key, own in data.data_vars.items() if own.dims[:1] not in (("time",), ("frame",))]
-        return data.drop_vars(still)
+    def __init__(self, response: Response, study: Study, by: list[ModelDerivative]) -> None:
+        self._weights, self._by = SeriesWeights(response, study.steps, study.fields_every), by
+        self._pieces: list[Array] = []
+        self.derivatives = np.zeros(len(by))
 
-    return result.map_over_datasets(series)
+    def add(self, linear: LinearSteps, moved: TangentBlock) -> None:
+        """The steps of a block."""
+        here = BlockResponse(self._weights.response, linear)
+        self._pieces.append(here.values())
+        first = linear.block.n + 1
+        weights = self._weights.of(np.arange(first, first + len(linear.block)), self._pieces[-1])
+        sources = here.sources(weights)
+        for i, of in enumerate(self._by):
+            self.derivatives[i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
+
+    @property
+    def value(self) -> float:
+        """Its value, of a whole run."""
+        return self._weights.value(np.concatenate(self._pieces))
 
 
 def derived(
@@ -314,15 +313,3 @@ def check_supported(assembly: Assembly) -> None:
         raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
     if assembly.laws.state_dependent:
         raise UserError("gradients need a constant coefficient of friction: take Coulomb")
-
-
-def _recorder(own: RecordedSteps, record: Record, study: Study, attributes: dict[str, Any]) -> Recorder:
-    history = own.history
-    return Recorder(record, history.variables(), steps=study.steps, frames=history.frame_count, attributes=attributes)
-
-
-def _append(recorder: Recorder, taken: Any) -> None:
-    (time, values), (frame_time, frames) = taken
-    recorder.append(time, values)
-    if frame_time.size:
-        recorder.append_frames(frame_time, frames)

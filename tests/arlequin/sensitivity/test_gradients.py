@@ -213,12 +213,12 @@ def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     """All variables, to round-off of the largest value of each: their formulas stand in the run's audit, too."""
     study = within(make, scheme)
     at = {"friction": 0.3}
-    run = tangent.run_with_tangents(study, at, at, ["friction"], progress=False)
+    record = tangent.run_with_tangents(study, at, at, ["friction"], progress=False).record
     plain, solver = study(**at).run(), ("iterations", "residual", "newton", "balance")
     for group in plain.subtree:
         for key, own in group.data_vars.items():
             if own.dtype.kind == "f" and not any(word in str(key) for word in solver):
-                found = run.result[f"{group.path.rstrip('/')}/{key}"].values
+                found = record.result[f"{group.path.rstrip('/')}/{key}"].values
                 scale = np.nanmax(np.abs(own.values), initial=0.0)
                 np.testing.assert_allclose(found, own.values, rtol=0.0, atol=1e-12 * scale + 1e-18, err_msg=str(key))
 
