@@ -109,8 +109,11 @@ def fit(
             pieces.append(values.ravel())
         return np.concatenate(pieces)
 
+    def scaled(x: Array) -> Array:
+        return np.clip(x * width, low, high)  # bounds are kept to the bit
+
     def values(x: Array) -> dict[str, float]:
-        return {**point, **dict(zip(names, (x * width).tolist(), strict=True))}
+        return {**point, **dict(zip(names, scaled(x).tolist(), strict=True))}
 
     def residual(x: Array, strict: bool) -> Array:
         try:
@@ -134,13 +137,13 @@ def fit(
         found = minimise(
             counted(residual, told, most), jacobian, start / width, (low / width, high / width), tolerance, most
         )
-    best = found.x * width
+    best = scaled(found.x)
     if not found.converged:
         ended = ", ".join(f"{name} = {value:g}" for name, value in zip(names, best, strict=True))
         rule = "give another guess, bounds, or a larger `most`"
         raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
     given = deviation is not None
-    own = estimates(found, names, (low / width, high / width), given)
+    own = estimates(found, names, (low / width, high / width), float(np.linalg.norm(whole * weights)), given)
     _warn(found, own, names, best)
     return xarray.Dataset(
         {
@@ -163,7 +166,7 @@ def fit(
 
 def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> None:
     """ModelWarning of bounds that hold, of nearly dependent parameters, and of an end that is no minimum."""
-    held = [f"{names[i]} = {best[i]:g}" for i in np.flatnonzero(found.at_bound)]
+    held = [f"{names[i]} = {best[i]:g}" for i in np.flatnonzero(found.at_bound).tolist()]
     if held:
         rule = "deviations of the others are those with it held there, its own interval has one side"
         warn_user(f"fit: {' and '.join(held)} {'is' if len(held) == 1 else 'are'} at a bound: {rule}", ModelWarning)
@@ -176,7 +179,8 @@ def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> 
         known = f"correlation {own.correlation[worst, other]:.5f}"
         if near.size > 2:
             known = f"{names[worst]} has the correlation {own.multiple[worst]:.5f} with the others"
-        together = " and ".join(names[k] for k in sorted({*near.tolist(), other} if near.size < 2 else near.tolist()))
+        listed: list[int] = near.tolist() if near.size > 1 else sorted([worst, other])
+        together = " and ".join(names[k] for k in listed)
         rule = "the records tell them apart poorly, fix one of them or add a record"
         warn_user(f"fit: {together} are nearly dependent ({known}): {rule}", ModelWarning)
     if own.offset > _OFF and (np.abs(own.step) > _ROUND_OFF * np.maximum(np.abs(found.x), 1.0)).any():

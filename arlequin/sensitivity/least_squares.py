@@ -15,6 +15,7 @@ Jacobian = Callable[[Array, Indices], Array]
 
 LEVEL = 0.95  # of the intervals
 _FLAT = 1e-8  # of the product of norms: a derivative of the cost that is 0
+_ZERO = 1e-11  # of the data: a derivative by a parameter's own size that is round-off
 _SINGULAR = 1e-8  # ratio of the singular values of unit columns: derivatives are known to 1e-10
 
 
@@ -141,8 +142,10 @@ class Estimates:
         return self.covariance / np.outer(self.deviation, self.deviation)
 
 
-def estimates(minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array], given: bool) -> Estimates:
-    """Of a minimum; given: whether the residuals are over a known deviation.
+def estimates(
+    minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array], size: float, given: bool
+) -> Estimates:
+    """Of a minimum; size: norm of the data, as they are in r; given: whether r is over a known deviation.
 
     With J of the free parameters C = σ² (JᵀJ)⁻¹: those at a bound are held there. Of a parameter b at its bound the
     interval is one-sided, up to the distance d at which the least cost that the free ones allow rises by t²σ²/2,
@@ -166,7 +169,7 @@ def estimates(minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array
     matrix = minimum.jacobian
     base = np.zeros((own.size, 0))
     if free.size:
-        base, values, turned, norms = _decomposed(matrix[:, free], [names[i] for i in free])
+        base, values, turned, norms = _decomposed(matrix[:, free], [names[i] for i in free], _ZERO * size)
         root = turned.T / values / norms[:, None]
         covariance[np.ix_(free, free)] = sigma**2 * (root @ root.T)
         inflation = (norms * np.linalg.norm(root, axis=1)) ** 2
@@ -179,21 +182,22 @@ def estimates(minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array
         slope, rest = abs(column @ own), column - base @ (base.T @ column)
         rise = (reach * sigma) ** 2
         bottom = slope + np.sqrt(slope**2 + (rest @ rest) * rise)
-        far = rise / bottom if bottom > 0.0 else np.inf
+        far = rise / bottom if np.linalg.norm(column) > _ZERO * size else np.inf
         low[i], high[i] = sorted((minimum.x[i], minimum.x[i] - minimum.at_bound[i] * far))
     if not free.size:
         ellipse = 0.0
     else:
         ellipse = float(chi2.ppf(LEVEL, free.size) if given else free.size * f.ppf(LEVEL, free.size, left))
-    ends = (np.clip(end, *bounds) for end in (low, high))
-    return Estimates(covariance, *ends, noise, freedom, ellipse, multiple, step)
+    low, high = np.clip(low, *bounds), np.clip(high, *bounds)
+    return Estimates(covariance, low, high, noise, freedom, ellipse, multiple, step)
 
 
-def _decomposed(matrix: Array, names: Sequence[str]) -> tuple[Array, Array, Array, Array]:
-    """Singular values and vectors of the columns over their norms, U, s, Vᵀ, norms; UserError of dependent columns."""
+def _decomposed(matrix: Array, names: Sequence[str], least: float) -> tuple[Array, Array, Array, Array]:
+    """Singular values and vectors of the columns over their norms, U, s, Vᵀ, norms; UserError of dependent columns, and
+    of norms up to `least`."""
     norms = np.linalg.norm(matrix, axis=0)
-    if not norms.all():
-        lost = " and ".join(name for name, norm in zip(names, norms, strict=True) if norm == 0.0)
+    if (norms <= least).any():
+        lost = " and ".join(name for name, norm in zip(names, norms, strict=True) if norm <= least)
         raise UserError(f"fit: the records do not depend on {lost}: leave it out of wrt", 1)
     base, values, turned = np.linalg.svd(matrix / norms, full_matrices=False)
     if values[-1] < _SINGULAR * values[0]:
