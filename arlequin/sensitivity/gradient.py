@@ -89,9 +89,9 @@ def gradient(
     """
     quantities = quantities_of(of)
     point, names = parameters_of(study, wrt, at or {})
-    check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of")
     widths = widths_of(point, names, scales or {})
     responses = {name: each for name, each in quantities.items() if isinstance(each, Response)}
+    check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of", list(responses.values()))
     one_of("method", method, ("auto", "tangent", "adjoint"))
     others = [name for name in quantities if name not in responses]
     if method == "adjoint" and others:
@@ -183,14 +183,17 @@ def _named(of: Any) -> list[str]:
     return [each for each in of.values() if isinstance(each, str)] if isinstance(of, Mapping) else []
 
 
-def check_paths(study: Study, given: Sequence[str], parameter: str) -> None:
-    """UserError where the result of a study has no such series, which the parameter names: known after one step."""
-    if given:
+def check_paths(study: Study, given: Sequence[str], parameter: str, responses: Sequence[Response] = ()) -> None:
+    """UserError where the result of a study has no such series, which the parameter names, or responses: known after
+    one step."""
+    if given or responses:
         if not isinstance(study, Study):
             raise UserTypeError.parameter("study", study, "must give a Study, as aq.Study(system, scheme, 1.0, 0.01)")
         first = replace(study, duration=study.step).run(progress=False)
         for path in given:
             time_mean(first, path, parameter)
+        for response in responses:
+            response.series(first)
 
 
 def parameters_of(

@@ -377,9 +377,10 @@ def test_other_friction_is_refused():
     ("path", "options", "message"),
     [
         ("energy/frction", {}, "did you mean energy/friction"),
-        ("interface/rub/gap", {}, "is no response"),
+        ("interface/rub/active", {}, "is no response"),
+        ("interface/rub/force", {}, "component: is needed"),
         ("part/pin/displacement", {}, "component: is needed"),
-        ("energy/friction", {"data": [1.0]}, "a misfit is of fields"),
+        ("energy/friction", {"data": [1.0]}, "a misfit is of what does not add up"),
         ("energy/friction", {"reduce": "max"}, "must be one of final, mean, sum"),
     ],
 )
