@@ -131,7 +131,8 @@ def fit(
         except UserError as error:
             rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
             raise UserError(f"{rule}: {error}") from None
-        return np.stack([along(predicted, run, name) * weights * widths[name] for name in by], axis=1)
+        each = zip(along(predicted, run), by, strict=True)
+        return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
     with reporting(progress, "fit") as told:
         found = minimise(

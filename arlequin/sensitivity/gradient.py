@@ -101,7 +101,7 @@ def gradient(
         return _dataset(list(quantities), names, point, values, rows)
     run = run_with_tangents(study, point, widths, names, responses, progress)
     values = [number(name, each, run.result) for name, each in quantities.items()]
-    rows = np.array([[derivative(name, each, run, by) for by in names] for name, each in quantities.items()])
+    rows = np.array([derivatives_of(name, each, run) for name, each in quantities.items()])
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
@@ -130,38 +130,45 @@ def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:
     return finite(f"of: {name}", float(np.asarray(found).reshape(())))
 
 
-def derivative(name: str, quantity: Quantity, run: TangentRun, by: str) -> float:
-    """Derivative of a quantity by a parameter."""
+def derivatives_of(name: str, quantity: Quantity, run: TangentRun) -> Array:
+    """Derivatives (p,) of a quantity by the parameters of the run."""
     if name in run.responses:
-        return float(run.responses[name][list(run.derivatives).index(by)])
-    return float(along(lambda result: np.array(number(name, quantity, result)), run, by))
+        return run.responses[name]
+    return np.array(along(lambda result: np.array(number(name, quantity, result)), run))
 
 
-def along(values: Callable[[xarray.DataTree], Array], run: TangentRun, by: str) -> Array:
-    """Derivatives of what a function gives of a result, along those of the variables by a parameter."""
-    moved = run.derivatives[by]
-    size = 0.0
-    for group in moved.subtree:
-        for key, change in group.data_vars.items():
-            least = float(
-                np.nanmax(np.abs(np.asarray(run.result[f"{group.path.rstrip('/')}/{key}"].values)), initial=0.0)
-            )
-            most = float(np.nanmax(np.abs(change.values), initial=0.0))
-            size = max(size, most / least if least > 0.0 else 0.0)
-    step = _NEAR / size if size > 0.0 else 1.0
-    each = ((weight, _shifted(run.result, moved, j * step)) for j, weight in WEIGHTS.items())
-    return np.asarray(sum(weight * np.asarray(values(near), dtype=float) for weight, near in each)) / step
-
-
-def _shifted(result: xarray.DataTree, moved: xarray.DataTree, step: float) -> xarray.DataTree:
-    """The result plus a step along the derivatives of its variables."""
-    out = result.copy()
-    for group in moved.subtree:
-        own: Any = out[group.path]
-        changed = {key: own[key] + step * change.variable for key, change in group.data_vars.items()}
-        if changed:
-            own.dataset = own.to_dataset(inherit=False).assign(changed)
+def along(values: Callable[[xarray.DataTree], Any], run: TangentRun) -> list[Array]:
+    """Derivatives of what a function gives of a result, along those of the variables by each parameter."""
+    near, moving = _copied(run)
+    out = []
+    for moved in run.derivatives.values():
+        changes = [(place, base, moved[path].values) for path, (place, base) in moving.items()]
+        sizes = [(np.nanmax(np.abs(own), initial=0.0) for own in pair[1:]) for pair in changes]
+        size = max((float(most / least) for least, most in sizes if least > 0.0), default=0.0)
+        step = _NEAR / size if size > 0.0 else 1.0
+        total: Any = 0.0
+        for j, weight in WEIGHTS.items():
+            for place, base, change in changes:
+                place[...] = base + j * step * change
+            total = total + weight * np.asarray(values(near), dtype=float)
+        out.append(np.asarray(total) / step)
     return out
+
+
+def _copied(run: TangentRun) -> tuple[xarray.DataTree, dict[str, tuple[Array, Array]]]:
+    """A copy of the result whose moving variables have values of their own: these, and those of the run, by path."""
+    out, moving = run.result.copy(), {}
+    for group in next(iter(run.derivatives.values())).subtree:
+        own: Any = out[group.path]
+        fresh = {}
+        for key in group.data_vars:
+            base = own[key].values
+            place = np.array(base, dtype=float)
+            moving[f"{group.path.rstrip('/')}/{key}"] = place, base
+            fresh[key] = (own[key].dims, place, own[key].attrs)
+        if fresh:
+            own.dataset = own.to_dataset(inherit=False).assign(fresh)
+    return out, moving
 
 
 def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str, Quantity]:
