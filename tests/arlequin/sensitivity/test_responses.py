@@ -64,7 +64,34 @@ def bars(young=2e11, damping=2e3, restitution=0.5):
     return aq.Study(system, aq.Theta(0.5), 2e-4, 2e-6)
 
 
+def block(length=0.03, vx=2.0, friction=0.3):
+    """A block in space that falls on a floor and slides along both of its directions."""
+    soft = aq.LinearElastic(young=2e9, poisson=0.3, density=2000.0)
+    part = aq.Solid("block", aq.mesh.box((0, length), (0, 0.02), (0, 0.01), cells=(2, 2, 1)), soft)
+    floor = aq.RigidPlane(point=(0, 0, -1e-5), normal=(0, 0, 1.0))
+    face = aq.Interface("floor", part.boundary("bottom"), floor, aq.Unilateral(), friction=aq.Coulomb(friction))
+    return aq.Study(aq.System([part], interfaces=[face], velocity=(vx, 1.0, -3.0)), aq.Theta(0.5), 1e-4, 2e-6)
+
+
+def stack(young=1e9, gap=1e-5, friction=0.2):
+    """Two blocks on one another and on a floor, of other cells, and a mass on a spring."""
+    soft, mesh = aq.LinearElastic(young=young, poisson=0.2, density=2000.0), aq.mesh.rectangle
+    lower = aq.Solid("lower", mesh((0, 0.02), (0, 0.01), cells=(3, 2)), soft, plane="stress")
+    upper = aq.Solid("upper", mesh((0, 0.02), (0.01 + gap, 0.02 + gap), cells=(4, 2)), soft, plane="stress")
+    mass, steel = aq.PointMasses("mass", (0.0, -0.05), 0.1), aq.RigidPlane(point=(0, 0), normal=(0, 1.0))
+    law, rubs = aq.Unilateral(restitution=0.3), aq.Coulomb(friction, stiffness=1e12)
+    floor = aq.Interface("floor", lower.boundary("bottom"), steel, law, friction=aq.Coulomb(friction))
+    faces = upper.boundary("bottom"), lower.boundary("top")
+    middle = aq.Interface("middle", *faces, aq.Penalty(1e13), friction=rubs, sliding="small")
+    peg = aq.Interface("peg", mass.boundary("all"), aq.RigidPlane((0, -0.05001), (0, 1.0)), aq.Unilateral())
+    spring = aq.Spring("spring", mass.boundary("all"), stiffness=(1e6, 1e6))
+    system = aq.System([lower, upper, mass], interfaces=[floor, middle, peg], springs=[spring], velocity=(0.5, -1.0))
+    return aq.Study(system, aq.Theta(0.5), 6e-5, 1e-6)
+
+
 STUDIES = {
+    "block in space": (block, {"length": 0.03, "vx": 2.0}, 7),
+    "several interfaces": (stack, {"young": 1e9, "gap": 1e-5}, 7),
     "pin": (pin, {"wear": 1e-9, "stick": 3e5, "mass": 0.2, "density": 2e3}, 7),
     "rod": (rod, {"young": 1e11, "gap": 3e-5, "outer": 4.75e-3}, 11),
     "modal rod": (lambda **own: rod(modal=True, **own), {"young": 1e11, "friction": 0.3}, 11),
@@ -140,6 +167,31 @@ def test_every_response(case):
     for i, name in enumerate(at):
         one, other = (own["gradient"].values[:, i] for own in (tangents, adjoints))
         assert (np.abs(one - other) <= 1e-10 * np.maximum(np.abs(one), sizes / at[name])).all()
+
+
+def test_relative_sensitivities_are_those_of_other_units():
+    """A block in m, kg, s and the same in mm, t, s: p/J dJ/dp does not change, to 1e-7 of the largest."""
+
+    def falling(young, density, speed, gap, friction, length, unit):
+        mm, tonne = (1.0, 1.0) if unit == 1.0 else (1e3, 1e-3)  # of m and kg
+        steel = aq.LinearElastic(young=young * tonne / mm, poisson=0.3, density=density * tonne / mm**3)
+        sides = (0.0, 0.02 * length * mm), (0.0, 0.01 * mm)
+        part = aq.Solid("b", aq.mesh.rectangle(*sides, cells=(6, 3)), steel, plane="strain", thickness=1e-3 * mm)
+        layer = aq.Asperities(stiffness=1e15 * tonne / mm**2, exponent=1, height=1e-5 * mm)
+        floor = aq.RigidPlane(point=(0.0, -gap * mm), normal=(0.0, 1.0))
+        laws, rubs = [layer, aq.Unilateral(level="velocity")], aq.Coulomb(friction)
+        face = aq.Interface("f", part.boundary("bottom"), floor, laws, friction=rubs)
+        system = aq.System([part], interfaces=[face], velocity=(1.0 * mm, -speed * mm))
+        return aq.Study(system, aq.Theta(0.5), 2e-5, 2e-7)
+
+    at = {"young": 2e11, "density": 7800.0, "speed": 5.0, "gap": 2.03e-5, "friction": 0.25, "length": 1.0}
+    kinds = ("kinetic", "strain", "asperity", "friction")
+    energies = {kind: aq.Response(f"energy/{kind}", "mean") for kind in kinds}
+    relative = []
+    for unit in (1.0, 1e3):
+        found = aq.gradient(falling, energies, at, at={"unit": unit}, method="tangent")
+        relative.append((found["gradient"] * found["parameter_value"] / found["value"]).values)
+    np.testing.assert_allclose(*relative, rtol=1e-7, atol=1e-7 * np.abs(relative[0]).max())
 
 
 def test_all_variables_over_time_are_responses():
