@@ -60,6 +60,9 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
             raise UserError(f"truth: {name!r} is no parameter of the fit{meant(str(name), names)}")
     own = found.sel({"parameter": [x, y], "with": [x, y]})
     middle, low, high = (own[key].values for key in ("value", "low", "high"))
+    for name, deviation in zip((x, y), np.diag(own["covariance"].values), strict=True):
+        if np.isnan(deviation):
+            raise UserError(f"{name} is at its bound and has no ellipse: its interval is {_interval(found, name)}")
     outline = middle[:, None] + _outline(own["covariance"].values, float(found.attrs["freedom"]))
     with style.panels(1, 4.2) as (figure, (axes,)):
         shown: list[Any] = axes.plot(*outline, color=style.COLOURS[0], label="95 % of both")
@@ -79,6 +82,12 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
         axes.set_ylabel(y)
         figure.legend(handles=shown, loc="outside upper left", ncols=3)
     return figure
+
+
+def _interval(found: xarray.Dataset, name: str) -> str:
+    """The ends, as text."""
+    own = found.sel(parameter=name)
+    return f"{float(own['low']):g} … {float(own['high']):g}"
 
 
 def _outline(covariance: Array, freedom: float) -> Array:

@@ -7,17 +7,20 @@ import numpy as np
 import xarray
 
 from arlequin.models.checks import finite_array, mapping, positive
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.signatures import checked_call
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.gradient import along, check_paths, parameters_of, widths_of
+from arlequin.sensitivity.least_squares import Estimates, Minimum, estimates, minimise
 from arlequin.sensitivity.tangent import run_with_tangents
 
 Predict = Callable[[xarray.DataTree], Any]
 
-_LEVEL = 0.95  # of the intervals
+_DEPENDENT = 0.999  # multiple correlation of a parameter with the others, beyond which it is told
+_OFF = 0.1  # deviations that an end may be from the minimum,
+_ROUND_OFF = 1e-6  # or part of the parameter, where nearly nothing is left of the records
 
 
 @checked_call
@@ -51,9 +54,18 @@ def fit(
 
     of n parameters and N values, if the noise is independent and normal: `arlequin.plots.confidence_ellipse`.
 
-    Variables: value, deviation, low, high (parameter), the ends of intervals of 95 %, first (the guess), covariance
-    (parameter, with); attributes: noise, the deviation that is left, of given deviations over them, so that 1 is
-    expected; ellipse, the bound above; freedom, N − n, or inf where the deviation is given; cost, values, evaluations,
+    An estimate at its bound is held there: deviation and covariance of the others are those of a fit without it, n
+    counts them only, and its own are nan. Its interval has one side, from the bound to where the cost, least in the
+    others, has risen by what 95 % allow; it holds the truth with 95 % or more. No interval leaves the bounds.
+
+    `ModelWarning` where a bound holds; where parameters are nearly dependent, with a multiple correlation of more than
+    0.999; and where the iterations end at more than a tenth of a deviation from the minimum that the derivatives
+    predict, as at a jump. UserError where the records do not determine the parameters, or `most` is not enough.
+
+    Variables: value, deviation, low, high (parameter), the ends of intervals of 95 %, at_bound: −1, 1 at the lower and
+    upper bound, else 0, first (the guess), covariance (parameter, with); attributes: noise, the deviation that is left,
+    of given deviations over them, so that 1 is expected; ellipse, the bound above; freedom, N − n, or inf where the
+    deviation is given; offset, the largest step to the predicted minimum over the deviation; cost, values, evaluations,
     gradients, message.
 
     >>> import numpy as np
@@ -72,9 +84,6 @@ def fit(
     Source: Seber & Wild, Nonlinear Regression, Wiley 1989, §5; Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999)
     1–23.
     """
-    from scipy.optimize import least_squares
-    from scipy.stats import chi2, f, t
-
     predictions, measured = _records(data)
     point, names = parameters_of(study, wrt, at or {})
     widths = widths_of(point, names, scales or {})
@@ -100,85 +109,113 @@ def fit(
             pieces.append(values.ravel())
         return np.concatenate(pieces)
 
-    def values(x: Array) -> dict[str, float]:
-        return {**point, **dict(zip(names, (x * width).tolist(), strict=True))}
+    def scaled(x: Array) -> Array:
+        return np.clip(x * width, low, high)  # bounds are kept to the bit
 
-    def residual(x: Array) -> Array:
+    def values(x: Array) -> dict[str, float]:
+        return {**point, **dict(zip(names, scaled(x).tolist(), strict=True))}
+
+    def residual(x: Array, strict: bool) -> Array:
         try:
             result = study(**values(x)).run(progress=False)
         except UserError:
-            if np.array_equal(x, start / width):
+            if strict:
                 raise
             return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
         return (predicted(result) - whole) * weights
 
-    def jacobian(x: Array) -> Array:
+    def jacobian(x: Array, chosen: Indices) -> Array:
+        by = [names[i] for i in chosen]
         try:
-            record = run_with_tangents(study, values(x), widths, names, progress=False).record
+            record = run_with_tangents(study, values(x), widths, by, progress=False).record
         except UserError as error:
             rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
             raise UserError(f"{rule}: {error}") from None
         assert record is not None
-        columns = [along(predicted, record, name) * weights * size for name, size in zip(names, width, strict=True)]
-        return np.stack(columns, axis=1)
+        each = zip(along(predicted, record), by, strict=True)
+        return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
     with reporting(progress, "fit") as told:
-        found = least_squares(
-            counted(residual, told, most), start / width, jacobian, bounds=(low / width, high / width), x_scale="jac",
-            ftol=tolerance, xtol=tolerance, gtol=tolerance, max_nfev=most,
-        )  # fmt: skip
-    if not found.success:
-        raise UserError(
-            f"fit: no least squares in {most} evaluations: give another guess, bounds, or a larger `most`", 1
+        found = minimise(
+            counted(residual, told, most), jacobian, start / width, (low / width, high / width), tolerance, most
         )
-    freedom = whole.size - count
+    best = scaled(found.x)
+    if not found.converged:
+        ended = ", ".join(f"{name} = {value:g}" for name, value in zip(names, best, strict=True))
+        rule = "give another guess, bounds, or a larger `most`"
+        raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
     given = deviation is not None
-    left = 2.0 * float(found.cost) / freedom
-    square = 1.0 if given else left
-    normal = found.jac.T @ found.jac
-    if np.linalg.cond(normal) > 1.0 / np.finfo(float).eps:
-        raise UserError(f"fit: the records do not determine {' and '.join(names)} together: fix one of them", 1)
-    covariance = square * np.linalg.inv(normal) * np.outer(width, width)
-    deviations = np.sqrt(np.diag(covariance))
-    reach = float(t.ppf(0.5 * (1.0 + _LEVEL), np.inf if given else freedom)) * deviations
-    best = found.x * width
-    bound = float(chi2.ppf(_LEVEL, count) if given else count * f.ppf(_LEVEL, count, freedom))
+    own = estimates(found, names, (low / width, high / width), float(np.linalg.norm(whole * weights)), given)
+    _warn(found, own, names, best)
     return xarray.Dataset(
         {
             "value": ("parameter", best, {"long_name": "estimate"}),
-            "deviation": ("parameter", deviations, {"long_name": "standard deviation of the estimate"}),
-            "low": ("parameter", best - reach),
-            "high": ("parameter", best + reach),
+            "deviation": ("parameter", own.deviation * width, {"long_name": "standard deviation of the estimate"}),
+            "low": ("parameter", own.low * width),
+            "high": ("parameter", own.high * width),
+            "at_bound": ("parameter", found.at_bound, {"long_name": "−1 at the lower bound, 1 at the upper bound"}),
             "first": ("parameter", start, {"long_name": "first guess"}),
-            "covariance": (("parameter", "with"), covariance),
+            "covariance": (("parameter", "with"), own.covariance * np.outer(width, width)),
         },
         coords={"parameter": names, "with": names},
         attrs={
-            "noise": float(np.sqrt(left)), "ellipse": bound, "cost": float(found.cost), "values": int(whole.size),
-            "freedom": np.inf if given else float(freedom),
-            "evaluations": int(found.nfev), "gradients": int(found.njev), "message": str(found.message),
+            "noise": own.noise, "ellipse": own.ellipse, "cost": found.cost, "values": int(whole.size),
+            "freedom": own.freedom, "offset": own.offset, "evaluations": found.evaluations,
+            "gradients": found.gradients, "message": found.message,
         },
     )  # fmt: skip
 
 
-def counted(function: Callable[[Array], Array], told: Progress | None, most: int) -> Callable[[Array], Array]:
+def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> None:
+    """ModelWarning of bounds that hold, of nearly dependent parameters, and of an end that is no minimum."""
+    held = [f"{names[i]} = {best[i]:g}" for i in np.flatnonzero(found.at_bound).tolist()]
+    if held:
+        rule = "deviations of the others are those with it held there, its own interval has one side"
+        warn_user(f"fit: {' and '.join(held)} {'is' if len(held) == 1 else 'are'} at a bound: {rule}", ModelWarning)
+    near = np.flatnonzero(own.multiple > _DEPENDENT)
+    if near.size:
+        worst = int(np.argmax(own.multiple))
+        pairs = np.abs(np.nan_to_num(own.correlation[worst]))
+        pairs[worst] = 0.0
+        other = int(np.argmax(pairs))
+        known = f"correlation {own.correlation[worst, other]:.5f}"
+        if near.size > 2:
+            known = f"{names[worst]} has the correlation {own.multiple[worst]:.5f} with the others"
+        listed: list[int] = near.tolist() if near.size > 1 else sorted([worst, other])
+        together = " and ".join(names[k] for k in listed)
+        rule = "the records tell them apart poorly, fix one of them or add a record"
+        warn_user(f"fit: {together} are nearly dependent ({known}): {rule}", ModelWarning)
+    if own.offset > _OFF and (np.abs(own.step) > _ROUND_OFF * np.maximum(np.abs(found.x), 1.0)).any():
+        warn_user(
+            f"fit: no minimum where the iterations ended, {own.offset:.1g} deviations from the one that derivatives "
+            "predict: the records jump or have a kink there, give another guess",
+            ModelWarning,
+        )
+
+
+def counted(
+    function: Callable[[Array, bool], Array], told: Progress | None, most: int
+) -> Callable[[Array, bool], Array]:
     """The function, whose calls are shown as progress."""
     done = 0
 
-    def call(x: Array) -> Array:
+    def call(x: Array, strict: bool) -> Array:
         nonlocal done
         done += 1
         if told is not None:
             told(min(done, most), most)
-        return function(x)
+        return function(x, strict)
 
     return call
 
 
 def in_ellipse(found: xarray.Dataset, truth: Mapping[str, float]) -> bool:
-    """Whether values of all parameters lie within the ellipse of 95 % of what `fit` found."""
-    apart = np.array([truth[str(name)] for name in found["parameter"].values]) - found["value"].values
-    return bool(apart @ np.linalg.solve(found["covariance"].values, apart) <= found.attrs["ellipse"])
+    """Whether values of the parameters lie within the ellipse of 95 % of what `fit` found: of those that are not at a
+    bound."""
+    free = found["at_bound"].values == 0
+    apart = (np.array([truth[str(name)] for name in found["parameter"].values]) - found["value"].values)[free]
+    covariance = found["covariance"].values[np.ix_(free, free)]
+    return bool(apart @ np.linalg.solve(covariance, apart) <= found.attrs["ellipse"])
 
 
 def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Array]]:

@@ -91,9 +91,9 @@ def gradient(
     """
     quantities = quantities_of(of)
     point, names = parameters_of(study, wrt, at or {})
-    check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of")
     widths = widths_of(point, names, scales or {})
     responses = {name: each for name, each in quantities.items() if isinstance(each, Response)}
+    check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of", list(responses.values()))
     one_of("method", method, ("auto", "tangent", "adjoint"))
     others = [name for name in quantities if name not in responses]
     if method == "adjoint" and others:
@@ -102,20 +102,16 @@ def gradient(
         values, rows = run_with_adjoint(study, point, widths, names, responses, progress)
         return _dataset(list(quantities), names, point, values, rows)
     run = run_with_tangents(study, point, widths, names, responses, bool(others), progress)
-    results: list[float] = []
-    each_row: list[Array] = []
-    for name, each in quantities.items():
-        if run.record is None or name in responses:
-            results.append(run.values[name])
-            each_row.append(run.responses[name])
-            continue
-        results.append(number(name, each, run.record.result))
-        own, record = partial(_as_array, name, each), run.record
-        each_row.append(np.array([float(along(own, record, by)) for by in names]))
+    found = {name: (run.values[name], run.responses[name]) for name in responses}
+    for name in others:
+        assert run.record is not None
+        value = partial(number, name, quantities[name])
+        found[name] = value(run.record.result), np.array(along(value, run.record))
+    values, rows = [found[name][0] for name in quantities], np.array([found[name][1] for name in quantities])
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
-    return _dataset(list(quantities), names, point, results, np.array(each_row)).assign(sides)
+    return _dataset(list(quantities), names, point, values, rows).assign(sides)
 
 
 def _dataset(
@@ -140,34 +136,38 @@ def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:
     return finite(f"of: {name}", float(np.asarray(found).reshape(())))
 
 
-def _as_array(name: str, quantity: Quantity, result: xarray.DataTree) -> Array:
-    return np.array(number(name, quantity, result))
-
-
-def along(values: Callable[[xarray.DataTree], Array], record: RecordWithDerivatives, by: str) -> Array:
-    """Derivatives of what a function gives of a result, along those of the variables by a parameter."""
-    moved = record.derivatives[by]
-    size = 0.0
-    for group in moved.subtree:
-        for key, change in group.data_vars.items():
-            own = np.asarray(record.result[f"{group.path.rstrip('/')}/{key}"].values)
-            least = float(np.nanmax(np.abs(own), initial=0.0))
-            most = float(np.nanmax(np.abs(change.values), initial=0.0))
-            size = max(size, most / least if least > 0.0 else 0.0)
-    step = _NEAR / size if size > 0.0 else 1.0
-    each = ((weight, _shifted(record.result, moved, j * step)) for j, weight in WEIGHTS.items())
-    return np.asarray(sum(weight * np.asarray(values(near), dtype=float) for weight, near in each)) / step
-
-
-def _shifted(result: xarray.DataTree, moved: xarray.DataTree, step: float) -> xarray.DataTree:
-    """The result plus a step along the derivatives of its variables."""
-    out = result.copy()
-    for group in moved.subtree:
-        own: Any = out[group.path]
-        changed = {key: own[key] + step * change.variable for key, change in group.data_vars.items()}
-        if changed:
-            own.dataset = own.to_dataset(inherit=False).assign(changed)
+def along(values: Callable[[xarray.DataTree], Any], record: RecordWithDerivatives) -> list[Array]:
+    """Derivatives of what a function gives of a result, along those of the variables by each parameter."""
+    near, moving = _copied(record)
+    out = []
+    for moved in record.derivatives.values():
+        changes = [(place, base, np.asarray(moved[path].values)) for path, (place, base) in moving.items()]
+        sizes = [(np.nanmax(np.abs(own), initial=0.0) for own in pair[1:]) for pair in changes]
+        size = max((float(most / least) for least, most in sizes if least > 0.0), default=0.0)
+        step = _NEAR / size if size > 0.0 else 1.0
+        total: Any = 0.0
+        for j, weight in WEIGHTS.items():
+            for place, base, change in changes:
+                place[...] = base + j * step * change
+            total = total + weight * np.asarray(values(near), dtype=float)
+        out.append(np.asarray(total) / step)
     return out
+
+
+def _copied(record: RecordWithDerivatives) -> tuple[xarray.DataTree, dict[str, tuple[Array, Array]]]:
+    """A copy of the result whose moving variables have values of their own: these, and those of the run, by path."""
+    out, moving = record.result.copy(), {}
+    for group in next(iter(record.derivatives.values())).subtree:
+        own: Any = out[group.path]
+        fresh = {}
+        for key in group.data_vars:
+            base = own[key].values
+            place = np.array(base, dtype=float)
+            moving[f"{group.path.rstrip('/')}/{key}"] = place, base
+            fresh[key] = (own[key].dims, place, own[key].attrs)
+        if fresh:
+            own.dataset = own.to_dataset(inherit=False).assign(fresh)
+    return out, moving
 
 
 def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str, Quantity]:
@@ -189,14 +189,17 @@ def _named(of: Any) -> list[str]:
     return [each for each in of.values() if isinstance(each, str)] if isinstance(of, Mapping) else []
 
 
-def check_paths(study: Study, given: Sequence[str], parameter: str) -> None:
-    """UserError where the result of a study has no such series, which the parameter names: known after one step."""
-    if given:
+def check_paths(study: Study, given: Sequence[str], parameter: str, responses: Sequence[Response] = ()) -> None:
+    """UserError where the result of a study has no such series, which the parameter names, or responses: known after
+    one step."""
+    if given or responses:
         if not isinstance(study, Study):
             raise UserTypeError.parameter("study", study, "must give a Study, as aq.Study(system, scheme, 1.0, 0.01)")
         first = replace(study, duration=study.step).run(progress=False)
         for path in given:
             time_mean(first, path, parameter)
+        for response in responses:
+            response.series(first)
 
 
 def parameters_of(

@@ -1,6 +1,8 @@
 """Quantities of a run whose derivatives by its motion are known: what adjoints start from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -8,19 +10,37 @@ import scipy.sparse as sp
 import xarray
 
 from arlequin.linalg.products import applied
-from arlequin.models.checks import finite_array, non_negative_integer, one_of
-from arlequin.models.errors import UserError
+from arlequin.models.checks import finite_array, non_negative_integer, one_of, positive
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
+from arlequin.results.history import AXES, TURNS
+from arlequin.sensitivity import point_works
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative
+from arlequin.sensitivity.point_works import PointQuantity
+from arlequin.sensitivity.response_series import (
+    ExternalWorkSeries,
+    LawEnergySeries,
+    LinearSeries,
+    PointSeries,
+    QuadraticSeries,
+    ReactionSeries,
+    Series,
+    Sources,
+)
 from arlequin.system.assembly import Assembly
 
-ENERGIES = ("kinetic", "strain", "external_work", "friction", "impact", "damping")
-CONTACT = ("impulse", "wear_power", "worn_volume")
-FIELDS = ("displacement", "velocity")
-_CUMULATIVE = ("external_work", "friction", "impact", "damping")
-_POINTWISE = {"friction": "friction", "impact": "impact", "impulse": "impulse", "wear_power": "wear_power"}
+
+@dataclass(frozen=True)
+class Kind:
+    """A variable of a result: how its series follows from solved steps. cumulative: whether it adds up from step to
+    step; on_frames: whether it is of recorded frames; needs_component: whether it is a vector."""
+
+    series: Callable[["Response", LinearSteps], Series]
+    cumulative: bool = False
+    on_frames: bool = False
+    needs_component: bool = False
 
 
 @checked_call
@@ -28,9 +48,10 @@ _POINTWISE = {"friction": "friction", "impact": "impact", "impulse": "impulse", 
 class Response:
     """A number of a run: a series reduced over the steps, or its misfit to a record.
 
-    path: "energy/friction" and the like (kinetic, strain, external_work, friction, impact, damping), J;
-    "interface/NAME/impulse", N·s, the normal one, "…/wear_power", W, "…/worn_volume", m³; "part/NAME/displacement", m,
-    or "…/velocity", m/s, of a node and a component ("x", "y", …), on the recorded frames.
+    path: of a variable of the result, of the energies "energy/friction" and the like (all kinds but junction and
+    scheme). Where the variable has more dimensions: `node` of a part, `point` of an interface, `support` of a part
+    with imposed motions, and `component`, "x", "y", … or, of turns and moments, "rx", … Variables over frames are taken
+    on the recorded frames. `arlequin.sensitivity.responses.KINDS` lists them all, the how-to explains them.
     reduce: "final", the value at the end; "mean", over all steps or frames but the start; "sum". data: a record of the
     same length, without the start: the quantity is then ½ mean (s − data)²/deviation².
 
@@ -39,7 +60,7 @@ class Response:
 
     >>> import arlequin as aq
     >>> aq.Response("energy/friction", "final")
-    Response(path='energy/friction', reduce='final', node=0, component=None, data=None, deviation=1.0)
+    Response(path='energy/friction', reduce='final')
     """
 
     path: str
@@ -48,40 +69,38 @@ class Response:
     component: str | None = None
     data: Any = None
     deviation: float = 1.0
+    point: int = 0
+    support: str | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         one_of("reduce", self.reduce, ("final", "mean", "sum"))
         non_negative_integer("node", self.node)
+        non_negative_integer("point", self.point)
+        positive("deviation", self.deviation)
         names = self.path.split("/")
-        known = (
-            (len(names) == 2 and names[0] == "energy" and names[1] in ENERGIES)
-            or (len(names) == 3 and names[0] == "interface" and names[2] in CONTACT)
-            or (len(names) == 3 and names[0] == "part" and names[2] in FIELDS)
-        )
-        if not known:
-            own = [*(f"energy/{kind}" for kind in ENERGIES), "interface/NAME/wear_power", "part/NAME/displacement"]
+        if len(names) != (2 if names[0] == "energy" else 3) or (names[0], names[-1]) not in KINDS:
+            middle = names[1] if len(names) == 3 else "NAME"
+            own = [f"{root}/{kind}" if root == "energy" else f"{root}/{middle}/{kind}" for root, kind in KINDS]
             raise UserError.parameter("path", self.path, f"is no response{meant(self.path, own)}: see Response")
-        if names[0] == "part" and self.component is None:
-            raise UserError("component: is needed for a field of a part, as component='x'")
+        if self.kind.needs_component and self.component is None:
+            raise UserError(f"component: is needed for {self.path}, as component='x'")
         if self.data is not None:
             object.__setattr__(self, "data", finite_array("data", self.data))
-            if self.cumulative:
-                raise UserError(f"data: a misfit is of fields, powers and energies of a state, not of {self.path}")
+            if self.kind.cumulative:
+                raise UserError(f"data: a misfit is of what does not add up over the steps, not of {self.path}")
 
     @property
-    def kind(self) -> str:
-        """The variable: last name of the path."""
-        return self.path.split("/")[-1]
+    def kind(self) -> Kind:
+        """How its series follows from solved steps."""
+        names = self.path.split("/")
+        return KINDS[names[0], names[-1]]
 
     @property
-    def cumulative(self) -> bool:
-        """Whether the series adds up from step to step."""
-        return self.kind in _CUMULATIVE
-
-    @property
-    def on_frames(self) -> bool:
-        """Whether the series is of recorded frames."""
-        return self.kind in FIELDS
+    def name(self) -> str:
+        """Of the part, interface or spring; of energies the kind."""
+        return self.path.split("/")[1]
 
     def __call__(self, result: xarray.DataTree) -> float:
         """The value in a result."""
@@ -91,14 +110,28 @@ class Response:
         """The series in a result, without the start."""
         names = self.path.split("/")
         try:
-            found: Any = result["energy"].sel(kind=self.kind) if names[0] == "energy" else result[self.path]
+            found: Any = result["energy"].sel(kind=self.name) if names[0] == "energy" else result[self.path]
         except KeyError:
             kinds = [str(kind) for kind in result.dataset["kind"].values]
-            group = result.children.get(names[0])
+            group: Any = result.children.get(names[0])
             known = kinds if group is None else list(group.children)
-            raise UserError(f"{self.path}: the result has no such variable{meant(names[1], known)}") from None
-        if self.on_frames:
-            found = found.isel(node=self.node).sel(component=self.component)
+            name = names[1]
+            if group is not None and name in known:  # the part is there, but has no such variable
+                name, known = names[2], [str(key) for key in group[name].data_vars]
+            raise UserError(f"{self.path}: the result has no such variable{meant(name, known)}") from None
+        for dim, number in (("node", self.node), ("point", self.point)):
+            if dim in found.dims:
+                if not number < found.sizes[dim]:
+                    raise UserError.parameter(dim, number, f"must be less than {found.sizes[dim]}")
+                found = found.isel({dim: number})
+        for dim, option in (("support", "support"), ("component", "component"), ("turn", "component")):
+            if dim in found.dims:
+                key = getattr(self, option)
+                known = [str(one) for one in found[dim].values]
+                if key is None and len(known) == 1:
+                    key = known[0]
+                one_of(option, key, known)
+                found = found.sel({dim: key})
         return np.asarray(found.values[1:], dtype=float)
 
     def reduced(self, series: Array) -> float:
@@ -117,28 +150,6 @@ class Response:
 
 
 @dataclass(frozen=True, eq=False)
-class Sources:
-    """Derivatives of a number by the motion of b steps: u, v (b + 1, d), P (b, r), springs (b + 1, r), depth (b, r)
-    after each step; u and v of the rows, depth and opening at the start of each step (b, r)."""
-
-    u: Array
-    v: Array
-    impulse: Array
-    springs: Array
-    depth: Array
-    rows_u: Array
-    rows_v: Array
-    depth_before: Array
-    opening_before: Array
-
-    @classmethod
-    def zeros(cls, steps: int, dofs: int, rows: int) -> "Sources":
-        """None."""
-        ends, own = (np.zeros((steps + 1, n)) for n in (dofs, rows))
-        return cls(ends, ends.copy(), np.zeros((steps, rows)), own, *(np.zeros((steps, rows)) for _ in range(5)))
-
-
-@dataclass(frozen=True, eq=False)
 class SeriesWeights:
     """Derivatives of a response by the values of its series, of cumulative ones by what each step adds.
 
@@ -151,28 +162,33 @@ class SeriesWeights:
 
     def shown(self, numbers: Indices) -> Array:
         """Mask (b,) of the steps n (b,) whose values are in the series."""
-        if not self.response.on_frames:
+        if not self.response.kind.on_frames:
             return np.ones(numbers.size, dtype=bool)
         return np.asarray((numbers % self.every == 0) | (numbers == self.steps))
 
+    @cached_property
+    def _left(self) -> Array:
+        """Number of values of the series from step n on, by n − 1."""
+        shown = self.shown(np.arange(1, self.steps + 1))
+        return np.cumsum(shown[::-1])[::-1]
+
     def of(self, numbers: Indices, values: Array) -> Array:
         """Weights (b,) of the steps n (b,), with their values."""
-        response, shown = self.response, self.shown(numbers)
-        count = int(np.count_nonzero(self.shown(np.arange(1, self.steps + 1))))
+        response, cumulative, shown = self.response, self.response.kind.cumulative, self.shown(numbers)
+        count = int(self._left[0])
         if response.data is not None:
-            place = numbers - 1 if not response.on_frames else -(-numbers // self.every) - 1
-            data = response.record(count)[place]
+            data = response.record(count)[count - self._left[numbers - 1]]
             return np.where(shown, (values - data) / (response.deviation**2 * count), 0.0)
-        left = self.steps - numbers + 1.0  # values of a cumulative series that contain a step
         if response.reduce == "final":
-            return np.where(response.cumulative | (numbers == self.steps), 1.0, 0.0)
+            return np.where(cumulative | (numbers == self.steps), 1.0, 0.0)
         scale = count if response.reduce == "mean" else 1.0
-        return np.where(shown, (left if response.cumulative else 1.0) / scale, 0.0)
+        # a cumulative series contains a step in all its values from then on
+        return (self._left[numbers - 1] if cumulative else shown) / scale
 
     def value(self, values: Array) -> float:
         """The response by the values of all steps (n,)."""
-        shown = values[self.shown(np.arange(1, self.steps + 1))]
-        return self.response.reduced(np.cumsum(shown) if self.response.cumulative else shown)
+        series = np.cumsum(values) if self.response.kind.cumulative else values
+        return self.response.reduced(series[self.shown(np.arange(1, self.steps + 1))])
 
 
 class BlockResponse:
@@ -180,105 +196,22 @@ class BlockResponse:
 
     def __init__(self, response: Response, linear: LinearSteps) -> None:
         self.response, self.linear = response, linear
-        self.assembly: Assembly = linear.equations.model.assembly
-
-    @property
-    def _points(self) -> slice:
-        names = [item.name for item in self.assembly.contact.interfaces]
-        name = self.response.path.split("/")[1]
-        if name not in names:
-            raise UserError(f"{self.response.path}: there is no interface {name!r}{meant(name, names)}")
-        i = names.index(name)
-        return slice(*self.assembly.contact.start[i : i + 2])
+        self._series = response.kind.series(response, linear)
 
     def values(self) -> Array:
         """The series (b,): values at the ends of the steps, of cumulative ones what each step adds."""
-        kind, block = self.response.kind, self.linear.block
-        if kind in FIELDS:
-            return (block.u if kind == "displacement" else block.v)[1:] @ field_row(self.response, self.assembly)
-        if kind == "kinetic":
-            return 0.5 * np.vecdot(block.v[1:], applied(self.assembly.mass, block.v[1:]))
-        if kind == "strain":
-            return 0.5 * np.vecdot(block.u[1:], applied(self.assembly.stiffness, block.u[1:]))
-        if kind == "damping":
-            return np.vecdot(np.diff(block.u, axis=0), self._drag())
-        if kind == "external_work":
-            return np.vecdot(np.diff(block.u, axis=0), self._mean_loads())
-        if kind == "worn_volume":
-            at = self._points
-            worn = self.linear.contact.evaluate(self.linear.motion, self.linear.statuses).worn
-            return (block.depth + worn)[:, at] @ self.linear.contact.data.area[at]
-        work = self.linear.contact.works(self.linear.motion, self.linear.statuses)[_POINTWISE[kind]]
-        return (work[:, self._points] if kind in CONTACT else work).sum(axis=1)
-
-    def _mean_loads(self) -> Array:
-        """Mean loads of the steps (b, d), N; UserError where imposed motions work, too."""
-        block, equations = self.linear.block, self.linear.equations
-        if self.assembly.imposed_dofs.size and np.diff(block.u[:, self.assembly.imposed_dofs], axis=0).any():
-            raise UserError(
-                f"{self.response.path}: the work of imposed motions is no response: take method='tangent' and "
-                "lambda result: result['energy'].sel(kind='external_work')[-1] or the like"
-            )
-        return equations.mean_loads(block, equations.model.loads(block.n, len(block)))
-
-    def _drag(self) -> Array:
-        """D (u₁ − u₀)/Δt (b, d), N."""
-        way, damping = np.diff(self.linear.block.u, axis=0), self.assembly.damping
-        return np.zeros_like(way) if damping is None else applied(damping, way) / self.linear.equations.step
+        return self._series.values()
 
     def sources(self, weights: Array) -> Sources:
         """Σ weights · derivatives of the series by the motion."""
-        kind, block, assembly = self.response.kind, self.linear.block, self.assembly
-        out = Sources.zeros(len(block), assembly.dof_count, assembly.laws.row_count)
-        scaled = weights[:, None]
-        if kind in FIELDS:
-            (out.u if kind == "displacement" else out.v)[1:] += scaled * field_row(self.response, self.assembly)
-        elif kind == "kinetic":
-            out.v[1:] += scaled * applied(assembly.mass, block.v[1:])
-        elif kind == "strain":
-            out.u[1:] += scaled * applied(assembly.stiffness, block.u[1:])
-        elif kind in ("damping", "external_work"):
-            force = scaled * (2.0 * self._drag() if kind == "damping" else self._mean_loads())
-            out.u[1:] += force
-            out.u[:-1] -= force
-        elif kind == "worn_volume":
-            at = self._points
-            first = assembly.laws.first[:-1]
-            out.depth[:, first[at]] += scaled * self.linear.contact.data.area[at]
-        else:
-            self._pointwise(kind, weights, out)
+        assembly = self.linear.equations.model.assembly
+        out = Sources.zeros(len(self.linear.block), assembly.dof_count, assembly.laws.row_count)
+        self._series.add_sources(weights, out)
         return out
-
-    def _pointwise(self, kind: str, weights: Array, out: Sources) -> None:
-        """Derivatives of the works of the points."""
-        linear, laws = self.linear, self.assembly.laws
-        each = linear.contact.works_by(_POINTWISE[kind], linear.motion, linear.statuses)
-        mask = np.zeros(laws.count)
-        mask[self._points if kind in CONTACT else slice(None)] = 1.0
-        scaled = weights[:, None] * mask
-        at, basis = linear.contact.rows, self.assembly.contact.basis
-
-        def rows(first: int) -> Array:
-            found = np.zeros((len(weights), laws.row_count))
-            for a in range(3):
-                has = at[:, a] >= 0
-                found[:, at[has, a]] = (scaled * each[first + a])[:, has]
-            return found
-
-        out.impulse[:] += rows(0)
-        transposed = sp.csr_array(basis.T)
-        out.u[1:] += applied(transposed, rows(3))
-        out.v[1:] += applied(transposed, rows(6))
-        out.rows_u[:] += rows(9)
-        out.rows_v[:] += rows(12)
-        out.springs[:-1] += rows(15)
-        normal = laws.first[:-1]
-        out.depth_before[:, normal] += scaled * each[18]
-        out.opening_before[:, normal] += scaled * each[19]
 
     def by_motion(self, sources: Sources, moved: TangentBlock, i: int) -> float:
         """The derivative by the parameter i of the motion."""
-        basis = self.assembly.contact.basis
+        basis = self.linear.equations.model.assembly.contact.basis
         u, v, springs = (own[..., i] for own in (moved.u, moved.v, moved.springs))
         pairs = (
             (sources.u, u), (sources.v, v), (sources.impulse, moved.impulse[..., i]), (sources.springs, springs),
@@ -290,59 +223,197 @@ class BlockResponse:
 
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         """Σ weights · derivatives of the series by a parameter at the same motion."""
-        kind, block, equations = self.response.kind, self.linear.block, self.linear.equations
-        if kind in FIELDS:
-            rows = derivative.combined(lambda model: model.smooth(field_row(self.response, model.assembly)))
-            field = (block.u if kind == "displacement" else block.v)[1:]
-            return float(weights @ (field @ rows))
-        way = np.diff(block.u, axis=0)
-        if kind in ("kinetic", "strain", "damping"):
-            name = {"kinetic": "mass", "strain": "stiffness", "damping": "damping"}[kind]
-            matrix = derivative.matrix(name)
-            if matrix is None:
-                return 0.0
-            field, factor = {
-                "kinetic": (block.v[1:], 0.5), "strain": (block.u[1:], 0.5), "damping": (way, 1.0 / equations.step)
-            }[kind]  # fmt: skip
-            return float(factor * weights @ np.vecdot(field, applied(matrix, field)))
-        if kind == "external_work":
-            loads = derivative.loads(block.n, len(block))
-            if loads is None:
-                return 0.0
-            if equations.form.alpha_m or equations.form.alpha_f:
-                raise UserError(
-                    f"{self.response.path}: loads that depend on a parameter have no such response with a scheme of "
-                    "α_m ≠ 0 or α_f ≠ 0: take lambda result: result['energy'].sel(kind='external_work')[-1] or the like"
-                )
-            return float(weights @ np.vecdot(way, equations.form.mean(loads)))
-        if not derivative.changes_contact:
-            return 0.0
-        constants, rows = self.linear.changes_by(derivative)
-        if kind == "worn_volume":
-            at = self._points
-            worn = self.linear.contact.evaluate(self.linear.motion, self.linear.statuses).worn
-            return float(weights @ ((block.depth + worn)[:, at] @ constants.area[at]))
-        changes = self.linear.contact.works_along(self.linear.motion, constants, rows, self.linear.statuses)[
-            _POINTWISE[kind]
-        ]
-        return float(weights @ (changes[:, self._points] if kind in CONTACT else changes).sum(axis=1))
+        return self._series.by_parameter(weights, derivative)
 
 
-def field_row(response: Response, assembly: Assembly) -> Array:
-    """The row (d,) whose product with the coordinates is the component of the field at the node."""
-    name = response.path.split("/")[1]
-    names = assembly.system.names
-    if name not in names:
-        raise UserError(f"{response.path}: there is no part {name!r}{meant(name, names)}")
-    i = names.index(name)
-    at, part, own = assembly.places[i], assembly.system.parts[i], assembly.parts[i]
-    axes = ("x", "y", "z")[: part.positions.shape[1]]
-    assert response.component is not None
-    if response.component not in axes:
-        raise UserError.parameter("component", response.component, f"must be one of {', '.join(axes)}")
-    if response.node >= part.node_count:
-        raise UserError.parameter("node", response.node, f"must be less than {part.node_count}")
-    row = sp.csr_array(own.shapes)[response.node * part.components + axes.index(response.component)]
-    out = np.zeros(assembly.dof_count)
-    out[at] = np.asarray(row.todense()).ravel()
+def _points(assembly: Assembly, response: Response) -> tuple[int, slice]:
+    """Number of the interface of a response, and its points."""
+    i = [item.name for item in assembly.contact.interfaces].index(response.name)
+    return i, slice(*assembly.contact.start[i : i + 2])
+
+
+def _chosen(assembly: Assembly, response: Response, one: bool) -> Array:
+    """1 at the points (k,) of the interface of a response, or at its point alone."""
+    _, at = _points(assembly, response)
+    out = np.zeros(assembly.laws.count)
+    out[at.start + response.point if one else at] = 1.0
     return out
+
+
+def _part(assembly: Assembly, response: Response) -> tuple[int, tuple[str, ...]]:
+    """Number of the part of a response, and the names of its components."""
+    i = assembly.system.names.index(response.name)
+    part = assembly.system.parts[i]
+    axes = min(part.components, part.positions.shape[1])
+    return i, (*AXES[:axes], *TURNS[axes - part.components :])[: part.components]
+
+
+def _field(side: str, response: Response, linear: LinearSteps) -> Series:
+    """A component of the displacement ("u") or velocity ("v") of a node."""
+
+    def rows(assembly: Assembly) -> dict[str, Array]:
+        i, names = _part(assembly, response)
+        place = response.node * len(names) + names.index(str(response.component))
+        row = sp.csr_array(assembly.parts[i].shapes)[place]
+        out = np.zeros(assembly.dof_count)
+        out[assembly.places[i]] = np.asarray(row.todense()).ravel()
+        return {side: out}
+
+    return LinearSeries(linear, rows)
+
+
+def _momentum(response: Response, linear: LinearSteps) -> Series:
+    """1ᵀM S v of a component."""
+
+    def rows(assembly: Assembly) -> dict[str, Array]:
+        i, names = _part(assembly, response)
+        part, own = assembly.system.parts[i], assembly.parts[i]
+        ones = np.arange(part.dof_count) % part.components == names.index(str(response.component))
+        out = np.zeros(assembly.dof_count)
+        out[assembly.places[i]] = own.shapes.T @ (own.inertia @ ones.astype(float))
+        return {"v": out}
+
+    return LinearSeries(linear, rows)
+
+
+def _reaction(response: Response, linear: LinearSteps) -> Series:
+    """Force or moment of a support."""
+
+    def chosen(assembly: Assembly) -> Array:
+        number, names = _part(assembly, response)
+        out = []
+        for i, part in enumerate(assembly.parts):
+            boundaries = {item.support[0] for item in part.imposed if item.support is not None}
+            sought = response.support if response.support is not None or len(boundaries) > 1 else next(iter(boundaries))
+            for item in part.imposed:
+                own = i == number and item.support == (sought, names.index(str(response.component)))
+                out.append(np.full(item.dofs.size, float(own)))
+        return np.concatenate(out)
+
+    return ReactionSeries(linear, chosen)
+
+
+def _spring(elongation: bool, response: Response, linear: LinearSteps) -> Series:
+    """A component of the mean elongation of a spring, or of its force on the first end, −k e − c ė."""
+
+    def rows(assembly: Assembly) -> dict[str, Array]:
+        i = [spring.name for spring in assembly.system.springs].index(response.name)
+        spring, links = assembly.system.springs[i], assembly.links
+        at, axis = slice(*links.span[i : i + 2]), AXES.index(str(response.component))
+        pull = np.tile(spring.frame[:, axis], len(spring.shares))
+        own = sp.csr_array(links.rows[at])
+        if elongation:
+            return {"u": own.T @ (pull * np.repeat(spring.shares, len(spring.frame)))}
+        return {"u": own.T @ (-pull * links.stiffness[at]), "v": own.T @ (-pull * links.damping[at])}
+
+    return LinearSeries(linear, rows)
+
+
+def _impulses(which: str, response: Response, linear: LinearSteps) -> Series:
+    """Normal impulse of an interface, a component of its force, or pressure, force or traction of a point."""
+    step = linear.equations.step
+
+    def rows(assembly: Assembly) -> dict[str, Array]:
+        contact, laws, out = assembly.contact, assembly.laws, np.zeros(assembly.laws.row_count)
+        i, at = _points(assembly, response)
+        point = at.start + response.point
+        normal, axis = laws.first[point], 0 if response.component is None else AXES.index(response.component)
+        if which == "impulse":
+            out[laws.first[at]] = 1.0
+        elif which == "force":
+            out[slice(*contact.span[i : i + 2])] = contact.resultant(i)[axis] / step
+        elif which == "traction":
+            along = contact.kinematics(np.zeros(contact.basis.shape[0])).tangents[point, :, axis]
+            out[normal + 1 : laws.first[point + 1]] = along / (step * laws.area[point])
+        else:
+            out[normal] = 1.0 / (step * (laws.area[point] if which == "pressure" else 1.0))
+        return {"impulse": out}
+
+    return LinearSeries(linear, rows)
+
+
+def _point_displacement(response: Response, linear: LinearSteps) -> Series:
+    """A component of the displacement of a contact point that is a node."""
+
+    def rows(assembly: Assembly) -> dict[str, Array]:
+        i, _ = _points(assembly, response)
+        slave = assembly.contact.sides[i][0]
+        axes = assembly.contact.interfaces[i].slave.positions.shape[1]
+        row = slave.rows[[response.point * axes + AXES.index(str(response.component))]]
+        return {"u": np.asarray(row.todense()).ravel()}
+
+    return LinearSeries(linear, rows)
+
+
+def _pointwise(
+    quantity: PointQuantity, response: Response, linear: LinearSteps, *, one: bool = False, least: bool = False
+) -> Series:
+    """A quantity of the points of an interface: their sum, the smallest one, or that of one point."""
+    return PointSeries(linear, quantity, lambda assembly: _chosen(assembly, response, one), least)
+
+
+def _loss(quantity: PointQuantity, response: Response, linear: LinearSteps) -> Series:
+    """The sum over the points of all interfaces."""
+    return PointSeries(linear, quantity, lambda assembly: np.ones(assembly.laws.count))
+
+
+def _worn_mass(response: Response, linear: LinearSteps) -> Series:
+    """The worn volume times the density of the wear law."""
+
+    def shares(assembly: Assembly) -> Array:
+        i, _ = _points(assembly, response)
+        wear = assembly.contact.interfaces[i].wear
+        density = 0.0 if wear is None or wear.density is None else wear.density
+        return density * _chosen(assembly, response, False)
+
+    return PointSeries(linear, point_works.worn_volume, shares)
+
+
+def _quadratic(matrix: str, of: str, response: Response, linear: LinearSteps) -> Series:
+    """½ v·M v, ½ u·K u, or the loss Δt w·D w of w = (u₁ − u₀)/Δt."""
+    return QuadraticSeries(linear, matrix, of, linear.equations.step if of == "flow" else 0.5)
+
+
+def _of_motion(series: Callable[[LinearSteps], Series], response: Response, linear: LinearSteps) -> Series:
+    """A series without options."""
+    return series(linear)
+
+
+_W = point_works
+KINDS: dict[tuple[str, str], Kind] = {
+    ("energy", "kinetic"): Kind(partial(_quadratic, "mass", "v")),
+    ("energy", "strain"): Kind(partial(_quadratic, "stiffness", "u")),
+    ("energy", "asperity"): Kind(partial(_of_motion, LawEnergySeries)),
+    ("energy", "external_work"): Kind(partial(_of_motion, ExternalWorkSeries), cumulative=True),
+    ("energy", "friction"): Kind(partial(_loss, _W.friction_loss), cumulative=True),
+    ("energy", "wear"): Kind(partial(_loss, _W.removed_energy), cumulative=True),
+    ("energy", "asperity_damping"): Kind(partial(_loss, _W.layer_loss), cumulative=True),
+    ("energy", "damping"): Kind(partial(_quadratic, "damping", "flow"), cumulative=True),
+    ("energy", "impact"): Kind(partial(_loss, _W.impact_loss), cumulative=True),
+    ("energy", "absorbed"): Kind(partial(_quadratic, "absorber", "flow"), cumulative=True),
+    ("interface", "force"): Kind(partial(_impulses, "force"), needs_component=True),
+    ("interface", "impulse"): Kind(partial(_impulses, "impulse")),
+    ("interface", "gap_min"): Kind(partial(_pointwise, _W.gap, least=True)),
+    ("interface", "gap"): Kind(partial(_pointwise, _W.gap, one=True), on_frames=True),
+    ("interface", "pressure"): Kind(partial(_impulses, "pressure"), on_frames=True),
+    ("interface", "traction"): Kind(partial(_impulses, "traction"), on_frames=True, needs_component=True),
+    ("interface", "wear_power"): Kind(partial(_pointwise, _W.wear_power)),
+    ("interface", "friction_power"): Kind(partial(_pointwise, _W.friction_power)),
+    ("interface", "slip"): Kind(partial(_pointwise, _W.slip, one=True), cumulative=True, on_frames=True),
+    ("interface", "wear_work"): Kind(partial(_pointwise, _W.wear_work, one=True), cumulative=True, on_frames=True),
+    ("interface", "worn_volume"): Kind(partial(_pointwise, _W.worn_volume)),
+    ("interface", "worn_mass"): Kind(_worn_mass),
+    ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, one=True), on_frames=True),
+    ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True),
+    ("interface", "point_force"): Kind(partial(_impulses, "point_force")),
+    ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, one=True)),
+    ("part", "momentum"): Kind(_momentum, needs_component=True),
+    ("part", "displacement"): Kind(partial(_field, "u"), on_frames=True, needs_component=True),
+    ("part", "velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
+    ("part", "rotation"): Kind(partial(_field, "u"), on_frames=True, needs_component=True),
+    ("part", "angular_velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
+    ("part", "reaction"): Kind(_reaction, needs_component=True),
+    ("part", "reaction_moment"): Kind(_reaction, needs_component=True),
+    ("spring", "force"): Kind(partial(_spring, False), needs_component=True),
+    ("spring", "elongation"): Kind(partial(_spring, True), needs_component=True),
+}

@@ -93,6 +93,11 @@ class StepForm:
         """Whether the state has a lead and averaged forces."""
         return self.fields > 2
 
+    @property
+    def averages(self) -> bool:
+        """Whether forces are averaged with those of earlier steps."""
+        return bool(self.alpha_m or self.alpha_f)
+
     @cached_property
     def updates(self) -> Array:
         """Each field of the state (f,) after a step by those before it and by y (f, f + 1), but for F by K and D."""
@@ -114,7 +119,7 @@ class StepForm:
 
         Xᶜ₁ = [(1 − α_f) X₁ + α_f X₀ − α_m Xᶜ₀]/(1 − α_m), from Xᶜ₀ = `start`.
         """
-        if not (self.alpha_m or self.alpha_f):
+        if not self.averages:
             return np.concatenate([start[None], ends[1:]])
         given = ((1.0 - self.alpha_f) * ends[1:] + self.alpha_f * ends[:-1]) / self.inertia
         return _recursion(-self.alpha_m / self.inertia, given, start)
@@ -176,6 +181,10 @@ class BulkEquations:
     def y(self, block: Block) -> Array:
         """y (b, d) of solved steps."""
         return (1.0 - self.form.weight) * block.v[:-1] + self.form.weight * block.v[1:]
+
+    def flow(self, block: Block) -> Array:
+        """(u₁ − u₀)/Δt (b, d) of solved steps, on which viscous losses are taken."""
+        return np.diff(block.u, axis=0) / self.step
 
     def leads(self, block: Block) -> Array:
         """l (b + 1, d) at the ends of solved steps."""

@@ -75,3 +75,12 @@ def test_the_truth_is_marked_and_other_names_are_refused():
             plots.confidence_ellipse(found, *arguments, **options)
     with pytest.raises(aq.UserError, match="found: is no result"):
         plots.confidence_ellipse(found.drop_vars("low"), "friction", "damping")
+
+
+def test_a_parameter_at_its_bound_has_no_ellipse():
+    found = fitted(np.inf)
+    covariance = found["covariance"].copy()
+    covariance[1], covariance[:, 1] = np.nan, np.nan
+    with pytest.raises(aq.UserError, match=r"damping is at its bound and has no ellipse: its interval is 0\.4"):
+        plots.confidence_ellipse(found.assign(covariance=covariance), "stiffness", "damping")
+    assert plots.confidence_ellipse(found.assign(covariance=covariance), "stiffness", "friction").axes

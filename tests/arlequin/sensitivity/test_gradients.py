@@ -338,6 +338,13 @@ RESPONSES = {
             aq.Response("energy/damping", "final"),
         ],
     ),
+    "imposed motion, Newmark": (
+        within(fretting, aq.Newmark(0.36, 0.6)), {"amplitude": 3e-5, "friction": 0.4, "stick": 2e6},
+        [
+            aq.Response("energy/external_work", "final"),
+            aq.Response("part/drive/reaction", support="all", component="x"),
+        ],
+    ),
     "Newmark": (
         within(rod, aq.Newmark(0.36, 0.6)), {"young": 1e11, "gap": 3e-5, "friction": 0.3, "amplitude": 40.0},
         [aq.Response("energy/damping", "final"), aq.Response("energy/external_work", "final")],
@@ -483,8 +490,8 @@ def test_other_schemes_are_refused(change, message):
 @pytest.mark.parametrize(
     ("make", "name", "value", "message"),
     [
-        (within(rod, aq.HHT(-0.1)), "amplitude", 40.0, "loads that depend on a parameter have no such response"),
-        (fretting, "friction", 0.4, "the work of imposed motions is no response"),
+        (within(rod, aq.HHT(-0.1)), "amplitude", 40.0, "loads that depend on a parameter have no Response with a sch"),
+        (within(fretting, aq.HHT(-0.1)), "friction", 0.4, "reactions have no Response with a scheme of α_m ≠ 0 or"),
     ],
 )
 def test_works_that_are_no_responses(make, name, value, message):
@@ -533,9 +540,10 @@ def test_other_friction_is_refused():
     ("path", "options", "message"),
     [
         ("energy/frction", {}, "did you mean energy/friction"),
-        ("interface/rub/gap", {}, "is no response"),
+        ("interface/rub/active", {}, "is no response"),
+        ("interface/rub/force", {}, "component: is needed"),
         ("part/pin/displacement", {}, "component: is needed"),
-        ("energy/friction", {"data": [1.0]}, "a misfit is of fields"),
+        ("energy/friction", {"data": [1.0]}, "a misfit is of what does not add up"),
         ("energy/friction", {"reduce": "max"}, "must be one of final, mean, sum"),
     ],
 )

@@ -1,0 +1,103 @@
+"""Quantities of contact points in solved steps, with derivatives by a complex step: see `contact_equations`.
+
+Each is a function of the equations, the motion and the statuses, and gives values (b, k) of b steps and k points, with
+the formulas by which a run records them: `arlequin.energy`, `arlequin.results.history`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from arlequin.models.types import Array
+from arlequin.sensitivity.contact_equations import ContactEquations, PointData, PointMotion, Statuses
+
+PointQuantity = Callable[[ContactEquations, PointMotion, Statuses], Any]
+
+_EPS = 1e-200  # imaginary step: nothing is subtracted
+
+
+def friction_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Energy that friction dissipates in the step, J."""
+    return contact.works(motion, now)["friction"]
+
+
+def friction_power(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """The same over the step, W."""
+    return friction_loss(contact, motion, now) / contact.step
+
+
+def impact_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Energy that multipliers dissipate, J."""
+    return contact.works(motion, now)["impact"]
+
+
+def layer_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Energy that the damping of regular laws dissipates, J."""
+    opened = (motion.u1 - motion.u0)[..., 0] + motion.opening
+    return -contact.normal_parts(motion)[:, 1] * opened / contact.step
+
+
+def removed_energy(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Work of the normal force on the opening by wear, J."""
+    return motion.impulse[..., 0] * motion.opening / contact.step
+
+
+def wear_power(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Normal force times slip rate, W."""
+    return contact.works(motion, now)["wear_power"]
+
+
+def wear_work(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Pressure times slip of the step, J/m²."""
+    return wear_power(contact, motion, now) * contact.step / contact.data.area
+
+
+def slip(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Length of the slip of the step under pressure, m."""
+    path = 0.5 * contact.step * (motion.v0 + motion.v1)[..., 1:]
+    squares = (path**2).sum(axis=-1)
+    slides = (squares.real > 0.0) & (motion.impulse[..., 0].real > 0.0)
+    return np.where(slides, np.sqrt(np.where(slides, squares, 1.0)), 0.0)
+
+
+def gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Gap at the end, m."""
+    return contact.data.gap + motion.depth + motion.u1[..., 0]
+
+
+def worn_depth(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Depth that is worn off at the end, m."""
+    return motion.depth + contact.evaluate(motion, now).worn
+
+
+def worn_volume(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """The same times the area, m³."""
+    return worn_depth(contact, motion, now) * contact.data.area
+
+
+def by_motion(
+    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, now: Statuses, factor: Array
+) -> PointMotion:
+    """factor (b, k) times the derivatives of a quantity by each of the inputs, in their shapes."""
+    out = []
+    for name, given in motion._asdict().items():
+        found = np.zeros(given.shape)
+        for at in [(..., a) for a in range(3)] if given.ndim == 3 else [(...,)]:
+            moved = given.astype(complex)
+            moved[at] += 1j * _EPS
+            found[at] = factor * np.imag(quantity(contact, motion._replace(**{name: moved}), now)) / _EPS
+        out.append(found)
+    return PointMotion(*out)
+
+
+def by_constants(
+    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, now: Statuses, data: PointData,
+    rows: PointMotion | None,
+) -> Array:  # fmt: skip
+    """Derivatives (b, k) where the constants change by `data`, and the motion by `rows`."""
+    near = PointData(*(own + 1j * _EPS * more for own, more in zip(contact.data, data, strict=True)))
+    if rows is not None:
+        motion = PointMotion(*(own + 1j * _EPS * more for own, more in zip(motion, rows, strict=True)))
+    return np.imag(quantity(replace(contact, data=near), motion, now)) / _EPS
