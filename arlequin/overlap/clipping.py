@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import candidate_pairs
 
+_FAN = np.array([1.0, 0.6180339887498949])  # not across edges of meshes along the axes or at simple slopes
+
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -114,7 +116,11 @@ def interval_pieces(
 def polygon_pieces(
     corners: tuple[Array, Array], pairs: Pairs, regions: Sequence[Region], tolerance: float
 ) -> tuple[Indices, Array]:
-    """Pair (n,) and vertices (axis, 3, n) of triangles that tile the common polygons, pair after pair."""
+    """Pair (n,) and vertices (axis, 3, n) of triangles that tile the common polygons, pair after pair.
+
+    The triangles of a polygon share its lowest vertex along `_FAN`: which one clipping finds first is a matter of
+    round-off where edges of both meshes coincide, and integrals of other functions than polynomials depend on it.
+    """
     from arlequin.overlap._kernels import clip_pairs
 
     coarse, fine = corners
@@ -122,6 +128,10 @@ def polygon_pieces(
     window = np.ascontiguousarray(coarse[:, :, pairs.cells[0]].transpose(2, 1, 0))
     polygons, counts = clip_pairs(subject, window, pairs.clip_with, *stacked(regions, 2), tolerance)
     most = polygons.shape[1]
+    numbers = np.arange(most)
+    height = np.where(numbers < counts[:, None], polygons @ _FAN, np.inf)
+    order = (height.argmin(axis=1)[:, None] + numbers) % np.maximum(counts, 1)[:, None]
+    polygons = np.take_along_axis(polygons, order[:, :, None], axis=1)
     owners = [np.flatnonzero(counts > a + 1) for a in range(1, most - 1)]
     fans = [
         np.stack((polygons[meets, 0], polygons[meets, a], polygons[meets, a + 1]))

@@ -232,3 +232,18 @@ def test_resolved_waves_pass(mass: str, mediator: Any, limit: float) -> None:
 def test_a_strength_is_positive(strength: float) -> None:
     with pytest.raises(aq.UserError, match="strength"):
         aq.Absorber(strength)
+
+
+def test_absorption_does_not_depend_on_round_off():
+    """The density of the loss is no polynomial: the triangles on which it is integrated must not turn with the last
+    digits of coordinates, where edges of both meshes coincide. Impedances are per length: D grows as the size."""
+
+    def damping(size):
+        steel, mesh = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0), aq.mesh.rectangle
+        coarse = aq.Solid("coarse", mesh((0, 0.6 * size), (0, 0.3 * size), cells=(3, 2)), steel, plane="strain")
+        fine = aq.Solid("fine", mesh((0.4 * size, size), (0, 0.3 * size), cells=(6, 4)), steel, plane="strain")
+        return assemble(aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)]), absorbs=True).viscous / size
+
+    one = damping(0.02)
+    for change in (1e-10, 1e-9, 1e-7, 0.7, 999.0):
+        np.testing.assert_allclose(damping(0.02 * (1.0 + change)).toarray(), one.toarray(), atol=1e-12 * abs(one).max())
