@@ -1,12 +1,13 @@
 """Identification: parameters of a study from measured records, by least squares with its gradients."""
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import xarray
 
-from arlequin.models.checks import finite_array, mapping, positive
+from arlequin.models.checks import finite_array, mapping, positive, positive_integer, within
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
@@ -84,6 +85,8 @@ def fit(
     Source: Seber & Wild, Nonlinear Regression, Wiley 1989, §5; Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999)
     1–23.
     """
+    positive_integer("most", most)
+    within("tolerance", tolerance, 1e-15, 0.1)
     predictions, measured = _records(data)
     point, names = parameters_of(study, wrt, at or {})
     widths = widths_of(point, names, scales or {})
@@ -106,11 +109,13 @@ def fit(
             if values.shape != measured[key].shape:
                 rule = f"must have the shape of its prediction, {values.shape}"
                 raise UserError.parameter(f"data: {key}", f"an array of shape {measured[key].shape}", rule)
+            if not np.isfinite(values).all():
+                raise UserError(f"data: {key}: its prediction is not finite")
             pieces.append(values.ravel())
         return np.concatenate(pieces)
 
     def scaled(x: Array) -> Array:
-        return np.clip(x * width, low, high)  # bounds are kept to the bit
+        return np.clip(x * width, low, high)
 
     def values(x: Array) -> dict[str, float]:
         return {**point, **dict(zip(names, scaled(x).tolist(), strict=True))}
@@ -139,7 +144,8 @@ def fit(
         found = minimise(
             counted(residual, told, most), jacobian, start / width, (low / width, high / width), tolerance, most
         )
-    best = scaled(found.x)
+    at_bound = found.at_bound  # bounds are kept to the bit
+    best = np.where(at_bound < 0, low, np.where(at_bound > 0, high, scaled(found.x)))
     if not found.converged:
         ended = ", ".join(f"{name} = {value:g}" for name, value in zip(names, best, strict=True))
         rule = "give another guess, bounds, or a larger `most`"
@@ -151,9 +157,9 @@ def fit(
         {
             "value": ("parameter", best, {"long_name": "estimate"}),
             "deviation": ("parameter", own.deviation * width, {"long_name": "standard deviation of the estimate"}),
-            "low": ("parameter", own.low * width),
-            "high": ("parameter", own.high * width),
-            "at_bound": ("parameter", found.at_bound, {"long_name": "−1 at the lower bound, 1 at the upper bound"}),
+            "low": ("parameter", np.where(at_bound < 0, low, own.low * width)),
+            "high": ("parameter", np.where(at_bound > 0, high, own.high * width)),
+            "at_bound": ("parameter", at_bound, {"long_name": "−1 at the lower bound, 1 at the upper bound"}),
             "first": ("parameter", start, {"long_name": "first guess"}),
             "covariance": (("parameter", "with"), own.covariance * np.outer(width, width)),
         },
@@ -242,9 +248,10 @@ def _deviations(given: float | Mapping[str, float] | None, names: Sequence[str])
         return dict.fromkeys(names, 1.0)
     if not isinstance(given, Mapping):
         return dict.fromkeys(names, positive("deviation", given))
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise UserError(f"deviation: lacks {', '.join(missing)}")
+    missing, others = [name for name in names if name not in given], [name for name in given if name not in names]
+    if missing or others:
+        fault = f"lacks {', '.join(missing)}" if missing else f"{others[0]!r} is no record of data"
+        raise UserError(f"deviation: {fault}")
     return {name: positive(f"deviation: {name}", given[name]) for name in names}
 
 
@@ -253,10 +260,11 @@ def _bounds(
 ) -> tuple[Array, Array]:
     """Lower and upper bounds (p,)."""
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    mapping("bounds", given, "must map parameters of wrt to (low, high)")
     for name, pair in given.items():
         if name not in names:
             raise UserError(f"bounds: {name!r} is no parameter of wrt")
-        if not isinstance(pair, Sequence) or len(pair) != 2 or not pair[0] < pair[1]:
+        if np.shape(pair) != (2,) or not all(isinstance(end, Real) for end in pair) or not pair[0] < pair[1]:
             raise UserTypeError.parameter(f"bounds: {name}", pair, "must be (low, high) with low < high")
         i = names.index(name)
         low[i], high[i] = pair

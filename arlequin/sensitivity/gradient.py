@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray
 
-from arlequin.models.checks import finite, instance, one_of, positive
+from arlequin.models.checks import finite, instance, mapping, one_of, positive
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
@@ -206,7 +206,10 @@ def parameters_of(
     study: Callable[..., Study], wrt: Mapping[str, float] | Sequence[str], at: Mapping[str, float]
 ) -> tuple[dict[str, float], list[str]]:
     """Values of all parameters that are given, and the names of those to derive by."""
+    if not callable(study):
+        raise UserTypeError.parameter("study", study, "must be a function of named numbers that gives a Study")
     instance("wrt", wrt, Mapping | Sequence, "must be {name: value} or a list of names")
+    mapping("at", at, "must map names of parameters to values")
     if isinstance(wrt, str) or not wrt:
         raise UserError("wrt: needs at least one name of a parameter, as ['gap'] or {'gap': 1e-4}")
     if len(set(wrt)) < len(wrt):
@@ -221,6 +224,12 @@ def parameters_of(
             if default is inspect.Parameter.empty:
                 raise UserError(f"wrt: {name} has no value: give it, as {{'{name}': 1.0}}")
             point[name] = default
+    needed = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    lacking = [
+        name for name, own in known.items() if own.default is own.empty and own.kind in needed and name not in point
+    ]
+    if lacking:
+        raise UserError(f"at: lacks {', '.join(lacking)}, which the study needs")
     return {name: finite(name, value) if name in wrt else value for name, value in point.items()}, list(wrt)
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import xarray
 
 from arlequin.linalg.products import applied
-from arlequin.models.checks import finite_array, non_negative_integer, one_of, positive
+from arlequin.models.checks import finite_array, instance, non_negative_integer, one_of, positive
 from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
@@ -75,6 +75,7 @@ class Response:
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
+        instance("path", self.path, str, "must be the path of a variable, as 'energy/friction'")
         one_of("reduce", self.reduce, ("final", "mean", "sum"))
         non_negative_integer("node", self.node)
         non_negative_integer("point", self.point)

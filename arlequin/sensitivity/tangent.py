@@ -233,7 +233,7 @@ def run_with_tangents(
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
-        for block in blocks(base, None, None, steps):
+        for block in blocks(base, None, None, steps, 1 + len(derivatives)):
             linear = LinearSteps.of(tangent.equations, block, springs, tangent.operators.diagonal)
             linear.check()
             motion, moved = tangent.steps(linear, motion)

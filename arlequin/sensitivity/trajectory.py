@@ -47,14 +47,15 @@ class Wear:
     opening: Array
 
 
-def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int) -> Iterator[Block]:
-    """The steps of a run from a state, None for its start, to step `steps`, in blocks."""
+def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int, fields: int = 1) -> Iterator[Block]:
+    """The steps of a run from a state, None for its start, to step `steps`, in blocks; fields: how many of the size of
+    the motion are kept of each step, beside it."""
     stepper, count = model.stepper, model.assembly.contact_count
     if state is None:
         state = stepper.start(model.first.u, model.first.v)
     if wear is None:
         wear = Wear(np.zeros(count), np.zeros(count))
-    most = max(min(MOST, _VALUES // max(model.assembly.dof_count, 1)), 1)
+    most = max(min(MOST, _VALUES // max(model.assembly.dof_count * fields, 1)), 1)
     while state.n < steps:
         first, batches = state, []
         last = min(state.n + most, steps)

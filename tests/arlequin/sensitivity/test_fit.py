@@ -198,16 +198,16 @@ def test_too_few_evaluations_are_an_error():
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_with_95_per_cent():
-    """400 records with noise: the share of each interval and of the ellipse has a standard deviation of 1.1 %, so that
-    beyond 95 ± 2.8 % there is one of 100."""
-    random, held, inside, count = np.random.default_rng(5), np.zeros(3), 0, 400
+    """200 records with noise: the share of each interval and of the ellipse has a standard deviation of 1.5 %, so that
+    beyond 95 ± 4 % there is one of 100."""
+    random, held, inside, count = np.random.default_rng(5), np.zeros(3), 0, 200
     exact, truth = closed(N, **SWING), np.array(list(SWING.values()))
     for _ in range(count):
         noisy = exact + NOISE * random.standard_normal(COUNT)
         found = aq.fit(oscillator, {"swing": (swing, noisy)}, SWING, progress=False)
         held += (found["low"].values <= truth) & (truth <= found["high"].values)
         inside += in_ellipse(found, SWING)
-    assert (np.abs(np.array([*held, inside]) / count - 0.95) < 0.028).all(), (held, inside)
+    assert (np.abs(np.array([*held, inside]) / count - 0.95) < 0.04).all(), (held, inside)
 
 
 @pytest.mark.slow
@@ -215,7 +215,7 @@ def test_intervals_hold_the_truth_with_95_per_cent():
 def test_intervals_near_a_bound_hold_the_truth():
     """The damping is half a standard deviation from its bound, which then holds in three of ten records: 95 % or more
     of the intervals of one side hold it, and the others hold the stiffness as often as they should."""
-    random, held, ends, count = np.random.default_rng(6), np.zeros(2), 0, 300
+    random, held, ends, count = np.random.default_rng(6), np.zeros(2), 0, 100
     exact, spread = closed(N, **SWING), 0.0114
     for _ in range(count):
         noisy = exact + NOISE * random.standard_normal(COUNT)
@@ -226,8 +226,8 @@ def test_intervals_near_a_bound_hold_the_truth():
         for i, name in enumerate(("damping", "stiffness")):
             low, high = (float(own[key].sel(parameter=name)) for key in ("low", "high"))
             held[i] += low <= SWING[name] <= high
-    assert 0.2 < ends / count < 0.42
-    assert held[0] / count > 0.92 and abs(held[1] / count - 0.95) < 0.035, held
+    assert 0.17 < ends / count < 0.45
+    assert held[0] / count >= 0.9 and held[1] / count >= 0.88, held
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,21 @@ def test_intervals_near_a_bound_hold_the_truth():
         ({"moved": (moved, np.zeros(100))}, {"bounds": {"mu": (0.5, 0.9)}}, "'mu' is no parameter of wrt"),
         ({"moved": (moved, np.full(100, np.nan))}, {}, "data: moved"),
         ({"moved": (moved, np.zeros(100))}, {"deviation": {"other": 1.0}}, "deviation: lacks moved"),
+        ({"moved": (moved, np.zeros(100))}, {"deviation": {"moved": 1.0, "other": 1.0}}, "'other' is no record"),
+        ({"moved": (moved, np.zeros(100))}, {"bounds": [(0.1, 0.2)]}, "bounds = .*must map parameters"),
+        ({"moved": (moved, np.zeros(100))}, {"bounds": {"friction": (None, 0.9)}}, r"must be \(low, high\)"),
+        ({"moved": (moved, np.zeros(100))}, {"most": 1.5}, "most = 1.5: must be a whole number"),
+        ({"moved": (moved, np.zeros(100))}, {"tolerance": 0.0}, "tolerance = 0.0: must lie in"),
+        ({"moved": (lambda result: np.full(100, np.nan), np.zeros(100))}, {}, "moved: its prediction is not finite"),
     ],
 )  # fmt: skip
 def test_bad_input(data, options, message):
     with pytest.raises(aq.UserError, match=message):
         aq.fit(slider, data, GUESS, **options)
+
+
+def test_what_the_study_needs_is_told():
+    with pytest.raises(aq.UserError, match="at: lacks damping, speed, which the study needs"):
+        aq.fit(oscillator, {"swing": (swing, SWUNG)}, {"stiffness": 35.0})
+    with pytest.raises(aq.UserError, match="must be a function of named numbers that gives a Study"):
+        aq.fit(oscillator(**SWING), {"swing": (swing, SWUNG)}, {"stiffness": 35.0})
