@@ -47,14 +47,14 @@ def gradient(
     over the steps it is; or several by their names.
     wrt: parameters with their values, {"gap": 1e-4}, or names alone, whose values are in `at` or are the defaults of
     `study`. at: values of other parameters. scales: changes of parameters that matter, by default their values: data
-    are differenced over 1e-4 of them.
+    are differenced over 2e-5 of them.
 
     The derivatives are those of the run with its steps, not of finite differences of runs: matrices M, K, D, C, laws,
     gaps, loads and starts are differentiated by p, with differences of order 4 (they are smooth in p), and the
     equations of each step, at the statuses of contact that the run had, give the derivatives of its motion from those
     of the one before (tangents):
 
-        A y' = b' + θ (C'ᵀφ + Cᵀφ' + B'ᵀP + BᵀP') − A'y,    E(P, y, …)' = 0,
+        A y' = b' + λμ (C'ᵀφ + Cᵀφ' + B'ᵀP + BᵀP') − A'y,    E(P, y, …)' = 0,
 
     on the factor of the run. All that the result records follows by its own formulas.
 
@@ -69,7 +69,7 @@ def gradient(
     does not give it.
 
     Linear parts, junctions, springs, modal parts, contact with fixed normals, regular and set-valued laws, Coulomb
-    friction with elastic stick, Archard wear, by `Theta`; otherwise `UserError`.
+    friction with elastic stick, Archard wear, by `Theta` or the generalised-α family; otherwise `UserError`.
 
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
 

@@ -21,7 +21,7 @@ from arlequin.step.scheme import Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 
-PACE = 1e-4  # of the scale of a parameter: step of the differences of data, which are smooth in it
+PACE = 2e-5  # of the scale of a parameter: step of the differences of data, which are smooth in it
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 
 
