@@ -256,6 +256,34 @@ def test_processes_give_the_bits_of_one(studies):
     assert here["value"].attrs == there["value"].attrs == {"units": "m", "long_name": "length"}
 
 
+def test_a_dask_client_gives_the_bits_of_one_process(studies, tmp_path):
+    """Every sample of every function, also from a store that the other has half filled; the client stays open."""
+    distributed = pytest.importorskip("distributed")
+    inputs = {**INPUTS, "steps": range(4, 9)}
+    calls = [
+        functools.partial(aq.estimate, inputs=INPUTS, levels=LEVELS[:2], costs=COSTS[:2], tolerance=0.3),
+        functools.partial(aq.estimate, inputs=inputs, samples=64, method="quasi-monte-carlo", replicates=4),
+        functools.partial(aq.probability, inputs=inputs, above=5.0, method="monte-carlo", samples=50),
+        functools.partial(aq.sobol_indices, inputs=inputs, samples=16),
+    ]
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        for n, call in enumerate(calls):
+            here, there = (
+                call(studies.growth, "value", progress=False, **how) for how in ({"workers": 0}, {"scheduler": client})
+            )
+            same = [name for name in here.data_vars if "cost" not in name]
+            xarray.testing.assert_identical(here[same], there[same])
+            assert here["value" if n < 3 else "mean"].attrs["units"] == ("1" if n == 2 else "m")
+        stored = {"quantity": "value", "progress": False, "store": tmp_path / "a.sweep"}
+        coarser = calls[0](studies.growth, tolerance=0.6, workers=0, **stored)
+        finer = calls[0](studies.growth, scheduler=client, **stored)
+        assert int(coarser["samples"].sum()) < int(finer["samples"].sum())
+        assert finer["fine"].values.tobytes() == calls[0](studies.growth, workers=0, **stored)["fine"].values.tobytes()
+        with pytest.raises(aq.UserError, match="workers: are the cluster's"):
+            calls[0](studies.growth, "value", workers=1, scheduler=client)
+        assert client.status == "running"
+
+
 def test_progress_tells_the_interval_so_far():
     told = []
     found = estimate(levels=LEVELS[-1:], tolerance=0.2, progress=lambda *at: told.append(at))
