@@ -39,7 +39,7 @@ from arlequin.uncertainty.sampler import Sampler
 
 SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
 ACCEPTANCE = 0.44
-REDRAWN = 0.2
+REDRAWN = 0.5
 LEAST_PROBABILITY = 1e-15
 FEWEST = 16  # repetitions
 SEARCH = 1000  # samples of a level of the first simulation
