@@ -110,8 +110,8 @@ def of_proportion(
 def of_subsets(found: RareEvent, sampler: Sampler, attributes: Any) -> xarray.Dataset:
     """A probability by subset simulation."""
     fields = _answer(found.value, found.width, found.error, found.degrees, sampler, found.seconds)
-    low = max(found.value - found.width, 0.0)
-    fields["interval"] = ("bound", np.array([low, found.value + found.width]), _about("1", "confidence interval"))
+    ends = np.clip([found.value - found.width, found.value + found.width], 0.0, 1.0)
+    fields["interval"] = ("bound", ends, _about("1", "confidence interval"))
     fields["samples"] = ((), found.samples, _about("1", "number of samples"))
     fields["cost"] = ((), found.seconds / found.samples, _about("s", "cost of a sample"))
     fields["repetitions"] = ("repetition", found.repetitions, _about("1", "probability of a repetition"))

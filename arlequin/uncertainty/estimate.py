@@ -13,6 +13,7 @@ import numpy as np
 
 from arlequin.models.checks import (
     finite,
+    finite_array,
     flag,
     instance,
     integer,
@@ -23,7 +24,7 @@ from arlequin.models.checks import (
     within,
 )
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, takes
 from arlequin.sweeps.plan import value as point_value
 from arlequin.uncertainty.inputs import Inputs, described
 from arlequin.uncertainty.intervals import proportion
@@ -116,8 +117,8 @@ def estimate(
         raise UserError("samples: are chosen by method='multilevel': give tolerance or relative")
     if flag("limit", limit) and len(steps) < 3:
         raise UserError("limit: needs at least three levels, from which a rate is fitted")
-    if costs is not None and (len(costs) != len(steps) or not all(positive("costs", cost) for cost in costs)):
-        raise UserError.parameter("costs", costs, f"must be a positive number for each of {len(steps)} levels")
+    if costs is not None and not (finite_array("costs", costs, (len(steps),)) > 0.0).all():
+        raise UserError.parameter("costs", costs, "must be positive")
     pilot, replicates = integer("pilot", pilot, 2), integer("replicates", replicates, 2)
     seed = non_negative_integer("seed", seed)
     attributes = _attributes("estimate", kind, inputs, goal, seed)
@@ -270,6 +271,8 @@ def _sampling(
 
     rule = "must be True, False, None or a function of the samples done, all samples, the value and its half-width"
     instance("progress", progress, Callable | bool | None, rule)
+    if callable(progress):
+        takes("progress", progress, done="the samples done", total="all", value="the value", half_width="its half-width")
     (middle,) = inputs.points(np.full((1, len(inputs)), 0.5))
     sampler = Sampler(study, quantity, {**middle, **fixed}, **how)
     inputs.check_ranges(study)

@@ -317,13 +317,13 @@ def rates_text(found: tuple[float, float, float]) -> str:
 
 
 def _bias(means: Array, errors: Array, alpha: float) -> float:
-    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k); nan without a rate.
+    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k); nan with fewer than two corrections.
 
     |Y_L| is the larger of the last two, brought to level L, each with its standard error; α at least `LEAST_RATE`, as
-    means that are known to a few digits only fit any rate.
+    means that are known to a few digits only fit any rate, and where corrections of zero fit none.
     """
-    if not np.isfinite(alpha):
+    if means.size < 3:
         return float("nan")
-    rate = max(alpha, LEAST_RATE)
+    rate = float(np.fmax(alpha, LEAST_RATE))
     sizes = np.abs(means) + errors
     return float(max(sizes[-1], sizes[-2] * 2.0**-rate) / (2.0**rate - 1.0))

@@ -335,6 +335,7 @@ BAD = [
     ({"inputs": {"rate": (0.0, 2.0)}}, "inputs: missing a required argument: 'noise': growth takes rate, noise, steps"),
     ({"inputs": {}}, "inputs: is empty"),
     ({"inputs": {"rate": range(3, 4), "noise": (0.0, 1.0)}}, "must be a range of at least two whole numbers"),
+    ({"inputs": {"rate": range(2**63), "noise": (0.0, 1.0)}}, "must be a range of .* up to 9007199254740992"),
     ({"inputs": {**INPUTS, "rate": scipy.stats.norm(0.0, -1.0)}}, r"inputs\['rate'\]: the parameters of the distribut"),
     ({"tolerance": None}, "tolerance: give tolerance, relative or samples"),
     ({"samples": 10}, "samples: and a tolerance exclude each other"),
@@ -345,7 +346,9 @@ BAD = [
     ({"levels": {"steps": [4, 8]}}, r"levels = .*: must be a list of parameters of each level"),
     ({"levels": LEVELS[:2], "limit": True}, "limit: needs at least three levels"),
     ({"levels": LEVELS[:2], "method": "monte-carlo"}, "method = 'monte-carlo': takes one level, 2 are given"),
-    ({"levels": LEVELS[:2], "costs": [1.0]}, r"costs = \[1.0\]: must be a positive number for each of 2 levels"),
+    ({"levels": LEVELS[:2], "costs": [1.0]}, r"costs = \[1.0\]: must be finite numbers of shape \(2\)"),
+    ({"levels": LEVELS[:2], "costs": 3.0}, r"costs = 3.0: must be finite numbers of shape \(2\)"),
+    ({"levels": LEVELS[:2], "costs": [1.0, 0.0]}, r"costs = \[1.0, 0.0\]: must be positive"),
     ({"method": "multilevel"}, "levels: must be given, coarse first"),
     ({"method": "guessing"}, "method = 'guessing': must be one of monte-carlo, quasi-monte-carlo, multilevel"),
     ({"confidence": 1.0}, r"confidence = 1.0: must lie in \]0, 1\["),
@@ -353,6 +356,7 @@ BAD = [
     ({"study": 3}, "study = 3: must be a function of the inputs"),
     ({"quantity": 3}, "quantity = 3: must be the name of a number or a path of the result"),
     ({"progress": "yes"}, "progress = 'yes': must be True, False, None or a function of the samples done"),
+    ({"progress": lambda done: None}, r"progress = .*must be a function f\(done, total, value, half_width\) of"),
     ({"workers": -1}, "workers = -1: must be a whole number of at least 0"),
 ]
 
@@ -366,6 +370,39 @@ def test_bad_input_is_one_line(studies, given, says):
         warnings.simplefilter("error")
         aq.estimate(study, quantity, inputs, **{"workers": 0, "progress": False, **options})
     assert "\n" not in str(caught.value)
+
+
+def test_distributions_of_any_kind():
+    """Means within four standard errors; whole numbers of discrete distributions only, old and new ones of scipy."""
+    kinds = [
+        (scipy.stats.poisson(3.0), 3.0, int),
+        (range(4), 1.5, int),
+        (np.array([1.0, 2.0]), 1.5, float),
+        (scipy.stats.truncnorm(-1.0, 1.0, loc=2.0), 2.0, float),
+        (scipy.stats.rv_histogram(([1, 1], [0.0, 1.0, 2.0])), 1.0, float),
+    ]
+    if hasattr(scipy.stats, "Normal"):
+        kinds.append((scipy.stats.Normal(mu=1.0, sigma=0.1), 1.0, float))
+    if hasattr(scipy.stats, "Binomial"):
+        kinds.append((scipy.stats.Binomial(n=5, p=0.3), 1.5, int))
+    for given, mean, kind in kinds:
+        got = set()
+        found = aq.estimate(lambda x, got=got: got.add(type(x)) or float(x), None, {"x": given}, samples=100, workers=0)
+        assert got == {kind} and float(found["standard_error"]) > 0.0
+        assert abs(float(found["value"]) - mean) < 4.0 * float(found["standard_error"])
+
+
+def test_levels_that_are_the_same_have_no_bias():
+    """And corrections that are zero but for one."""
+    for first in (0.0, 0.1):
+        levels = [{"n": n} for n in range(6)]
+        found = aq.estimate(
+            lambda x, n, first=first: x + first * (n == 0), None, {"x": (0.0, 1.0)}, levels=levels, tolerance=0.1,
+            limit=True, costs=[1.0] * 6, workers=0,
+        )  # fmt: skip
+        assert float(found["bias"]) == 0.0 or first
+        low, high = found["interval"].values
+        assert low < 0.5 < high and found.sizes["level"] == (4 if first else 3)
 
 
 def test_quantities_that_no_run_gives(studies):
