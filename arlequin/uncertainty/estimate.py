@@ -272,7 +272,9 @@ def _sampling(
     rule = "must be True, False, None or a function of the samples done, all samples, the value and its half-width"
     instance("progress", progress, Callable | bool | None, rule)
     if callable(progress):
-        takes("progress", progress, done="the samples done", total="all", value="the value", half_width="its half-width")
+        takes(
+            "progress", progress, done="the samples done", total="all", value="the value", half_width="its half-width"
+        )
     (middle,) = inputs.points(np.full((1, len(inputs)), 0.5))
     sampler = Sampler(study, quantity, {**middle, **fixed}, **how)
     inputs.check_ranges(study)
