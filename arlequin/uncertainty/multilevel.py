@@ -174,6 +174,7 @@ class Multilevel:
             if not self._reached(found, allowed):
                 counts = self._next(found, allowed, counts)
             elif not self.limit or found.bias <= _BIAS * aim:
+                self._warn_of_no_variance()
                 return found
             elif self._active < len(self.levels):
                 self._active += 1
@@ -263,6 +264,15 @@ class Multilevel:
                 f"levels: cost {cost / plain:.2g} times as much as plain Monte Carlo on the finest level ({said})",
                 ModelWarning,
             )
+
+    def _warn_of_no_variance(self) -> None:
+        """Of a quantity of few values: others may be so rare that no sample has them."""
+        for level in self.active:
+            if level.variance > 0.0 or np.unique(level.fine).size > 0.5 * level.count:
+                continue
+            what = f"levels: the correction of level {level.number}" if level.number else "quantity:"
+            line = f"is {level.corrections[0]:g} at all {level.count} samples: the interval leaves out rarer values"
+            warn_user(f"{what} {line}; take a larger pilot, or `probability` for rare events", ModelWarning)
 
     def plain_cost(self, error: float) -> float:
         """Cost, s, of plain Monte Carlo on the finest active level for a standard error: V(P_L) C(P_L)/s²."""

@@ -328,6 +328,20 @@ def test_levels_that_do_not_pay_are_said():
         )
 
 
+def test_a_quantity_without_variance_is_said():
+    """An event of 1 % that 20 samples do not have, and one that differs between two levels in 1 %: their intervals
+    are too small, and a warning says so; corrections that are constant have none."""
+    ways = {"workers": 0, "progress": False, "tolerance": 0.05}
+    with pytest.warns(ModelWarning, match="quantity: is 0 at all 20 samples: the interval leaves out rarer values"):
+        aq.estimate(lambda x: x > 0.99, None, {"x": (0.0, 1.0)}, **ways)
+    ways |= {"levels": [{"n": 0}, {"n": 1}], "costs": [1.0, 10.0]}
+    with pytest.warns(ModelWarning, match="levels: the correction of level 1 is 0 at all 20 samples"):
+        aq.estimate(lambda x, n: x > 0.5 + 0.01 * n, None, {"x": (0.0, 1.0)}, **ways)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aq.estimate(lambda x, n: x + n, None, {"x": (0.0, 1.0)}, **ways)
+
+
 BAD = [
     ({"quantity": "height"}, r"quantity = 'height': the study gives value \(at rate=\S+, noise=\S+, steps=4\)"),
     ({"inputs": {"rate": (0.0, 2.0), "noise": 1.0}}, r"inputs\['noise'\] = 1.0: must be a distribution"),
