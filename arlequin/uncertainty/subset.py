@@ -39,6 +39,7 @@ from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
 from arlequin.uncertainty.sampler import Sampler
 
 SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
+ENOUGH = 0.05  # share of the samples beyond the limit with which a further threshold would cost more than it saves
 ACCEPTANCE = 0.44
 REDRAWN = 0.5
 LEAST_PROBABILITY = 1e-15
@@ -144,7 +145,7 @@ def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Ge
     chains, reached, move = SEARCH // SUCCESSORS, 1.0, 0.6
     z = random.standard_normal((SEARCH, len(inputs)))
     values = yield z
-    while (values > limit).sum() < chains:
+    while (values > limit).sum() < ENOUGH * SEARCH:
         order = np.argsort(-values, kind="stable")
         z, values = z[order], values[order]
         if not values[0] > values[-1]:
