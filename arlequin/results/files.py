@@ -58,17 +58,6 @@ def read_json(path: Path) -> Any:
 _BLOCK = 65536  # rows read at a time
 
 
-def crop(tree: xarray.DataTree) -> xarray.DataTree:
-    """The result up to the last recorded row."""
-    root = tree.dataset
-    kept = kept_rows(root["time"].variable, root["frame_time"].variable if "frame_time" in root.coords else None)
-    datasets = {}
-    for node in tree.subtree:
-        dataset = node.to_dataset(inherit=False)
-        datasets[node.path] = dataset.isel({dim: cut for dim, cut in kept.items() if dim in dataset.dims})
-    return xarray.DataTree.from_dict(datasets)
-
-
 def kept_rows(time: xarray.Variable, frame_time: xarray.Variable | None) -> dict[str, slice]:
     """The rows of `time` and `frame` that were recorded: up to the first nan of `time` and of `frame_time`."""
     instants = _recorded(time)

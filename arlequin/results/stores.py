@@ -21,7 +21,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import crop, file_errors
+from arlequin.results.files import file_errors, kept_rows
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import refuse_while_written, writer_lock
 from arlequin.results.zarr_layout import consolidate, create
@@ -90,11 +90,15 @@ class MemoryStore:
         self.attributes.update(attributes)
 
     def tree(self) -> xarray.DataTree:
+        """The result up to the last recorded row."""
+        root = {c.name: xarray.Variable(c.dims, self.arrays[c.key]) for c in self.columns if not c.group}
+        kept = kept_rows(root["time"], root.get("frame_time"))
         groups: dict[str, dict[str, tuple[Any, ...]]] = {"": {}}
         for c in self.columns:
-            groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key], dict(c.attributes))
+            rows = tuple(kept.get(dim, slice(None)) for dim in c.dims)
+            groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key][rows], dict(c.attributes))
         datasets = {"/" + group: dataset_of(own, {} if group else self.attributes) for group, own in groups.items()}
-        return crop(xarray.DataTree.from_dict(datasets))
+        return xarray.DataTree.from_dict(datasets)
 
     def close(self) -> None:
         pass

@@ -76,6 +76,7 @@ def describe(thing: Any) -> str:
     return f"{type(thing).__name__}({values})"
 
 
+@lru_cache(maxsize=1)
 def version() -> str:
     """Version of the installed package."""
     try:

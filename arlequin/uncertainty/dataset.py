@@ -12,6 +12,7 @@ from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import kurtosis, proportion, student
 from arlequin.uncertainty.multilevel import Multilevel, Sum
+from arlequin.uncertainty.proportion import Proportion
 from arlequin.uncertainty.quasi import QuasiSamples, Replicated
 from arlequin.uncertainty.sampler import Sampler
 from arlequin.uncertainty.sobol import Shares
@@ -92,26 +93,23 @@ def of_replicates(
     return _dataset(fields, {"replicate": np.arange(shape[0])}, attributes)
 
 
-def of_proportion(
-    values: Array, seconds: Array, beyond: int, interval: tuple[float, float], sampler: Sampler, attributes: Any
-) -> xarray.Dataset:
+def of_proportion(found: Proportion, sampler: Sampler, attributes: dict[str, Any]) -> xarray.Dataset:
     """A probability by plain Monte Carlo: a proportion with its exact interval."""
-    count = values.size
-    share = beyond / count
-    half = 0.5 * (interval[1] - interval[0])
-    fields = _answer(share, half, float(np.sqrt(share * (1.0 - share) / count)), np.inf, sampler, float(seconds.sum()))
-    fields["interval"] = ("bound", np.array(interval), _about("1", "confidence interval"))
+    count, share = found.values.size, found.value
+    half, error = 0.5 * (found.interval[1] - found.interval[0]), float(np.sqrt(share * (1.0 - share) / count))
+    fields = _answer(share, half, error, np.inf, sampler, float(found.seconds.sum()))
+    fields["interval"] = ("bound", np.array(found.interval), _about("1", "confidence interval"))
     fields["samples"] = ((), count, _about("1", "number of samples"))
-    fields["cost"] = ((), float(np.median(seconds)), _about("s", "cost of a sample"))
-    fields["fine"] = ("sample", values, _about(sampler.unit, "quantity"))
+    fields["cost"] = ((), float(np.median(found.seconds)), _about("s", "cost of a sample"))
+    fields["fine"] = ("sample", found.values, _about(sampler.unit, "quantity"))
     return _probability(fields, {}, sampler, attributes)
 
 
 def of_subsets(found: RareEvent, sampler: Sampler, attributes: Any) -> xarray.Dataset:
     """A probability by subset simulation."""
     fields = _answer(found.value, found.width, found.error, found.degrees, sampler, found.seconds)
-    low = max(found.value - found.width, 0.0)
-    fields["interval"] = ("bound", np.array([low, found.value + found.width]), _about("1", "confidence interval"))
+    ends = np.clip([found.value - found.width, found.value + found.width], 0.0, 1.0)
+    fields["interval"] = ("bound", ends, _about("1", "confidence interval"))
     fields["samples"] = ((), found.samples, _about("1", "number of samples"))
     fields["cost"] = ((), found.seconds / found.samples, _about("s", "cost of a sample"))
     fields["repetitions"] = ("repetition", found.repetitions, _about("1", "probability of a repetition"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from arlequin.models.checks import (
     finite,
+    finite_array,
     flag,
     instance,
     integer,
@@ -23,10 +23,9 @@ from arlequin.models.checks import (
     within,
 )
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, takes
 from arlequin.sweeps.plan import value as point_value
 from arlequin.uncertainty.inputs import Inputs, described
-from arlequin.uncertainty.intervals import proportion
 from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Multilevel, Told
 from arlequin.uncertainty.sampler import Sampler
 
@@ -116,8 +115,8 @@ def estimate(
         raise UserError("samples: are chosen by method='multilevel': give tolerance or relative")
     if flag("limit", limit) and len(steps) < 3:
         raise UserError("limit: needs at least three levels, from which a rate is fitted")
-    if costs is not None and (len(costs) != len(steps) or not all(positive("costs", cost) for cost in costs)):
-        raise UserError.parameter("costs", costs, f"must be a positive number for each of {len(steps)} levels")
+    if costs is not None and not (finite_array("costs", costs, (len(steps),)) > 0.0).all():
+        raise UserError.parameter("costs", costs, "must be positive")
     pilot, replicates = integer("pilot", pilot, 2), integer("replicates", replicates, 2)
     seed = non_negative_integer("seed", seed)
     attributes = _attributes("estimate", kind, inputs, goal, seed)
@@ -179,40 +178,24 @@ def probability(
         raise UserError("probability: give one limit, above=… or below=…")
     end, sign = (finite("above", above), 1.0) if above is not None else (finite("below", below), -1.0)
     method = one_of("method", method, get_args(RareMethod))
+    count = integer("samples", 200 if samples is None else samples, 20 if method == "subset" else 1)
     fixed = samples if method == "monte-carlo" else None
     goal = _goal(tolerance, relative if fixed is None else None, fixed, confidence)
-    count = integer("samples", 200 if samples is None else samples, 20 if method == "subset" else 1)
     seed, given = non_negative_integer("seed", seed), Inputs.of(inputs)
     attributes = _attributes("probability", method, inputs, goal, seed)
     attributes |= {"above" if sign > 0.0 else "below": end}
     whole = {"store": store, "workers": workers, "scheduler": scheduler, "overwrite": overwrite}
-    with _sampling(study, quantity, given, {}, whole, progress, goal) as (sampler, tell):
+    with _sampling(study, quantity, given, {}, whole, progress, goal, unit="1") as (sampler, tell):
         if method == "subset":
             from arlequin.uncertainty.subset import subset_simulation
 
             found = subset_simulation(given, end, sign, goal, sampler, tell, seed=seed, samples=count)
             return dataset.of_subsets(found, sampler, attributes)
-        random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
-        values, seconds = np.zeros(0), np.zeros(0)
-        wanted = count if fixed is not None else 1000
-        while True:
-            points = given.points(random.random((wanted - values.size, len(given))))
+        from arlequin.uncertainty.proportion import plain_probability
 
-            def done(k: int, had: int = values.size, all_: int = wanted) -> None:
-                tell(had + k, all_, math.nan, math.nan)
-
-            fresh = sampler(points, done)
-            values, seconds = np.append(values, fresh[0]), np.append(seconds, fresh[1])
-            beyond = int((sign * values > sign * end).sum())
-            low, high = (float(one) for one in proportion(beyond, values.size, goal.confidence))
-            share = beyond / values.size
-            tell(values.size, values.size, share, 0.5 * (high - low))
-            if fixed is not None or max(share - low, high - share) <= goal.width(share):
-                return dataset.of_proportion(values, seconds, beyond, (low, high), sampler, attributes)
-            wanted = 2 * values.size
-            if wanted > MOST_SAMPLES:
-                line = f"at most {MOST_SAMPLES} are taken ({beyond} of {values.size} are beyond {end:g})"
-                raise UserError(f"tolerance: needs more samples: {line}; take method='subset'", 1)
+        return dataset.of_proportion(
+            plain_probability(given, end, sign, goal, sampler, tell, seed=seed), sampler, attributes
+        )
 
 
 @checked_call
@@ -264,12 +247,17 @@ def _sampling(
     how: Mapping[str, Any],
     progress: Any,
     goal: Goal,
+    unit: str | None = None,
 ) -> Iterator[tuple[Sampler, Told]]:
-    """The sampler of a call, and what is told of its progress."""
+    """The sampler of a call, and what is told of its progress; unit: of the value, by default that of the quantity."""
     from arlequin.run.progress import EstimateBar
 
     rule = "must be True, False, None or a function of the samples done, all samples, the value and its half-width"
     instance("progress", progress, Callable | bool | None, rule)
+    if callable(progress):
+        takes(
+            "progress", progress, done="the samples done", total="all", value="the value", half_width="its half-width"
+        )
     (middle,) = inputs.points(np.full((1, len(inputs)), 0.5))
     sampler = Sampler(study, quantity, {**middle, **fixed}, **how)
     inputs.check_ranges(study)
@@ -282,7 +270,7 @@ def _sampling(
             bar = stack.enter_context(EstimateBar(sampler.evaluation.name))
 
             def tell(done: int, total: int, value: float, width: float) -> None:
-                bar(done, total, value, width, goal.width(value), sampler.unit)
+                bar(done, total, value, width, goal.width(value), unit or sampler.unit)
 
         yield sampler, tell
 

@@ -17,6 +17,7 @@ from arlequin.models.types import Array
 from arlequin.sweeps.plan import RESERVED, Point
 
 RARE = 1e-9  # probability beyond the quantiles at which the range of a parameter is checked
+_LARGEST = 2**53  # whole number, up to which floats have all of them
 _RULE = (
     "must be a distribution, as scipy.stats.norm(1.0, 0.1), a pair (low, high) of uniform numbers or a range of "
     "whole numbers"
@@ -47,7 +48,7 @@ class Inputs:
             if not name.isidentifier() or name in RESERVED:
                 raise UserError.parameter("inputs", name, "must have names of parameters")
         made = [_distribution(f"inputs[{name!r}]", one) for name, one in found.items()]
-        return cls(tuple(found), tuple(made), tuple(hasattr(one, "pmf") for one in made))
+        return cls(tuple(found), tuple(made), tuple(map(_is_whole, made)))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -96,9 +97,12 @@ def _distribution(name: str, given: Any) -> Any:
     from scipy import stats
 
     if isinstance(given, range):
-        if len(given) < 2 or given.step != 1:
-            raise UserError.parameter(name, given, "must be a range of at least two whole numbers with the step 1")
+        if given.start + 1 >= given.stop or given.step != 1 or max(-given.start, given.stop) > _LARGEST:
+            rule = f"must be a range of at least two whole numbers up to {_LARGEST} with the step 1"
+            raise UserError.parameter(name, given, rule)
         return stats.randint(given.start, given.stop)
+    if isinstance(given, np.ndarray) and given.ndim == 1:
+        given = given.tolist()
     if isinstance(given, Sequence) and not isinstance(given, str):
         if len(given) != 2:
             raise UserError.parameter(name, given, _RULE)
@@ -113,6 +117,13 @@ def _distribution(name: str, given: Any) -> Any:
     if not np.isfinite(_median(name, given)):
         raise UserError(f"{name}: the parameters of the distribution make none")
     return given
+
+
+def _is_whole(distribution: Any) -> bool:
+    """Whether its numbers are whole; of the newer distributions of scipy, the continuous ones have a `pmf` too."""
+    if hasattr(distribution, "icdf"):
+        return any(base.__name__ == "DiscreteDistribution" for base in type(distribution).__mro__)
+    return hasattr(distribution, "pmf")
 
 
 def _median(name: str, given: Any) -> float:

@@ -174,6 +174,7 @@ class Multilevel:
             if not self._reached(found, allowed):
                 counts = self._next(found, allowed, counts)
             elif not self.limit or found.bias <= _BIAS * aim:
+                self._warn_of_no_variance()
                 return found
             elif self._active < len(self.levels):
                 self._active += 1
@@ -264,6 +265,15 @@ class Multilevel:
                 ModelWarning,
             )
 
+    def _warn_of_no_variance(self) -> None:
+        """Of a quantity of few values: others may be so rare that no sample has them."""
+        for level in self.active:
+            if level.variance > 0.0 or np.unique(level.fine).size > 0.5 * level.count:
+                continue
+            what = f"levels: the correction of level {level.number}" if level.number else "quantity:"
+            line = f"is {level.corrections[0]:g} at all {level.count} samples: the interval leaves out rarer values"
+            warn_user(f"{what} {line}; take a larger pilot, or `probability` for rare events", ModelWarning)
+
     def plain_cost(self, error: float) -> float:
         """Cost, s, of plain Monte Carlo on the finest active level for a standard error: V(P_L) C(P_L)/s²."""
         last = self.active[-1]
@@ -317,13 +327,13 @@ def rates_text(found: tuple[float, float, float]) -> str:
 
 
 def _bias(means: Array, errors: Array, alpha: float) -> float:
-    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k); nan without a rate.
+    """|E[P − P_L]| by a geometric series of the corrections, Σ_k |Y_L| 2^(−α k); nan with fewer than two corrections.
 
     |Y_L| is the larger of the last two, brought to level L, each with its standard error; α at least `LEAST_RATE`, as
-    means that are known to a few digits only fit any rate.
+    means that are known to a few digits only fit any rate, and where corrections of zero fit none.
     """
-    if not np.isfinite(alpha):
+    if means.size < 3:
         return float("nan")
-    rate = max(alpha, LEAST_RATE)
+    rate = float(np.fmax(alpha, LEAST_RATE))
     sizes = np.abs(means) + errors
     return float(max(sizes[-1], sizes[-2] * 2.0**-rate) / (2.0**rate - 1.0))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,29 +39,40 @@ class Shares:
 
 def sobol_shares(inputs: Inputs, sampler: Sampler, tell: Told, *, samples: int, seed: int, confidence: float) -> Shares:
     """samples: n, a power of 2."""
-    from scipy.stats import sobol_indices
+    from scipy.stats import bootstrap
 
     size = len(inputs)
     u = unit_points(2 * size, samples, seed, 0)
-    first, second = u[:, :size], u[:, size:]
-    blocks = [first, second]
+    one, other = u[:, :size], u[:, size:]
+    blocks = [one, other]
     for i in range(size):
-        mixed = first.copy()
-        mixed[:, i] = second[:, i]
+        mixed = one.copy()
+        mixed[:, i] = other[:, i]
         blocks.append(mixed)
     points = inputs.points(np.concatenate(blocks))
     values, seconds = sampler(points, lambda k: tell(k, len(points), np.nan, np.nan))
-    f = values.reshape(size + 2, 1, samples)
     if not np.ptp(values) > 0.0:
         raise UserError(f"quantity: is {values[0]:g} at all samples: it has no variance to share", 1)
-    given: Any = {"f_A": f[0], "f_B": f[1], "f_AB": f[2:]}
+    f = values.reshape(size + 2, samples)
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the bootstrap's skewed distributions
-        found = sobol_indices(func=given, n=samples, rng=random)
-        around = found.bootstrap(confidence_level=confidence, n_resamples=_RESAMPLED)
-    ends = [
-        np.array([one.confidence_interval.low.ravel(), one.confidence_interval.high.ravel()])
-        for one in (around.first_order, around.total_order)
-    ]
-    return Shares(found.first_order.ravel(), found.total_order.ravel(), ends[0], ends[1], values, seconds, 2 * samples)
+        # of the samples, with all their values; `sobol_indices` of scipy has one without a seed
+        around = bootstrap(
+            (np.arange(samples),), lambda chosen: indices(f[:, chosen]), confidence_level=confidence,
+            n_resamples=_RESAMPLED, rng=random,
+        )  # fmt: skip
+    ends = np.array([around.confidence_interval.low, around.confidence_interval.high])
+    first, total = indices(f)
+    return Shares(first, total, ends[:, 0], ends[:, 1], values, seconds, 2 * samples)
+
+
+def indices(values: Array) -> Array:
+    """First-order and total indices (2, d) of the values (d + 2, n): f_A, f_B and f_ABi, x_i of B and the others of A.
+
+    S_i = mean(f_B (f_ABi − f_A))/V, S_Ti = mean((f_A − f_ABi)²)/(2 V) of centred values, V the variance of f_A and f_B.
+    """
+    f = values - values[:2].mean()
+    one, other, mixed = f[0], f[1], f[2:]
+    both = np.array([np.mean(other * (mixed - one), axis=1), 0.5 * np.mean((one - mixed) ** 2, axis=1)])
+    return np.asarray(both / np.var(f[:2]))

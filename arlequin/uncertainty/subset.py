@@ -16,7 +16,8 @@ There each sample beyond b_j has the same number m = 1/p₀ of samples of the ne
     P̂ = number of samples beyond b / (n m^J)
 
 of n samples of the first level is unbiased, whatever the thresholds and σ. Repetitions are independent, so that the
-interval is Student's of their mean, whatever the correlation of the chains.
+interval is Student's of their mean, whatever the correlation of the chains. Where no threshold is needed, all samples
+are independent, and the interval is that of their proportion.
 
 Sources: S.-K. Au & J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263–277; I. Papaioannou, W. Betz,
 K. Zwirglmaier & D. Straub, ibid. 41 (2015) 89–103 (moves, adaptation); F. Cérou, P. Del Moral, T. Furon &
@@ -33,13 +34,14 @@ import numpy as np
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
-from arlequin.uncertainty.intervals import student
+from arlequin.uncertainty.intervals import proportion, student
 from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
 from arlequin.uncertainty.sampler import Sampler
 
 SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
+ENOUGH = 0.05  # share of the samples beyond the limit with which a further threshold would cost more than it saves
 ACCEPTANCE = 0.44
-REDRAWN = 0.2
+REDRAWN = 0.5
 LEAST_PROBABILITY = 1e-15
 FEWEST = 16  # repetitions
 SEARCH = 1000  # samples of a level of the first simulation
@@ -122,14 +124,18 @@ def subset_simulation(
         own = [[np.nan] for _ in range(count - len(found))]
         asked.run([_repeat(one, subsets, inputs, limit, samples, next(generators)) for one in own])
         found += [one[0] for one in own]
-        values = np.array(found)
+        values, degrees = np.array(found), count - 1.0
         mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(count))
-        width = student(goal.confidence, count - 1.0) * error
+        width = student(goal.confidence, degrees) * error
+        if not subsets.thresholds:  # all samples are independent
+            degrees, size = float("inf"), count * samples
+            ends = proportion(round(mean * size), size, goal.confidence)
+            width = max(abs(float(end) - mean) for end in ends)
         asked.now = mean, width
         tell(asked.samples, asked.samples, mean, width)
         aim = goal.width(mean)
         if mean > 0.0 and width <= aim:
-            return RareEvent(subsets, values, mean, error, count - 1.0, width, asked.samples, asked.seconds)
+            return RareEvent(subsets, values, mean, error, degrees, width, asked.samples, asked.seconds)
         wanted = count * (width / aim) ** 2 if mean > 0.0 else 2.0 * count
         count = int(np.ceil(np.clip(wanted, 1.1 * count, 2.0 * count)))
 
@@ -139,7 +145,7 @@ def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Ge
     chains, reached, move = SEARCH // SUCCESSORS, 1.0, 0.6
     z = random.standard_normal((SEARCH, len(inputs)))
     values = yield z
-    while (values > limit).sum() < chains:
+    while (values > limit).sum() < ENOUGH * SEARCH:
         order = np.argsort(-values, kind="stable")
         z, values = z[order], values[order]
         if not values[0] > values[-1]:

@@ -256,6 +256,34 @@ def test_processes_give_the_bits_of_one(studies):
     assert here["value"].attrs == there["value"].attrs == {"units": "m", "long_name": "length"}
 
 
+def test_a_dask_client_gives_the_bits_of_one_process(studies, tmp_path):
+    """Every sample of every function, also from a store that the other has half filled; the client stays open."""
+    distributed = pytest.importorskip("distributed")
+    inputs = {**INPUTS, "steps": range(4, 9)}
+    calls = [
+        functools.partial(aq.estimate, inputs=INPUTS, levels=LEVELS[:2], costs=COSTS[:2], tolerance=0.3),
+        functools.partial(aq.estimate, inputs=inputs, samples=64, method="quasi-monte-carlo", replicates=4),
+        functools.partial(aq.probability, inputs=inputs, above=5.0, method="monte-carlo", samples=50),
+        functools.partial(aq.sobol_indices, inputs=inputs, samples=16),
+    ]
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        for n, call in enumerate(calls):
+            here, there = (
+                call(studies.growth, "value", progress=False, **how) for how in ({"workers": 0}, {"scheduler": client})
+            )
+            same = [name for name in here.data_vars if "cost" not in name]
+            xarray.testing.assert_identical(here[same], there[same])
+            assert here["value" if n < 3 else "mean"].attrs["units"] == ("1" if n == 2 else "m")
+        stored = {"quantity": "value", "progress": False, "store": tmp_path / "a.sweep"}
+        coarser = calls[0](studies.growth, tolerance=0.6, workers=0, **stored)
+        finer = calls[0](studies.growth, scheduler=client, **stored)
+        assert int(coarser["samples"].sum()) < int(finer["samples"].sum())
+        assert finer["fine"].values.tobytes() == calls[0](studies.growth, workers=0, **stored)["fine"].values.tobytes()
+        with pytest.raises(aq.UserError, match="workers: are the cluster's"):
+            calls[0](studies.growth, "value", workers=1, scheduler=client)
+        assert client.status == "running"
+
+
 def test_progress_tells_the_interval_so_far():
     told = []
     found = estimate(levels=LEVELS[-1:], tolerance=0.2, progress=lambda *at: told.append(at))
@@ -300,6 +328,20 @@ def test_levels_that_do_not_pay_are_said():
         )
 
 
+def test_a_quantity_without_variance_is_said():
+    """An event of 1 % that 20 samples do not have, and one that differs between two levels in 1 %: their intervals
+    are too small, and a warning says so; corrections that are constant have none."""
+    ways = {"workers": 0, "progress": False, "tolerance": 0.05}
+    with pytest.warns(ModelWarning, match="quantity: is 0 at all 20 samples: the interval leaves out rarer values"):
+        aq.estimate(lambda x: x > 0.99, None, {"x": (0.0, 1.0)}, **ways)
+    ways |= {"levels": [{"n": 0}, {"n": 1}], "costs": [1.0, 10.0]}
+    with pytest.warns(ModelWarning, match="levels: the correction of level 1 is 0 at all 20 samples"):
+        aq.estimate(lambda x, n: x > 0.5 + 0.01 * n, None, {"x": (0.0, 1.0)}, **ways)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aq.estimate(lambda x, n: x + n, None, {"x": (0.0, 1.0)}, **ways)
+
+
 BAD = [
     ({"quantity": "height"}, r"quantity = 'height': the study gives value \(at rate=\S+, noise=\S+, steps=4\)"),
     ({"inputs": {"rate": (0.0, 2.0), "noise": 1.0}}, r"inputs\['noise'\] = 1.0: must be a distribution"),
@@ -307,6 +349,7 @@ BAD = [
     ({"inputs": {"rate": (0.0, 2.0)}}, "inputs: missing a required argument: 'noise': growth takes rate, noise, steps"),
     ({"inputs": {}}, "inputs: is empty"),
     ({"inputs": {"rate": range(3, 4), "noise": (0.0, 1.0)}}, "must be a range of at least two whole numbers"),
+    ({"inputs": {"rate": range(2**63), "noise": (0.0, 1.0)}}, "must be a range of .* up to 9007199254740992"),
     ({"inputs": {**INPUTS, "rate": scipy.stats.norm(0.0, -1.0)}}, r"inputs\['rate'\]: the parameters of the distribut"),
     ({"tolerance": None}, "tolerance: give tolerance, relative or samples"),
     ({"samples": 10}, "samples: and a tolerance exclude each other"),
@@ -317,7 +360,9 @@ BAD = [
     ({"levels": {"steps": [4, 8]}}, r"levels = .*: must be a list of parameters of each level"),
     ({"levels": LEVELS[:2], "limit": True}, "limit: needs at least three levels"),
     ({"levels": LEVELS[:2], "method": "monte-carlo"}, "method = 'monte-carlo': takes one level, 2 are given"),
-    ({"levels": LEVELS[:2], "costs": [1.0]}, r"costs = \[1.0\]: must be a positive number for each of 2 levels"),
+    ({"levels": LEVELS[:2], "costs": [1.0]}, r"costs = \[1.0\]: must be finite numbers of shape \(2\)"),
+    ({"levels": LEVELS[:2], "costs": 3.0}, r"costs = 3.0: must be finite numbers of shape \(2\)"),
+    ({"levels": LEVELS[:2], "costs": [1.0, 0.0]}, r"costs = \[1.0, 0.0\]: must be positive"),
     ({"method": "multilevel"}, "levels: must be given, coarse first"),
     ({"method": "guessing"}, "method = 'guessing': must be one of monte-carlo, quasi-monte-carlo, multilevel"),
     ({"confidence": 1.0}, r"confidence = 1.0: must lie in \]0, 1\["),
@@ -325,6 +370,7 @@ BAD = [
     ({"study": 3}, "study = 3: must be a function of the inputs"),
     ({"quantity": 3}, "quantity = 3: must be the name of a number or a path of the result"),
     ({"progress": "yes"}, "progress = 'yes': must be True, False, None or a function of the samples done"),
+    ({"progress": lambda done: None}, r"progress = .*must be a function f\(done, total, value, half_width\) of"),
     ({"workers": -1}, "workers = -1: must be a whole number of at least 0"),
 ]
 
@@ -338,6 +384,39 @@ def test_bad_input_is_one_line(studies, given, says):
         warnings.simplefilter("error")
         aq.estimate(study, quantity, inputs, **{"workers": 0, "progress": False, **options})
     assert "\n" not in str(caught.value)
+
+
+def test_distributions_of_any_kind():
+    """Means within four standard errors; whole numbers of discrete distributions only, old and new ones of scipy."""
+    kinds = [
+        (scipy.stats.poisson(3.0), 3.0, int),
+        (range(4), 1.5, int),
+        (np.array([1.0, 2.0]), 1.5, float),
+        (scipy.stats.truncnorm(-1.0, 1.0, loc=2.0), 2.0, float),
+        (scipy.stats.rv_histogram(([1, 1], [0.0, 1.0, 2.0])), 1.0, float),
+    ]
+    if hasattr(scipy.stats, "Normal"):
+        kinds.append((scipy.stats.Normal(mu=1.0, sigma=0.1), 1.0, float))
+    if hasattr(scipy.stats, "Binomial"):
+        kinds.append((scipy.stats.Binomial(n=5, p=0.3), 1.5, int))
+    for given, mean, kind in kinds:
+        got = set()
+        found = aq.estimate(lambda x, got=got: got.add(type(x)) or float(x), None, {"x": given}, samples=100, workers=0)
+        assert got == {kind} and float(found["standard_error"]) > 0.0
+        assert abs(float(found["value"]) - mean) < 4.0 * float(found["standard_error"])
+
+
+def test_levels_that_are_the_same_have_no_bias():
+    """And corrections that are zero but for one."""
+    for first in (0.0, 0.1):
+        levels = [{"n": n} for n in range(6)]
+        found = aq.estimate(
+            lambda x, n, first=first: x + first * (n == 0), None, {"x": (0.0, 1.0)}, levels=levels, tolerance=0.1,
+            limit=True, costs=[1.0] * 6, workers=0,
+        )  # fmt: skip
+        assert float(found["bias"]) == 0.0 or first
+        low, high = found["interval"].values
+        assert low < 0.5 < high and found.sizes["level"] == (4 if first else 3)
 
 
 def test_quantities_that_no_run_gives(studies):

@@ -103,6 +103,26 @@ def test_coverage(count, least, most):
     assert least <= hits <= most
 
 
+def test_the_bar_shows_a_probability_without_the_unit_of_the_quantity(monkeypatch):
+    shown = []
+    monkeypatch.setattr("arlequin.run.progress.EstimateBar.__call__", lambda bar, *at: shown.append(at))
+    options = {"method": "monte-carlo", "relative": 0.1, "progress": True}
+    found = probability(lambda x, y: aq.Scalar(plane(x, y), "m"), PLANE, above=1.0, **options)
+    assert {at[-1] for at in shown} == {"1"} and shown[-1][:3] == (found["samples"], found["samples"], found["value"])
+    assert sum(at[2] == at[2] for at in shown) > int(found["samples"]) / 2  # the interval so far
+
+
+def test_events_that_are_not_rare():
+    """No threshold is needed: the samples are independent, and their proportion has the exact interval."""
+    found = probability(plane, PLANE, above=-9.0)
+    size = int(found["repetitions"].size) * 200
+    tail = scipy.stats.binomtest(size, size).proportion_ci(0.95, "exact")
+    assert float(found["value"]) == 1.0 and found["interval"].values == pytest.approx([tail.low, 1.0], rel=1e-9)
+    assert found["thresholds"].size == 0
+    low, high = probability(plane, PLANE, above=0.0)["interval"].values
+    assert low < 0.5 < high < 0.56
+
+
 def test_monte_carlo_has_the_exact_interval():
     found = probability(plane, PLANE, above=1.0, method="monte-carlo", samples=500)
     beyond = round(500 * float(found["value"]))
