@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.reduction.modal import ModalAssembled
-from arlequin.models.same_data import same_data
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
 from arlequin.schemes.alpha import GeneralisedAlpha, start_state
+from arlequin.sensitivity.same_data import same_data
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, absorbs, time_errors
 from arlequin.step.state import State
