@@ -27,9 +27,9 @@ from arlequin.step.batch import StepBatch
 class RecordedSteps:
     """The series that a run of a model records of given steps; blocks one after the other."""
 
-    def __init__(self, model: StudyModel, record: Record, first: StepBatch | None = None) -> None:
-        study = model.study
-        self._model, self._equations = model, BulkEquations(model)
+    def __init__(self, equations: BulkEquations, record: Record) -> None:
+        model, study = equations.model, equations.model.study
+        self._equations = equations
         self._history = TimeSeries(model.assembly, study.step, study.steps, record, False, False, None)
         state = model.first
         self.carried = Carried.first(model)
@@ -84,15 +84,13 @@ def recorded(
     model, form, step = equations.model, equations.form, equations.step
     assembly, contact = model.assembly, model.assembly.contact
     u, v, du = block.u, block.v, np.diff(block.u, axis=0)
-    forces = applied(assembly.stiffness, u)
-    strain = 0.5 * np.vecdot(u, forces)
-    momentum = applied(assembly.mass, v)
-    damped = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
+    ends = equations.ends(block)
+    strain, momentum = 0.5 * np.vecdot(u, ends.internal), ends.momentum
     averages = [
         form.averaged(ends, start)
         for ends, start in (
-            (forces, before.internal),
-            (damped, before.damping),
+            (ends.internal, before.internal),
+            (ends.damping, before.damping),
             (model.loads(block.n, len(block)), before.external),
         )
     ]
@@ -135,7 +133,7 @@ class RecordedChanges:
 
     def __init__(self, base: StudyModel, derivative: ModelDerivative, record: Record) -> None:
         self._derivative, self._contact = derivative, base.assembly.contact
-        self._pair = [RecordedSteps(derivative.models[sign], record) for sign in (1, -1)]
+        self._pair = [RecordedSteps(BulkEquations(derivative.models[sign]), record) for sign in (1, -1)]
 
     def add(self, own: StepBatch, linear: LinearSteps, normal: Array, moved: TangentBlock, i: int) -> None:
         """own: what the run records of the steps; normal (b, 3, k), see `RecordedSteps.solved`; moved: with the
@@ -204,9 +202,11 @@ class RecordWithDerivatives:
 class Recording:
     """The record of a run with its derivatives by some parameters, in the making."""
 
-    def __init__(self, base: StudyModel, derivatives: Sequence[ModelDerivative], names: Sequence[str]) -> None:
+    def __init__(self, equations: BulkEquations, derivatives: Sequence[ModelDerivative], names: Sequence[str]) -> None:
+        """equations: of the run."""
+        base = equations.model
         study, record = base.study, Record(None, fields_every=base.study.fields_every)
-        self._own, self._names = RecordedSteps(base, record), names
+        self._own, self._names = RecordedSteps(equations, record), names
         self._changes = [RecordedChanges(base, own, record) for own in derivatives]
         history = self._own.history
 

@@ -21,7 +21,7 @@ Derivatives by a parameter obey the same equations: with A = μM + aK + bD, y = 
 of the b-equation by the parameter at the solved step.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -39,6 +39,7 @@ from arlequin.sensitivity.trajectory import Block
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.scheme import Scheme
+from arlequin.system.assembly import Assembly
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ class BulkEquations:
     """The linear equations of the steps of a model."""
 
     model: StudyModel
+    _ends: list[tuple[Block, "EndForces"]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def form(self) -> StepForm:
@@ -190,11 +192,11 @@ class BulkEquations:
         """l (b + 1, d) at the ends of solved steps."""
         return self.form.leads(block.v, block.start.own.lead)
 
-    def resisting(self, block: Block) -> Array:
-        """K u + D v (b + 1, d) at the ends of solved steps, N."""
-        assembly = self.model.assembly
-        found = applied(assembly.stiffness, block.u)
-        return found if assembly.viscous is None else found + applied(assembly.viscous, block.v)
+    def ends(self, block: Block) -> "EndForces":
+        """Forces and momenta at the ends of solved steps; those of the last block are kept."""
+        if not (self._ends and self._ends[0][0] is block):
+            self._ends[:] = [(block, EndForces.of(self.model.assembly, block.u, block.v))]
+        return self._ends[0][1]
 
     def mean_loads(self, block: Block, loads: Array) -> Array:
         """Means (b, d) over the steps of loads (b + 1, d) of the run."""
@@ -216,25 +218,23 @@ class BulkEquations:
     def residual(self, block: Block) -> tuple[Array, Array, Array]:
         """What is left of the b-equation (b, d) of solved steps on free unknowns, of the c-equation (b, m), and of u₁
         (b, d)."""
-        assembly, form, y = self.model.assembly, self.form, self.y(block)
-        u0, v0 = block.u[:-1], block.v[:-1]
+        assembly, form, y, ends = self.model.assembly, self.form, self.y(block), self.ends(block)
         loads = self.model.loads(block.n, len(block))
-        out = form.inertia * applied(assembly.mass, y - v0) - form.loads[0] * loads[:-1] - form.loads[1] * loads[1:]
-        displaced = form.displacement * u0 + form.stiffness * y
+        out = form.impulse * np.diff(ends.momentum, axis=0)  # μ M (y − v₀)
+        out -= form.loads[0] * loads[:-1] + form.loads[1] * loads[1:]
+        by_end = form.stiffness / form.step  # K (k u₀ + kₗ l₀ + a y), as kₗ = a Δt
+        out += (form.displacement - by_end) * ends.internal[:-1] + by_end * ends.internal[1:]
+        by_end = form.viscous * form.weight
+        out += (form.velocity + form.viscous - by_end) * ends.damping[:-1] + by_end * ends.damping[1:]
         moved = np.diff(block.u, axis=0) - form.step * y
         if form.carries:
-            leads = self.leads(block)[:-1]
-            displaced += form.lead * leads
-            moved -= form.step**2 * leads
-            bulk = form.averaged(loads - self.resisting(block), block.start.own.bulk)
+            moved -= form.step**2 * self.leads(block)[:-1]
+            bulk = form.averaged(loads - ends.internal - ends.damping, block.start.own.bulk)
             out -= form.carried * bulk[:-1]
-        out += applied(assembly.stiffness, displaced)
-        if assembly.viscous is not None:
-            out += applied(assembly.viscous, form.viscous * y + form.velocity * v0)
         out -= form.impulse * applied(sp.csr_array(assembly.constraints.T), block.multipliers)
         out -= form.impulse * applied(sp.csr_array(assembly.contact.basis.T), block.impulse)
         out[:, ~assembly.free] = 0.0
-        return out, applied(assembly.constraints, y - (1.0 - form.weight) * v0), moved
+        return out, applied(assembly.constraints, y - (1.0 - form.weight) * block.v[:-1]), moved
 
     def by_parameter(self, block: Block, derivative: ModelDerivative) -> "ByParameter":
         """What a parameter alone changes in the equations of solved steps."""
@@ -280,3 +280,18 @@ class ByParameter:
     missing: Array
     imposed: Array
     bulk: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class EndForces:
+    """M v, N·s, K u and D v, N, (b + 1, d) at the ends of steps."""
+
+    momentum: Array
+    internal: Array
+    damping: Array
+
+    @classmethod
+    def of(cls, assembly: Assembly, u: Array, v: Array) -> Self:
+        """Of displacements and velocities (b + 1, d)."""
+        damping = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
+        return cls(applied(assembly.mass, v), applied(assembly.stiffness, u), damping)

@@ -227,7 +227,7 @@ def run_with_tangents(
     whether all that the run records is wanted with its derivatives, beside the responses."""
     base, derivatives = derived(study, at, scales, wrt)
     tangent, steps = Tangent(base, derivatives), base.study.steps
-    recording = Recording(base, derivatives, wrt) if record else None
+    recording = Recording(tangent.equations, derivatives, wrt) if record else None
     sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
     motion, springs = tangent.first(), start_springs(base)
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))

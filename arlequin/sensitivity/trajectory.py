@@ -11,7 +11,7 @@ from arlequin.sensitivity.models_at import StudyModel
 from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 
-MOST = 512  # steps of a block
+MOST = 2048  # steps of a block
 _VALUES = 1 << 21  # values of a field of a block, at most
 
 
