@@ -12,7 +12,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 
 MOST = 2048  # steps of a block
-_VALUES = 1 << 21  # values of a field of a block, at most
+_VALUES = 1 << 19  # values of a field of a block, at most
 
 
 @dataclass(frozen=True, eq=False)
