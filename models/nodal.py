@@ -49,9 +49,11 @@ class LoadFunction:
 
     def at(self, times: Array) -> Array:
         """The forces (t, d) at the times (t,)."""
-        if not (self._last and np.array_equal(self._last[0][0], times)):
-            self._last[:] = [(times.copy(), np.array([self.function(t) for t in times.tolist()]))]
-        return self._last[0][1].copy()
+        kept = next(iter(self._last), None)  # members of an ensemble ask in several threads
+        if kept is None or not np.array_equal(kept[0], times):
+            kept = times.copy(), np.array([self.function(t) for t in times.tolist()])
+            self._last[:] = [kept]
+        return kept[1].copy()
 
     def projected(self, shapes: Array) -> "LoadFunction":
         """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
