@@ -49,11 +49,12 @@ class RowTables:
 
 @dataclass(frozen=True, eq=False)
 class TangentBlock:
-    """Derivatives in the steps of a block: u, v (b + 1, d, p), P (b, r, p), springs (b + 1, r, p), depth (b + 1, r, p)
-    and opening (b + 1, r, p) after each step."""
+    """Derivatives in the steps of a block: u, v (b + 1, d, p), φ (b, m, p), P (b, r, p), springs (b + 1, r, p), depth
+    (b + 1, r, p) and opening (b + 1, r, p) after each step."""
 
     u: Array
     v: Array
+    multipliers: Array
     impulse: Array
     springs: Array
     depth: Array
@@ -142,7 +143,7 @@ class LinearSteps:
         """Derivatives by the parameter i of the constants of the points and of their motion, along the derivatives of
         the run."""
         basis, first = self.equations.model.assembly.contact.basis, self.contact.laws.first[:-1]
-        u, v, impulse, springs, depth, opening = (own[..., i] for own in vars(moved).values())
+        u, v, _, impulse, springs, depth, opening = (own[..., i] for own in vars(moved).values())
         wide_u, wide_v, wide_s = (self.contact.spread(own) for own in (applied(basis, u), applied(basis, v), springs))
         along = PointMotion(
             self.contact.spread(impulse), wide_u[1:], wide_v[1:], wide_u[:-1], wide_v[:-1], wide_s[:-1],

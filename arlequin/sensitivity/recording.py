@@ -185,6 +185,7 @@ def _moved(block: Block, moved: TangentBlock, normal: Indices, i: int, by: float
         block,
         u=block.u + by * moved.u[..., i],
         v=block.v + by * moved.v[..., i],
+        multipliers=block.multipliers + by * moved.multipliers[..., i],
         impulse=block.impulse + by * moved.impulse[..., i],
         depth=block.depth + by * moved.depth[:-1, normal, i],
         opening=block.opening + by * moved.opening[:-1, normal, i],

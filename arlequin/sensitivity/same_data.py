@@ -17,21 +17,26 @@ def same_data(one: Any, other: Any) -> bool:
     (what they keep beside these follows from them), and functions of the same code over the same closure.
 
     Functions that are written in a function, as loads of a study, are new objects on each call of it, and do the same
-    where all that they refer to is the same. What cannot be compared counts as different.
+    where all that they refer to is the same; globals of a module are not compared. What cannot be compared counts as
+    different.
     """
-    return _same(one, other, set())
+    return _same(one, other, {})
 
 
-def _same(one: Any, other: Any, met: set[tuple[int, int]]) -> bool:
+# pairs that are compared, by their ids, with themselves: kept, so that no other object gets these ids
+Met = dict[tuple[int, int], tuple[Any, Any]]
+
+
+def _same(one: Any, other: Any, met: Met) -> bool:
     if one is other:
         return True
     if type(one) is not type(other):
         return False
-    if (id(one), id(other)) in met:  # on the way already: decided by all else
-        return True
-    met.add((id(one), id(other)))
     if isinstance(one, _PLAIN):
         return bool(one == other)
+    if (id(one), id(other)) in met:  # on the way already: decided by all else
+        return True
+    met[id(one), id(other)] = one, other
     if isinstance(one, _SHARED):
         return False
     if isinstance(one, np.ndarray):
@@ -50,7 +55,7 @@ def _same(one: Any, other: Any, met: set[tuple[int, int]]) -> bool:
     return mine is not None and others is not None and _all(mine, others, met)
 
 
-def _all(some: Any, others: Any, met: set[tuple[int, int]]) -> bool:
+def _all(some: Any, others: Any, met: Met) -> bool:
     return len(some) == len(others) and all(_same(a, b, met) for a, b in zip(some, others, strict=True))
 
 

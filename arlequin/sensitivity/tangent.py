@@ -6,10 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from arlequin.linalg.compliance import Compliance
+from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
@@ -61,16 +63,42 @@ class Tangent:
             np.ascontiguousarray(np.stack(own, axis=-1))
             for own in zip(*(linear.by_parameter(own) for own in self.derivatives), strict=True)
         ]
-        p, r, d = len(self.derivatives), self.operators.rows, self.operators.count
-        out = (np.empty((count, d, p)), np.empty((count, d, p)), *(np.empty((count, r, p)) for _ in range(3)))
-        end = (self._small if d <= DENSE else self._large)(linear, each, by_contact, motion.copies(), out)
-        starts = (motion.fields[0], motion.fields[1], None, motion.springs, motion.depth)
-        whole_u, whole_v, impulse, whole_s, whole_d = (
+        p, r, d, m = len(self.derivatives), self.operators.rows, self.operators.count, self.operators.multipliers
+        out = (
+            np.empty((count, d, p)), np.empty((count, d, p)), np.zeros((count, m, p)),
+            *(np.empty((count, r, p)) for _ in range(3)),
+        )  # fmt: skip
+        # of constraints and averaged forces the impulses are found along with the steps
+        small = d <= DENSE and not (m and self.equations.form.carries)
+        end = (self._small if small else self._large)(linear, each, by_contact, motion.copies(), out)
+        starts = (motion.fields[0], motion.fields[1], None, None, motion.springs, motion.depth)
+        whole_u, whole_v, multipliers, impulse, whole_s, whole_d = (
             np.concatenate([own[None], values]) if own is not None else values
             for own, values in zip(starts, out, strict=True)
         )
+        if small and m:
+            multipliers = self._multipliers(each, whole_u[:-1], whole_v[:-1], impulse)
         openings = np.concatenate([motion.opening[None], np.diff(whole_d, axis=0)])
-        return end, TangentBlock(whole_u, whole_v, impulse, whole_s, whole_d, openings)
+        return end, TangentBlock(whole_u, whole_v, multipliers, impulse, whole_s, whole_d, openings)
+
+    def _multipliers(self, each: list[ByParameter], u: Array, v: Array, impulse: Array) -> Array:
+        """φ' (b, m, p) of a scheme of two fields: of those at the starts of the steps (b, d, p), and P' (b, r, p)."""
+        equations, assembly, form, dofs = (
+            self.equations,
+            self.model.assembly,
+            self.equations.form,
+            self.operators.imposed,
+        )
+        found = np.empty((len(u), self.operators.multipliers, len(each)))
+        for i, own in enumerate(each):
+            b = own.right + form.inertia * applied(assembly.mass, v[..., i])
+            b -= form.displacement * applied(assembly.stiffness, u[..., i])
+            b += form.impulse * applied(sp.csr_array(assembly.contact.basis.T), impulse[..., i])
+            c = own.missing + (1.0 - form.weight) * applied(assembly.constraints, v[..., i])
+            of_u, of_v = equations.imposed_by_state
+            given = own.imposed + of_u * u[:, dofs, i] + of_v * v[:, dofs, i] if dofs.size else None
+            found[..., i] = self.operators.solve(b, c, given)[1] / form.impulse
+        return found
 
     def _small(
         self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
@@ -85,7 +113,7 @@ class Tangent:
                 y[..., i] = self.operators.solve(own.right, own.missing, own.imposed)[0]
         tangent_steps(
             (self.equations.form.updates, *self.operators.dense), linear.rows_of_points, tables.each,
-            (tables.by_depth, tables.by_opening), (y, *by_contact, _bulk(each, d)), state, out,
+            (tables.by_depth, tables.by_opening), (y, *by_contact, _bulk(each, d)), state, (*out[:2], *out[3:]),
             linear.contact.laws.has_elastic_stick,
         )  # fmt: skip
         return Motion(*state)
@@ -124,7 +152,7 @@ class Tangent:
             shift = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
             forced += _gathered(rows, own[10], shift)
             impulse = self._impulses(rows, own[0], own[1], forced)
-            y, _ = condensed.correct(free, form.impulse * impulse)
+            y, pulled = condensed.correct(free, form.impulse * impulse)
             s = (
                 _gathered(rows, own[5], impulse) + _gathered(rows, own[6], basis @ y)
                 + _gathered(rows, own[7], rows_u) + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s)
@@ -140,7 +168,7 @@ class Tangent:
             x, before, rows_v = after, rows_v, np.asarray(basis @ after[1])
             opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], before + rows_v) + by_contact[2][j]
             depth = depth + opening
-            for room, values in zip(out, (x[0], x[1], impulse, s, depth), strict=True):
+            for room, values in zip(out, (x[0], x[1], pulled / form.impulse, impulse, s, depth), strict=True):
                 room[j] = values
         return Motion(np.ascontiguousarray(x), s, depth, opening)
 

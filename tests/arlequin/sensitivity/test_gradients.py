@@ -294,6 +294,26 @@ def test_scales_of_parameters_change_nothing(scale):
     )
 
 
+@pytest.mark.parametrize("node", [0, 2, 5])
+def test_loads_of_many_functions(node):
+    """One of six functions that the study writes depends on the parameter."""
+
+    def driven(amplitude):
+        def force(size):
+            return lambda t: (size * np.sin(30.0 * t),)
+
+        places = np.linspace(0.0, 1.0, 6)[:, None]
+        forces = {f"n{i}": force(amplitude if i == node else 1.0) for i in range(6)}
+        masses = aq.PointMasses("masses", places, 1.0, forces=forces, names={f"n{i}": i for i in range(6)})
+        return aq.Study(aq.System([masses]), aq.Theta(0.5), 0.1, 1e-3)
+
+    quantity = {"kinetic": energy("kinetic")}
+    found = aq.gradient(driven, quantity, {"amplitude": 1.5})["gradient"].values[0]
+    against = difference(driven, {"amplitude": 1.5}, "amplitude", quantity, 1e-3)
+    np.testing.assert_allclose(found, against, rtol=1e-9)
+    assert found[0] > 1e-4
+
+
 RESPONSES = {
     "glued": (
         glued, {"young": 2e11, "density": 7800.0, "velocity": 9.7, "length": 1.0, "friction": 0.2, "gap": 2e-5},

@@ -61,3 +61,11 @@ def test_a_list_that_holds_itself_is_compared():
     one.append(one)
     other.append(other)
     assert same_data(one, other)
+
+
+@pytest.mark.parametrize("changed", range(6))
+def test_one_of_many_functions_differs(changed):
+    """Objects that the comparison makes on its way must not be taken for each other."""
+    some, others = ([load(1.0 + (i == k)) for i in range(6)] for k in (changed, 99))
+    assert not same_data(some, others)
+    assert same_data(others, [load(1.0) for _ in range(6)])
