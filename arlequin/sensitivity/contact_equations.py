@@ -30,6 +30,7 @@ from arlequin.sensitivity.models_at import StudyModel
 
 _EPS = 1e-200  # imaginary step: nothing is subtracted
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
+_LAST_DIGITS = 1e-5  # of displacements: 1e-12 of them is less than 1e-7 of this
 _WITHIN = 0.1  # of the distance from a kink of a law: most of that step
 _SHORTEST = 1e-4  # of that step: its least, with round-off of 1e-9
 _ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
@@ -203,6 +204,23 @@ class ContactEquations:
                 worn[:] = self._worn(motion)
         return PointValues(residual, spring, worn)
 
+    def unsolved(self, motion: PointMotion, now: Statuses, delassus: Array) -> float:
+        """The largest residual relative to the terms of its equation: impulses, rates or gaps; delassus (r,): its
+        diagonal."""
+        residual = self.evaluate(motion, now).residual
+        if not residual.size:
+            return 0.0
+        answers = np.abs(motion.impulse).max() * np.abs(delassus).max(initial=0.0)  # velocities by the impulses
+        ways = np.abs(motion.u1 - motion.u0).max() + _LAST_DIGITS * np.abs(motion.u1).max() + self.touching
+        ways += self.weight * self.step * answers
+        rates = np.abs(motion.v1).max() + np.abs(motion.v0).max() + answers
+        rates = max(rates, ways / (self.weight * self.step)) if self.laws.has_elastic_stick else rates
+        kinds = np.zeros(residual.shape, dtype=int)
+        kinds[..., 0] = np.where(now.active, np.where(self.laws.level == 1, 2, 1), 0)
+        kinds[..., 1:] = np.where(now.status == STICK, 1, 0)[..., None]
+        sizes = np.array([np.abs(motion.impulse).max(), rates, ways])
+        return float((np.abs(residual) / (sizes[kinds] + 1e-300)).max())
+
     def derivatives(self, motion: PointMotion, now: Statuses) -> list[PointValues]:
         """Derivatives by each of the inputs, by a complex step: in the order of the fields of `PointMotion`, three for
         those with three rows."""
@@ -220,7 +238,7 @@ class ContactEquations:
         return _imaginary(own.evaluate(motion, now))
 
     def works(self, motion: PointMotion, now: Statuses) -> dict[str, Any]:
-        """Of each point and step (b, k): normal impulse, N·s; length of the slip, m; normal force times slip rate, W
+        """Of each point and step (b, k): length of the slip, m; normal force times slip rate, W
         (`wear_power`); losses by friction and by impact, J. By the formulas of `arlequin.energy` and
         `arlequin.multilevel.solvers.elastic_stick`."""
         laws, data, step = self.laws, self.data, self.step
@@ -234,22 +252,11 @@ class ContactEquations:
         kept = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, kept)
         slip = np.where(normal.real > 0.0, _length(path[..., 1:]), 0.0)
         return {
-            "impulse": normal,
             "slip": slip,
             "wear_power": normal * slip / step**2,
             "friction": np.where(now.rubs, self._rubbed(motion, now.limited, now.beyond)[0], 0.0),
             "impact": -multiplier * kept,
         }
-
-    def works_by(self, name: str, motion: PointMotion, now: Statuses) -> list[Array]:
-        """Derivatives of one of the works by each of the inputs, in the order of `derivatives`."""
-        out = []
-        for i, given in enumerate(motion):
-            for a in range(3 if given.ndim == 3 else 1):
-                moved = given.astype(complex)
-                moved[(..., a) if given.ndim == 3 else ...] += 1j * _EPS
-                out.append(np.imag(self.works(motion._replace(**{motion._fields[i]: moved}), now)[name]) / _EPS)
-        return out
 
     def works_along(
         self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses

@@ -215,15 +215,6 @@ def counted(
     return call
 
 
-def in_ellipse(found: xarray.Dataset, truth: Mapping[str, float]) -> bool:
-    """Whether values of the parameters lie within the ellipse of 95 % of what `fit` found: of those that are not at a
-    bound."""
-    free = found["at_bound"].values == 0
-    apart = (np.array([truth[str(name)] for name in found["parameter"].values]) - found["value"].values)[free]
-    covariance = found["covariance"].values[np.ix_(free, free)]
-    return bool(apart @ np.linalg.solve(covariance, apart) <= found.attrs["ellipse"])
-
-
 def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Array]]:
     """Predictions and measured values by name."""
     if not mapping("data", data, "must map paths of the result to measured values"):

@@ -22,6 +22,8 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 
 PACE = 2e-5  # of the scale of a parameter: step of the differences of data, which are smooth in it
+_SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
+_NOISE = 1e-10  # of a start, that is round-off
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 
 
@@ -34,15 +36,15 @@ class StudyModel:
 
         T = (Φ₀ᵀ M₀ Φ)⁻¹,
 
-    which spans the same motions. turn (d, d): T of all parts, None where no part is modal. driven: whether loads and
-    given motions are those of `base`: their functions are not called then.
+    which spans the same motions. turn (d, d): T of all parts, None where no part is modal. same_loads: whether
+    loads and given motions are those of `base`: their functions are not called then.
     """
 
     study: Study
     assembly: Assembly
     turn: sp.csr_array | None = None
     base: "StudyModel | None" = field(default=None, repr=False)
-    driven: bool = False
+    same_loads: bool = False
     _loads: dict[str, Any] = field(default_factory=dict, repr=False)  # of the last block
 
     @classmethod
@@ -88,7 +90,7 @@ class StudyModel:
 
     def loads(self, n: int, count: int) -> Array:
         """External forces (count + 1, d), N, from t = nΔt on, in the coordinates of the assembly."""
-        if self.driven and self.base is not None:
+        if self.same_loads and self.base is not None:
             return self.base.loads(n, count)
         if self._loads.get("of") != (n, count):
             times = self.study.step * np.arange(n, n + count + 1.0)
@@ -131,6 +133,8 @@ def _turn(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
     """T (d, d); UserError where the two models have other unknowns."""
     if base.dof_count != assembly.dof_count or base.constraints.shape != assembly.constraints.shape:
         raise UserError("wrt: a parameter changes the number of unknowns, so that nothing can be derived by it")
+    if not np.array_equal(base.imposed_dofs, assembly.imposed_dofs):
+        raise UserError("wrt: a parameter changes which motions are imposed, so that nothing can be derived by it")
     if base.laws.row_count != assembly.laws.row_count:
         raise UserError("wrt: a parameter changes the number of contact points, so that nothing can be derived by it")
     blocks, any_modal = [], False
@@ -155,6 +159,7 @@ class ModelDerivative:
     round-off, 1e-12 relative, and what follows from them by the equations of the steps is a derivative of the run.
     """
 
+    name: str
     pace: float
     base: StudyModel
     models: Mapping[int, StudyModel] = field(repr=False)
@@ -171,7 +176,7 @@ class ModelDerivative:
         if any((own.scheme, own.step, own.duration) != time for own in studies.values()):
             raise UserError(f"wrt: {name} changes the scheme, the step or the duration, by which nothing is derived")
         models = {j: StudyModel.of(own, base) for j, own in studies.items()}
-        return cls(pace, base, models)
+        return cls(name, pace, base, models)
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:
         """Derivative of what `each` gives of a model."""
@@ -205,26 +210,37 @@ class ModelDerivative:
 
     def loads(self, n: int, count: int) -> Array | None:
         """Derivatives (count + 1, d) of the external forces from t = nΔt on; None where they do not depend on it."""
-        if self.driven:
+        if self.same_loads:
             return None
         found = np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
         return found if found.any() else None
 
     def imposed(self, times: Array) -> Array:
         """Derivatives (t, p) of the given motions at the times (t,)."""
-        if not self.base.assembly.imposed_dofs.size or self.driven:
+        if not self.base.assembly.imposed_dofs.size or self.same_loads:
             return np.zeros((times.size, self.base.assembly.imposed_dofs.size))
         return np.asarray(self.combined(lambda model: np.array([model.assembly.imposed(t) for t in times.tolist()])))
 
     @property
-    def driven(self) -> bool:
+    def same_loads(self) -> bool:
         """Whether loads and given motions do not depend on the parameter, since no part does."""
-        return all(model.driven for model in self.models.values())
+        return all(model.same_loads for model in self.models.values())
 
     @cached_property
     def start(self) -> Array:
-        """Derivatives of the fields of the state (f, d) at t = 0."""
-        return np.asarray(self.combined(lambda model: model.start))
+        """Derivatives of the fields of the state (f, d) at t = 0; UserError where its accelerations are not smooth."""
+        near, far = (
+            (self.models[j].start - self.models[-j].start) / (2.0 * j * self.pace) for j in (1, 2)
+        )  # what the generalised-α family carries contains a contact problem
+        noise = _NOISE / self.pace * np.abs(self.base.start).max(axis=1, initial=0.0)
+        size = np.abs(near).max(axis=1, initial=0.0) + noise
+        if (np.abs(far - near).max(axis=1, initial=0.0) > _SMOOTH * size).any():
+            raise UserError(
+                f"wrt: the accelerations at the start depend on {self.name} with a kink within {2.0 * self.pace:g} of "
+                "it, as contact at the start does: give a smaller change that matters, as "
+                f"scales={{'{self.name}': {1e-3 * self.pace / PACE:g}}}"
+            )
+        return np.asarray((4.0 * near - far) / 3.0)
 
     @cached_property
     def changes_contact(self) -> bool:

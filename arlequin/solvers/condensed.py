@@ -135,7 +135,7 @@ class Condensed:
         return Predictor(partial(self._solved, forward, given, multipliers), multipliers, contact)
 
     def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
-        """y (d,) by the multipliers φ (m,) without contact and the contact impulses P (q,)."""
+        """y (d,) by the multipliers φ (m,) without contact and the contact impulses P (q,); or n columns of each."""
         if impulse is None:
             impulse = np.zeros((self._b.shape[0], *multipliers.shape[1:]))
         else:

@@ -7,9 +7,17 @@ from scipy.stats import t as student
 
 import arlequin as aq
 from arlequin.models.errors import ModelWarning
-from arlequin.sensitivity.fit import in_ellipse
 
 TRUTH = {"stiffness": 400.0, "damping": 0.5, "friction": 0.2}
+
+
+def in_ellipse(found, truth):
+    """Whether values of the parameters lie within the ellipse of 95 % of what `fit` found: of those that are not at a
+    bound."""
+    free = found["at_bound"].values == 0
+    apart = (np.array([truth[str(name)] for name in found["parameter"].values]) - found["value"].values)[free]
+    covariance = found["covariance"].values[np.ix_(free, free)]
+    return bool(apart @ np.linalg.solve(covariance, apart) <= found.attrs["ellipse"])
 
 
 def slider(stiffness, damping, friction):
