@@ -23,7 +23,7 @@ from arlequin.system.assembly import Assembly, assemble
 
 PACE = 2e-5  # of the scale of a parameter: step of the differences of data, which are smooth in it
 _SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
-_NOISE = 1e-10  # of a start, that is round-off
+_NOISE = 1e-8  # of the terms of a start, that is round-off: its coordinates may come from an eigenvalue solver
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 
 
@@ -232,8 +232,13 @@ class ModelDerivative:
         near, far = (
             (self.models[j].start - self.models[-j].start) / (2.0 * j * self.pace) for j in (1, 2)
         )  # what the generalised-α family carries contains a contact problem
-        noise = _NOISE / self.pace * np.abs(self.base.start).max(axis=1, initial=0.0)
-        size = np.abs(near).max(axis=1, initial=0.0) + noise
+        u, v, *_ = fields = self.base.start
+        step, assembly = self.base.study.step, self.base.assembly
+        # of round-off: accelerations and forces are those of steps, too
+        terms = np.abs(fields).max(axis=1, initial=0.0)
+        more = u, v, v / step, np.concatenate([assembly.mass @ v / step, assembly.stiffness @ u])
+        terms += [np.abs(own).max(initial=0.0) for own in more[: len(fields)]]
+        size = np.abs(near).max(axis=1, initial=0.0) + _NOISE / self.pace * terms
         if (np.abs(far - near).max(axis=1, initial=0.0) > _SMOOTH * size).any():
             raise UserError(
                 f"wrt: the accelerations at the start depend on {self.name} with a kink within {2.0 * self.pace:g} of "
