@@ -166,7 +166,10 @@ def _copied(record: RecordWithDerivatives) -> tuple[xarray.DataTree, dict[str, t
             moving[f"{group.path.rstrip('/')}/{key}"] = place, base
             fresh[key] = (own[key].dims, place, own[key].attrs)
         if fresh:
-            own.dataset = own.to_dataset(inherit=False).assign(fresh)
+            data = own.to_dataset(inherit=False)
+            coords = [key for key in fresh if key in data.coords]  # positions
+            data = data.assign_coords({key: fresh.pop(key) for key in coords})
+            own.dataset = data.assign(fresh)
     return out, moving
 
 

@@ -167,6 +167,19 @@ class RecordedChanges:
                 batch = replace(batch, worn=own.worn + by * worn)
             recorder.add(replace(batch, contact=amounts), carried)
 
+    def fixed(self) -> dict[Key, Array]:
+        """Derivatives of the variables without time that depend on the parameter: positions, masses, areas."""
+        high, low = (
+            {(one.group, one.name): one.data for one in recorder.history.variables() if one.static}
+            for recorder in self._pair
+        )
+        found = {}
+        for key in high.keys() & low.keys():
+            one, other = np.asarray(high[key]), np.asarray(low[key])
+            if one.dtype.kind == "f" and one.shape == other.shape and not np.array_equal(one, other, equal_nan=True):
+                found[key] = (one - other) / (2.0 * self._derivative.pace)
+        return found
+
     def take(self) -> Any:
         """See `TimeSeries.take`."""
         (one, other), apart = [own.take() for own in self._pair], 2.0 * self._derivative.pace
@@ -194,7 +207,7 @@ def _moved(block: Block, moved: TangentBlock, normal: Indices, i: int, by: float
 
 @dataclass(frozen=True, eq=False)
 class RecordWithDerivatives:
-    """What a run records, and the derivatives of all its variables over time by the name of each parameter."""
+    """What a run records, and the derivatives of its variables by the name of each parameter."""
 
     result: xarray.DataTree
     derivatives: dict[str, xarray.DataTree]
@@ -239,15 +252,24 @@ class Recording:
 
     def close(self) -> RecordWithDerivatives:
         """The record of all steps."""
-        found = {name: _moving(recorder.close()) for name, recorder in zip(self._names, self._each, strict=True)}
+        found = {
+            name: _with_derivatives(recorder.close(), changes.fixed())
+            for name, recorder, changes in zip(self._names, self._each, self._changes, strict=True)
+        }
         return RecordWithDerivatives(self._recorder.close(), found)
 
 
-def _moving(result: xarray.DataTree) -> xarray.DataTree:
-    """The variables over time alone, which are derivatives: those of the mesh are those of the run."""
-
-    def series(data: xarray.Dataset) -> xarray.Dataset:
-        still = [key for key, own in data.data_vars.items() if own.dims[:1] not in (("time",), ("frame",))]
-        return data.drop_vars(still)
-
-    return result.map_over_datasets(series)
+def _with_derivatives(result: xarray.DataTree, fixed: dict[Key, Array]) -> xarray.DataTree:
+    """The derivatives of the variables over time, as they were recorded, and of those without time; others left out."""
+    out = result.copy()
+    for group in out.subtree:
+        data, path = group.to_dataset(inherit=False), group.path.strip("/")
+        kept: dict[Any, Any] = {
+            key: own for key, own in data.data_vars.items() if own.dims[:1] in (("time",), ("frame",))
+        }
+        for key, own in data.variables.items():  # positions are coordinates
+            if (path, str(key)) in fixed:
+                kept[key] = own.copy(data=fixed[path, str(key)])
+        left_out = [key for key in data.variables if key in data.data_vars or key in kept]
+        group.dataset = data.drop_vars(left_out).assign(kept)
+    return out

@@ -1,4 +1,7 @@
-"""A probability by plain Monte Carlo: the proportion of samples, with the exact interval of Clopper & Pearson."""
+"""A probability by plain Monte Carlo: the proportion of samples, with the interval of Clopper & Pearson.
+
+It is exact for a given number of samples; where they are doubled until the interval is short enough, nearly so.
+"""
 
 from __future__ import annotations
 

@@ -178,12 +178,13 @@ CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]
 
 
 def difference(
-    study: Callable[..., aq.Study], at: Mapping[str, float], name: str, quantities: Mapping[str, Any], step: float
-) -> np.ndarray:
-    """Central differences of order 4 of the quantities."""
-    total = np.zeros(len(quantities))
+    study: Callable[..., aq.Study], at: Mapping[str, float], name: str, quantities: Mapping[str, Any], step: float,
+    value: float | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Central differences of order 4 of the quantities; value: of the parameter, that of `at` by default."""
+    total, value = np.zeros(len(quantities)), at[name] if value is None else value
     for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
-        result = study(**{**at, name: at[name] + j * step}).run()
+        result = study(**{**at, name: value + j * step}).run()
         total = total + weight * np.array([float(quantity(result)) for quantity in quantities.values()])
     return total / (12.0 * step)
 
@@ -312,6 +313,64 @@ def test_loads_of_many_functions(node):
     against = difference(driven, {"amplitude": 1.5}, "amplitude", quantity, 1e-3)
     np.testing.assert_allclose(found, against, rtol=1e-9)
     assert found[0] > 1e-4
+
+
+def tied(stiffness=100.0, amplitude=1e-2, mass=1.0, place=1.0, scheme=None):
+    """A mass on a spring, tied by a relation to another one whose motion is imposed."""
+    one = aq.PointMasses("one", 0.0, mass)
+    motion = {"all": {"x": lambda t: amplitude * np.sin(20.0 * t)}}
+    two = aq.PointMasses("two", place, 2.0, imposed=motion)
+    held = aq.Spring("held", one.boundary("all"), stiffness=stiffness)
+    tie = aq.Relation("tie", [(one.boundary("all"), "x", 1.0), (two.boundary("all"), "x", -1.0)])
+    system = aq.System([one, two], springs=[held], relations=[tie])
+    return aq.Study(system, scheme or aq.Theta(0.5), 0.1, 1e-3)
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.HHT(-0.1)])
+def test_impulses_of_constraints(scheme):
+    """Reactions and works through a relation, and the force of a junction. Reactions are second differences of the
+    imposed motion over the steps, which θ = 1/2 does not damp: 1e-6 of them is round-off."""
+    quantities = {
+        "reaction": lambda result: result["part/two/reaction"][-1, 0, 0], "work": energy("external_work"),
+    }  # fmt: skip
+    at = {"stiffness": 100.0, "amplitude": 1e-2, "mass": 1.0}
+    found = aq.gradient(lambda **own: tied(scheme=scheme, **own), quantities, at)
+    for i, (name, value) in enumerate(at.items()):
+        against = difference(lambda **own: tied(scheme=scheme, **own), at, name, quantities, 1e-4 * value)
+        np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=5e-6)
+    force = {"force": lambda result: result["junction/junction/force"][30, 0]}
+    found = aq.gradient(within(glued, scheme), force, {"young": 2e11})["gradient"].values[0]
+    np.testing.assert_allclose(found, difference(within(glued, scheme), {}, "young", force, 2e5, 2e11), rtol=1e-6)
+
+
+def test_variables_without_time():
+    """Where a node is and the mass of a part depend on parameters, too."""
+    quantities = {
+        "place": lambda result: result["part/two/position"][0, 0] + result["part/one/displacement"][-1, 0, 0],
+        "energy": lambda result: 0.5 * result["part/one/mass"] * result["part/one/velocity"][-1, 0, 0] ** 2,
+    }
+    at = {"place": 1.0, "mass": 1.5, "stiffness": 100.0}
+    found = aq.gradient(tied, quantities, at)
+    for i, (name, value) in enumerate(at.items()):
+        against = difference(tied, at, name, quantities, 1e-4 * value)
+        np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=1e-6, atol=1e-10)
+
+
+def test_a_start_with_a_kink_is_told():
+    """Sticking at rest under HHT: the acceleration at the start is that of sliding from a speed of μ g Δt on."""
+
+    def slider(speed):
+        mass = aq.PointMasses("mass", (0.0, 0.0), 1.0)
+        floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+        rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.5))
+        system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0), velocity=(speed, 0.0))
+        return aq.Study(system, aq.HHT(-0.1), 2e-5, 1e-6)
+
+    way = {"way": lambda result: result["part/mass/displacement"][-1, 0, 0]}
+    with pytest.raises(aq.UserError, match=r"depend on speed with a kink within .*scales=\{'speed': 0.001\}"):
+        aq.gradient(slider, way, {"speed": 0.0}, scales={"speed": 1.0})
+    found = aq.gradient(slider, way, {"speed": 0.0}, scales={"speed": 1e-3})["gradient"].item()
+    assert found == pytest.approx(difference(slider, {}, "speed", way, 1e-7, 0.0)[0], rel=1e-6)
 
 
 RESPONSES = {
