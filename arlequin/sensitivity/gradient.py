@@ -141,7 +141,9 @@ def along(values: Callable[[xarray.DataTree], Any], record: RecordWithDerivative
     near, moving = _copied(record)
     out = []
     for moved in record.derivatives.values():
-        changes = [(place, base, np.asarray(moved[path].values)) for path, (place, base) in moving.items()]
+        found = {path: own.values for path, own in _variables(moved).items()}
+        # what does not depend on this parameter has moved with another one
+        changes = [(place, base, found.get(path, np.zeros_like(base))) for path, (place, base) in moving.items()]
         sizes = [(np.nanmax(np.abs(own), initial=0.0) for own in pair[1:]) for pair in changes]
         size = max((float(most / least) for least, most in sizes if least > 0.0), default=0.0)
         step = _NEAR / size if size > 0.0 else 1.0
@@ -156,21 +158,21 @@ def along(values: Callable[[xarray.DataTree], Any], record: RecordWithDerivative
 
 def _copied(record: RecordWithDerivatives) -> tuple[xarray.DataTree, dict[str, tuple[Array, Array]]]:
     """A copy of the result whose moving variables have values of their own: these, and those of the run, by path."""
-    out, moving = record.result.copy(), {}
-    for group in next(iter(record.derivatives.values())).subtree:
-        own: Any = out[group.path]
-        fresh = {}
-        for key in group.data_vars:
-            base = own[key].values
-            place = np.array(base, dtype=float)
-            moving[f"{group.path.rstrip('/')}/{key}"] = place, base
-            fresh[key] = (own[key].dims, place, own[key].attrs)
-        if fresh:
-            data = own.to_dataset(inherit=False)
-            coords = [key for key in fresh if key in data.coords]  # positions
-            data = data.assign_coords({key: fresh.pop(key) for key in coords})
-            own.dataset = data.assign(fresh)
+    out: Any = record.result.copy()
+    moving: dict[str, tuple[Array, Array]] = {}
+    for path in dict.fromkeys(path for moved in record.derivatives.values() for path in _variables(moved)):
+        group, key = path.rsplit("/", 1)
+        data = out[group or "/"].to_dataset(inherit=False)
+        base = data[key].values
+        moving[path] = np.array(base, dtype=float), base
+        fresh = {key: (data[key].dims, moving[path][0], data[key].attrs)}
+        out[group or "/"].dataset = data.assign_coords(fresh) if key in data.coords else data.assign(fresh)
     return out, moving
+
+
+def _variables(tree: xarray.DataTree) -> dict[str, xarray.DataArray]:
+    """The variables of all groups by their paths."""
+    return {f"{group.path.rstrip('/')}/{key}": own for group in tree.subtree for key, own in group.data_vars.items()}
 
 
 def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str, Quantity]:
