@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.reduction.modal import ModalAssembled
+from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
@@ -55,12 +55,15 @@ class StudyModel:
                 "study", study, "must give a Study, as aq.Study(system, aq.Theta(), 1.0, 0.01)"
             )
         scheme, step = study.scheme, study.step
+        if base is not None:
+            for part, old in zip(study.system.parts, base.study.system.parts, strict=False):
+                if isinstance(part, Modal) and isinstance(old, Modal) and part is not old and same_data(part, old):
+                    part.take_over(old)  # modes take longest
         assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
         if base is None:
             return cls(study, assembly)
-        return cls(
-            study, assembly, _turn(base.assembly, assembly), base, same_data(_driving(base.study), _driving(study))
-        )
+        same_loads = same_data(_driving(base.study), _driving(study))
+        return cls(study, assembly, _turn(base.assembly, assembly), base, same_loads)
 
     @cached_property
     def stepper(self) -> Stepper:

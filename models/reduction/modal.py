@@ -349,6 +349,12 @@ class Modal(DelegatingPart):
             other._last.append(replace(last, assembled=loaded))
         return other
 
+    def take_over(self, other: "Modal") -> None:
+        """The reductions that another one has made, whose data must be the same."""
+        self._last[:] = other._last
+        if "_whole" in vars(other):
+            vars(self)["_whole"] = other._whole
+
     @cached_property
     def _whole(self) -> ModalAssembled:
         return self._reduced(None, ())

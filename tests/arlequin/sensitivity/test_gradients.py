@@ -486,6 +486,18 @@ def test_what_junctions_absorb_is_no_damping():
         assert found == pytest.approx(against, rel=1e-6)
 
 
+def test_modes_are_found_once_where_the_part_stays(monkeypatch):
+    from arlequin.models.reduction import modal
+
+    calls, own = [], modal.modal_basis
+    monkeypatch.setattr(modal, "modal_basis", lambda *args: calls.append(1) or own(*args))
+    response = aq.Response("interface/support/wear_power")
+    aq.gradient(rod, response, {"gap": 3e-5, "friction": 0.3})
+    assert len(calls) == 2  # of the run, and of one step that tells whether there is such a result
+    aq.gradient(rod, response, {"young": 1e11})
+    assert len(calls) == 2 + 6
+
+
 def test_an_energy_that_a_study_has_not_is_told():
     with pytest.raises(aq.UserError, match="energy/damping: the result has no such variable"):
         aq.gradient(bar, aq.Response("energy/damping", "final"), {"young": 2e11})
