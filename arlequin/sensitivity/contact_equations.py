@@ -15,7 +15,7 @@ laws, whose kernels take real numbers, by differences of order 4 over a small pa
 Source: Squire & Trapp, SIAM Review 40 (1998) 110–112.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from arlequin.multilevel.solvers.contact import SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.models_at import StudyModel
 
-_EPS = 1e-200  # imaginary step: nothing is subtracted
+EPS = 1e-200  # imaginary step: nothing is subtracted
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
 _LAST_DIGITS = 1e-5  # of displacements: 1e-12 of them is less than 1e-7 of this
 _WITHIN = 0.1  # of the distance from a kink of a law: most of that step
@@ -224,17 +224,11 @@ class ContactEquations:
     def derivatives(self, motion: PointMotion, now: Statuses) -> list[PointValues]:
         """Derivatives by each of the inputs, by a complex step: in the order of the fields of `PointMotion`, three for
         those with three rows."""
-        out = []
-        for i, given in enumerate(motion):
-            for a in range(3 if given.ndim == 3 else 1):
-                moved = given.astype(complex)
-                moved[(..., a) if given.ndim == 3 else ...] += 1j * _EPS
-                out.append(_imaginary(self.evaluate(motion._replace(**{motion._fields[i]: moved}), now)))
-        return out
+        return [_imaginary(self.evaluate(moved, now)) for _, _, moved in varied(motion)]
 
     def along(self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses) -> PointValues:
         """Derivatives where the constants change by `data`, and the motion by `rows`."""
-        own, motion = self._moved(motion, data, rows)
+        own, motion = self.changed(motion, data, rows)
         return _imaginary(own.evaluate(motion, now))
 
     def works(self, motion: PointMotion, now: Statuses) -> dict[str, Any]:
@@ -262,16 +256,16 @@ class ContactEquations:
         self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses
     ) -> dict[str, Array]:
         """Derivatives of the works where the constants change by `data`, and the motion by `rows`."""
-        own, motion = self._moved(motion, data, rows)
-        return {name: np.imag(values) / _EPS for name, values in own.works(motion, now).items()}
+        own, motion = self.changed(motion, data, rows)
+        return {name: np.imag(values) / EPS for name, values in own.works(motion, now).items()}
 
-    def _moved(
+    def changed(
         self, motion: PointMotion, data: PointData, rows: PointMotion | None
     ) -> "tuple[ContactEquations, PointMotion]":
-        """The equations and the motion with imaginary parts."""
-        near = PointData(*(own + 1j * _EPS * more for own, more in zip(self.data, data, strict=True)))
+        """The equations and the motion with these changes as imaginary parts, times `EPS`."""
+        near = PointData(*(own + 1j * EPS * more for own, more in zip(self.data, data, strict=True)))
         if rows is not None:
-            motion = PointMotion(*(own + 1j * _EPS * more for own, more in zip(motion, rows, strict=True)))
+            motion = PointMotion(*(own + 1j * EPS * more for own, more in zip(motion, rows, strict=True)))
         return replace(self, data=near), motion
 
     def margins(self, motion: PointMotion, now: Statuses) -> Any:
@@ -297,9 +291,9 @@ class ContactEquations:
 
     def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
         """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""
-        own, motion = self._moved(motion, data, moved)
+        own, motion = self.changed(motion, data, moved)
         found = own.margins(motion, now)
-        return found.real, np.imag(found) / _EPS
+        return found.real, np.imag(found) / EPS
 
     def normal_parts(self, motion: PointMotion) -> Any:
         """Normal impulses (b, 3, k), N·s, of the laws: stored, dissipated, multiplier."""
@@ -309,8 +303,8 @@ class ContactEquations:
 
     def normal_parts_along(self, motion: PointMotion, data: PointData, moved: PointMotion) -> Array:
         """Their derivatives where the constants change by `data` and the motion by `moved`."""
-        own, motion = self._moved(motion, data, moved)
-        return np.imag(own.normal_parts(motion)) / _EPS
+        own, motion = self.changed(motion, data, moved)
+        return np.imag(own.normal_parts(motion)) / EPS
 
     def _ends(self, motion: PointMotion) -> tuple[Any, Any, Any, Any]:
         """Gaps and rates of the normal rows at both ends (b, k)."""
@@ -345,17 +339,17 @@ class ContactEquations:
             by_both = _difference(lambda by: self._law_values(start + by, end + by)[0], short)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
-            change = change / _EPS
+            change = change / EPS
             tried = _TRIED / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
             full = np.full_like(start, tried)
             ends = [self._law_values(start, end, change, sign * full)[0] for sign in (1.0, -1.0)]
-            moves = np.nanmax(np.abs(np.imag(self.data.top)) / _EPS, axis=1, initial=0.0)
+            moves = np.nanmax(np.abs(np.imag(self.data.top)) / EPS, axis=1, initial=0.0)
             far = np.full_like(start, np.inf)
             far = np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0)
             short = _short(tractions, (ends[0] - ends[1]) / (2.0 * tried), far)
             short = np.where(np.isfinite(short), short, 0.0)
             by_constants = _difference(lambda by: self._law_values(start, end, change, by)[0], short)
-            out = out + 1j * _EPS * by_constants
+            out = out + 1j * EPS * by_constants
         return out
 
     def _to_top(self, start: Array, end: Array) -> Array:
@@ -451,8 +445,17 @@ class ContactEquations:
         return self.data.wear * pressed * _length(slid) / self.step
 
 
+def varied(motion: PointMotion) -> Iterator[tuple[str, Any, PointMotion]]:
+    """The motion with an imaginary part in one of its inputs after the other, with the name and the place of these."""
+    for name, given in motion._asdict().items():
+        for at in [(..., a) for a in range(3)] if given.ndim == 3 else [(...,)]:
+            moved = given.astype(complex)
+            moved[at] += 1j * EPS
+            yield name, at, motion._replace(**{name: moved})
+
+
 def _imaginary(values: PointValues) -> PointValues:
-    return PointValues(*(np.imag(field) / _EPS for field in values))
+    return PointValues(*(np.imag(field) / EPS for field in values))
 
 
 def _short(values: Array, slopes: Array, most: Array) -> Array:

@@ -5,17 +5,14 @@ the formulas by which a run records them: `arlequin.energy`, `arlequin.results.h
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from arlequin.models.types import Array
-from arlequin.sensitivity.contact_equations import ContactEquations, PointData, PointMotion, Statuses
+from arlequin.sensitivity.contact_equations import EPS, ContactEquations, PointData, PointMotion, Statuses, varied
 
 PointQuantity = Callable[[ContactEquations, PointMotion, Statuses], Any]
-
-_EPS = 1e-200  # imaginary step: nothing is subtracted
 
 
 def friction_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
@@ -56,10 +53,7 @@ def wear_work(contact: ContactEquations, motion: PointMotion, now: Statuses) -> 
 
 def slip(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
     """Length of the slip of the step under pressure, m."""
-    path = 0.5 * contact.step * (motion.v0 + motion.v1)[..., 1:]
-    squares = (path**2).sum(axis=-1)
-    slides = (squares.real > 0.0) & (motion.impulse[..., 0].real > 0.0)
-    return np.where(slides, np.sqrt(np.where(slides, squares, 1.0)), 0.0)
+    return contact.works(motion, now)["slip"]
 
 
 def gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
@@ -81,15 +75,10 @@ def by_motion(
     quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, now: Statuses, factor: Array
 ) -> PointMotion:
     """factor (b, k) times the derivatives of a quantity by each of the inputs, in their shapes."""
-    out = []
-    for name, given in motion._asdict().items():
-        found = np.zeros(given.shape)
-        for at in [(..., a) for a in range(3)] if given.ndim == 3 else [(...,)]:
-            moved = given.astype(complex)
-            moved[at] += 1j * _EPS
-            found[at] = factor * np.imag(quantity(contact, motion._replace(**{name: moved}), now)) / _EPS
-        out.append(found)
-    return PointMotion(*out)
+    out = PointMotion(*(np.zeros(own.shape) for own in motion))
+    for name, at, moved in varied(motion):
+        getattr(out, name)[at] = factor * np.imag(quantity(contact, moved, now)) / EPS
+    return out
 
 
 def by_constants(
@@ -97,7 +86,5 @@ def by_constants(
     rows: PointMotion | None,
 ) -> Array:  # fmt: skip
     """Derivatives (b, k) where the constants change by `data`, and the motion by `rows`."""
-    near = PointData(*(own + 1j * _EPS * more for own, more in zip(contact.data, data, strict=True)))
-    if rows is not None:
-        motion = PointMotion(*(own + 1j * _EPS * more for own, more in zip(motion, rows, strict=True)))
-    return np.imag(quantity(replace(contact, data=near), motion, now)) / _EPS
+    near, moved = contact.changed(motion, data, rows)
+    return np.imag(quantity(near, moved, now)) / EPS

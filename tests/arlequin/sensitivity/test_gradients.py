@@ -337,7 +337,7 @@ def test_impulses_of_constraints(scheme):
     found = aq.gradient(lambda **own: tied(scheme=scheme, **own), quantities, at)
     for i, (name, value) in enumerate(at.items()):
         against = difference(lambda **own: tied(scheme=scheme, **own), at, name, quantities, 1e-4 * value)
-        np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=5e-6)
+        np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=2e-6)
     force = {"force": lambda result: result["junction/junction/force"][30, 0]}
     found = aq.gradient(within(glued, scheme), force, {"young": 2e11})["gradient"].values[0]
     np.testing.assert_allclose(found, difference(within(glued, scheme), {}, "young", force, 2e5, 2e11), rtol=1e-6)
