@@ -14,12 +14,39 @@ FacetWeight = Callable[[Array, Indices], Array]
 
 
 @dataclass(frozen=True, eq=False)
+class LoadPieces:
+    """Quadrature of what other parts take of a load, on pieces of cells or of facets in which the weight is not smooth.
+
+    cells (p,): the cell of each piece; X (axis, p, q): reference coordinates of the points (axis, p, q), m; taken (p,
+    q): (γ − 1) times the quadrature weight, with thickness, section or 2πr: m³ in cells, m² on facets.
+    """
+
+    cells: Indices
+    X: Array
+    points: Array
+    taken: Array
+
+
+class SharedLoad(Protocol):
+    """What other parts take of a part's loads where their zones cut its cells."""
+
+    def in_cells(self) -> LoadPieces:
+        """Of the body force."""
+        ...
+
+    def on_facets(self, facets: Indices) -> LoadPieces:
+        """Of the tractions on facets (f,) on the border."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
 class Weighting:
     """Weights of a part's energies at its quadrature points: arrays (c, q), 1 outside an overlap.
 
     The energies ½ ∫ α σ:ε dΩ and ½ ∫ β ρ v² dΩ and the work ∫ γ f·u dΩ (α stiffness, β mass, γ load).
     facets: γ on the border, as factors; an array (c, q) is carried there from the cells, a function gives (f, q) at
-    points (axis, f, q) on facets of the cells (f,). By default the load's.
+    points (axis, f, q) on facets of the cells (f,). By default the load's. shared: what is to be added to the loads of
+    the cells in which γ is not smooth, where `load` and `facets` are one.
     Source: Ben Dhia & Rateau, IJNME 62, 2005.
     """
 
@@ -27,6 +54,7 @@ class Weighting:
     mass: Array
     load: Array
     facets: tuple["Array | FacetWeight", ...] = ()
+    shared: SharedLoad | None = None
 
     def __post_init__(self) -> None:
         shape = np.shape(self.stiffness)
@@ -40,9 +68,11 @@ class Weighting:
         object.__setattr__(self, "facets", self.facets or (self.load,))
 
     def __mul__(self, other: "Weighting") -> "Weighting":
-        """The weights of a part in two junctions."""
+        """The weights of a part in two junctions whose zones have no cell in common."""
+        if self.shared is not None and other.shared is not None:
+            raise UserError("weighting: the loads of one part are shared twice: weigh its junctions together")
         products = self.stiffness * other.stiffness, self.mass * other.mass, self.load * other.load
-        return Weighting(*products, facets=self.facets + other.facets)
+        return Weighting(*products, facets=self.facets + other.facets, shared=self.shared or other.shared)
 
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":

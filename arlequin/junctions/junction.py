@@ -51,6 +51,7 @@ from arlequin.junctions.base import (
 from arlequin.junctions.conditioning import dual_condition
 from arlequin.junctions.coupling import L2, Coupling, Shapes
 from arlequin.junctions.mediator import GluingZone, Mediator, basis_degrees, chunks, mediator_of
+from arlequin.junctions.partition import weightings
 from arlequin.junctions.sharing import Sharing
 from arlequin.junctions.weights import Function, Linear, Weight
 from arlequin.junctions.zone import FullOverlap, Zone
@@ -169,25 +170,24 @@ class Junction:
         return replace(pieces, dx=pieces.dx * (state[kept] == 1))
 
     def weighting(self) -> dict[str, Weighting]:
-        """Weights of both parts, by name, at their quadrature points: α and 1 − α in the overlap, else 1 (`Sharing`).
+        """Weights of both parts alone, by name, at their quadrature points: α and 1 − α in the overlap, else 1 "
+        "(`Sharing`).
 
         Where an end of one part or a border of the zone cuts a cell of the other the weights are exact in the mean
         over it (`cell_weights`), so that both parts together weigh as much as their union.
         """
-        assert not callable(self.weights) and not callable(self.mass_weights)
-        sharing = Sharing(self.name, self.coarse, self.fine, self.zone_coordinate, self.overlap)
-        stiffness = sharing.weights(self.weights, self.floor)
-        on_mass = self.weights if self.mass_weights is None else self.mass_weights
-        mass = sharing.weights(on_mass, self.floor, moments=False)
-        return {
-            part.name: Weighting(
-                stiffness[part.name],
-                mass[part.name],
-                stiffness[part.name],
-                facets=(sharing.at_facets(part, stiffness[part.name], self.weights, self.floor),),
-            )
-            for part in (self.coarse, self.fine)
-        }
+        return weightings([self])
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """The weights of both parts as if there were no other junction."""
+        return Sharing(self.name, self.coarse, self.fine, self.zone_coordinate, self.overlap)
+
+    def weights_of(self, kind: Literal["stiffness", "mass"]) -> Weight:
+        """α for one kind of energy."""
+        found = self.weights if kind == "stiffness" or self.mass_weights is None else self.mass_weights
+        assert not callable(found)
+        return found
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator, exact on affine cells."""

@@ -1,19 +1,41 @@
 """The weights of both parts of a junction at their quadrature points."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.junctions.base import depth
 from arlequin.junctions.curved_border import WHOLE, covered_but_for_curvature
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models.errors import UserError
-from arlequin.models.loads.body import weight_at_facets
-from arlequin.models.part import FacetWeight, MeshedPart
+from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
 
+Mask = NDArray[np.bool_]
+
 # tolerance, as a share of the overlap, on ∫ of both weights: the quadrature error of smooth weights
 SUM_TOLERANCE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """What the overlap covers of each cell (c,) of a part.
+
+    share: of its measure; filled: up to the approximation of a curved border; plain: all of it, and nowhere glued, so
+    that the weight is uniform.
+    """
+
+    share: Array
+    filled: Mask
+    plain: Mask
+
+    @property
+    def met(self) -> Mask:
+        """Cells that the overlap meets."""
+        return self.share > WHOLE
 
 
 class Sharing:
@@ -46,7 +68,7 @@ class Sharing:
         result, total, union, thin = {}, 0.0, -dx.sum(), 0.0
         for part, cells, filled in zip(self._parts, self._cells, self._covered, strict=True):
             points = part.quadrature_points()
-            at_points = self._at(part, points, np.arange(points.shape[1]), weights, floor)
+            at_points = self.at(part, points, np.arange(points.shape[1]), weights, floor)
             at_pieces = alpha if part is self._parts[1] else 1 - alpha
             if not (np.isfinite(at_points).all() and at_points.min() >= 0 and at_points.max() <= 1):
                 raise UserError(f"junction '{self._name}': weights must lie between 0 and 1")
@@ -63,24 +85,32 @@ class Sharing:
             raise UserError(f"junction '{self._name}': the weights of both parts do not sum to one", code=1)
         return result
 
-    def at_facets(self, part: MeshedPart, values: Array, weights: Weight, floor: float) -> FacetWeight:
-        """The weight of the part at points on its border; from `values` (c, q) in cells that the other part's end cuts.
-
-        A linear fit over a cell in which the weight has a kink would not give its value at the border.
-        """
-        index = self._parts.index(part)
+    def cover(self, part: MeshedPart) -> Cover:
+        """What the overlap covers of the part's cells."""
+        index, pieces = self._index(part), self._pieces
+        cells, filled = self._cells[index], self._covered[index]
         measure = part.basis.dx.sum(axis=1)
-        covered = np.bincount(self._cells[index], self._pieces.dx.sum(axis=1), measure.size)
-        whole = self._covered[index] | (np.abs(covered - measure) <= WHOLE * measure)
+        covered = np.bincount(cells, pieces.dx.sum(axis=1), measure.size) / measure
+        states = self._state.min(axis=1), self._state.max(axis=1)
+        least, most = np.full(measure.size, 3), np.full(measure.size, -1)
+        np.minimum.at(least, cells, states[0])
+        np.maximum.at(most, cells, states[1])
+        whole = filled | (np.abs(1 - covered) <= WHOLE)
+        return Cover(covered, filled, whole & (least == most) & (most != 1))
 
-        def at(points: Array, cells: Indices) -> Array:
-            carried = weight_at_facets(values, part.quadrature_points(), cells, points)
-            return np.where(whole[cells, None], self._at(part, points, cells, weights, floor), carried)
+    def taken(self, part: MeshedPart, chosen: Mask, weights: Weight, floor: float) -> tuple[Indices, Array, Array]:
+        """Pieces in the `chosen` cells (c,) of the part: cells (p,), points (axis, p, q) and (w − 1) dx (p, q)."""
+        index, pieces = self._index(part), self._pieces
+        kept = np.flatnonzero(chosen[self._cells[index]])
+        points = pieces.points[:, kept]
+        alpha = share(weights, self._s[kept], points, floor, self._state[kept])
+        return self._cells[index][kept], points, (alpha - 1 if index == 1 else -alpha) * self._dx[kept]
 
-        return at
-
-    def _at(self, part: MeshedPart, points: Array, cells: Indices, weights: Weight, floor: float) -> Array:
-        """The part's weight (n, q) at points (axis, n, q) in its cells (n,)."""
+    def at(self, part: MeshedPart, points: Array, cells: Indices, weights: Weight, floor: float) -> Array:
+        """The part's weight (n, q) at points (axis, n, q) in its cells (n,), as a function of the place alone."""
         if part is self._parts[1]:
             return share(weights, self._coordinate.on_fine(points, cells, self._pieces), points, floor)
         return 1 - share(weights, self._coordinate.on_coarse(points, cells), points, floor)
+
+    def _index(self, part: MeshedPart) -> int:
+        return self._parts.index(part)

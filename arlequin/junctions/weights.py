@@ -31,11 +31,13 @@ SUM_TOLERANCE = 1e-9
 class Weight(Protocol):
     """A weight function α of the fine part over the gluing zone; the coarse part has 1 − α.
 
-    continuity: k where α, 0 before the zone and 1 behind it, is C^k at both ends; −1 where it jumps. Subclasses inherit
-    the default 0.
+    continuity: k where α, 0 before the zone and 1 behind it, is C^k at both ends; −1 where it jumps. degree: of the
+    polynomial of s up to which α is integrated exactly where zones of several junctions overlap. Subclasses inherit the
+    defaults 0 and 4.
     """
 
     continuity: ClassVar[int] = 0
+    degree: ClassVar[int] = 4
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         """α (…) in [0, 1] at the zone's coordinate s (…) in (0, 1), or at points (axis, …), m.
@@ -50,6 +52,8 @@ class Weight(Protocol):
 class Linear(Weight):
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
 
+    degree: ClassVar[int] = 1
+
     def fine(self, s: Array, points: Array | None = None) -> Array:
         return np.asarray(s, dtype=float)
 
@@ -60,6 +64,7 @@ class Cubic(Weight):
     """α = 3s² − 2s³, continuous with its slope (C¹) at both ends of the zone."""
 
     continuity: ClassVar[int] = 1
+    degree: ClassVar[int] = 3
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         return s * s * (3 - 2 * s)
@@ -71,6 +76,7 @@ class Constant(Weight):
     """α = value in the whole zone, 0 < value < 1; jumps at both ends."""
 
     continuity: ClassVar[int] = -1
+    degree: ClassVar[int] = 0
     value: float = 0.5
 
     def __post_init__(self) -> None:
@@ -190,30 +196,68 @@ def cell_weights(
     cut = np.flatnonzero(partly)
     if cut.size == 0:
         return weights
-    rank = np.full(basis.nelems, -1)
-    rank[cut] = np.arange(cut.size)
-    pieces = np.flatnonzero(rank[cells] >= 0)
+    pieces, place = _pieces_in(cut, cells, basis.nelems)
+    taken = ((1 - at_pieces) * dx)[pieces]
+    polynomials = _polynomials(basis, basis.X)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
-    on_pieces, polynomials = _polynomials(basis, X), _polynomials(basis, basis.X)
-    removed = np.zeros((cut.size, len(polynomials)))
-    np.add.at(removed, rank[cells[pieces]], np.einsum("mpq,pq->pm", on_pieces, ((1 - at_pieces) * dx)[pieces]))
-    dx_cut, pointwise = cell_dx[cut], at_points[cut]
-    gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx_cut)
+    on_pieces = _polynomials(basis, X)
+    removed = _moments(on_pieces, taken, place, cut.size)
     curved = np.flatnonzero(fitted_to[cut])
     if curved.size:
-        found = np.zeros_like(gram)
-        np.add.at(found, rank[cells[pieces]], np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
-        removed[curved] = (gram[curved] @ np.linalg.solve(found[curved], removed[curved, :, None]))[:, :, 0]
-    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx_cut) - removed
+        gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, cell_dx[cut[curved]])
+        found = np.zeros((cut.size, *gram.shape[1:]))
+        np.add.at(found, place, np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
+        removed[curved] = (gram @ np.linalg.solve(found[curved], removed[curved, :, None]))[:, :, 0]
+    weights[cut] = _fitted(basis, cell_dx[cut], at_points[cut], removed, moments)
+    return weights
+
+
+def joint_weights(
+    basis: CellBasis, cell_dx: Array, chosen: Indices, cells: Indices, points: Array, taken: Array, moments: bool
+) -> Array:
+    """Weights (k, q) in the cells `chosen` (k,) of a part that several others overlap, exact in the mean.
+
+    cells (p,), points (axis, p, q): pieces in these cells; taken (p, q): ∫ over them of 1 − w is their sum, with
+    thickness, section or 2πr. Σ_q w_q dx_q p(x_q) = ∫_cell w p for the polynomials p of `cell_weights`, of which w is
+    one unless it would be negative.
+    """
+    pieces, place = _pieces_in(chosen, cells, basis.nelems)
+    X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
+    removed = _moments(_polynomials(basis, X), taken[pieces], place, chosen.size)
+    fitted = _fitted(basis, cell_dx[chosen], np.ones((chosen.size, cell_dx.shape[1])), removed, moments)
+    mean = (fitted * cell_dx[chosen]).sum(axis=1) / cell_dx[chosen].sum(axis=1)
+    fitted[mean < WHOLE] = 0.0
+    return fitted
+
+
+def _pieces_in(chosen: Indices, cells: Indices, count: int) -> tuple[Indices, Indices]:
+    """The pieces in the cells `chosen` (k,) of `count`, and the place in `chosen` of the cell of each."""
+    rank = np.full(count, -1)
+    rank[chosen] = np.arange(chosen.size)
+    pieces = np.flatnonzero(rank[cells] >= 0)
+    return pieces, rank[cells[pieces]]
+
+
+def _moments(on_pieces: Array, taken: Array, place: Indices, count: int) -> Array:
+    """Σ over the pieces of each cell of p_m taken: (count, m)."""
+    result = np.zeros((count, len(on_pieces)))
+    np.add.at(result, place, np.einsum("mpq,pq->pm", on_pieces, taken))
+    return result
+
+
+def _fitted(basis: CellBasis, dx: Array, pointwise: Array, removed: Array, moments: bool) -> Array:
+    """The smallest correction of the pointwise weights (c, q) with Σ_q (1 − w_q) dx_q p_m(x_q) = removed (c, m)."""
+    polynomials = _polynomials(basis, basis.X)
+    gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
+    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx) - removed
     fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
-    mean = np.maximum((fitted * dx_cut).sum(axis=1) / dx_cut.sum(axis=1), 0.0)
+    mean = np.maximum((fitted * dx).sum(axis=1) / dx.sum(axis=1), 0.0)
     if moments and basis.Nbfun > basis.mesh.dim() + 1:
         low = np.flatnonzero(fitted.min(axis=1) < 0)
-        fitted[low] = _positive(fitted[low], dx_cut[low], mean[low], polynomials)
+        fitted[low] = _positive(fitted[low], dx[low], mean[low], polynomials)
     else:
         fitted = shrunk(fitted, mean, LEAST * mean)
-    weights[cut] = fitted
-    return weights
+    return fitted
 
 
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:

@@ -47,7 +47,7 @@ def slice_cells(basis: Any, cells: Indices, tangent: Array, planes: Array, order
     """
     checks.positive_integer("order", order)
     mapping, axes = basis.mapping, basis.mesh.dim()
-    corners = _simplices(axes, basis.mesh.t.shape[0])  # (simplex, vertex, axis)
+    corners = reference_simplices(axes, basis.mesh.t.shape[0])  # (simplex, vertex, axis)
     shape = (axes, cells.size, corners.shape[0] * (axes + 1))
     flat = np.broadcast_to(corners.reshape(-1, axes).T[:, None, :], shape)
     heights = np.tensordot(tangent, np.asarray(mapping.F(flat, cells)), 1).reshape(-1, axes + 1)
@@ -55,11 +55,11 @@ def slice_cells(basis: Any, cells: Indices, tangent: Array, planes: Array, order
     owners = np.repeat(cells, corners.shape[0])
     near = NEAR * float(np.ptp(heights, axis=1).max(initial=0.0))
     for plane in planes:
-        X, heights, owners = _cut(X, heights, owners, float(plane), near)
+        X, heights, owners = cut_simplices(X, heights, owners, float(plane), near)
     return _quadrature(mapping, X, owners, order)
 
 
-def _simplices(axes: int, vertices: int) -> Array:
+def reference_simplices(axes: int, vertices: int) -> Array:
     """Simplices (simplex, vertex, axis) that tile the reference cell: itself, or one per order of the axes."""
     if vertices == axes + 1:
         return np.vstack((np.zeros(axes), np.eye(axes)))[None]
@@ -67,8 +67,8 @@ def _simplices(axes: int, vertices: int) -> Array:
     return np.array([np.vstack((np.zeros(axes), path)) for path in steps])
 
 
-def _cut(X: Array, heights: Array, owners: Indices, plane: float, near: float) -> tuple[Array, Array, Indices]:
-    """Bisect the edges that cross the plane until none does."""
+def cut_simplices(X: Array, heights: Array, owners: Indices, plane: float, near: float) -> tuple[Array, Array, Indices]:
+    """Simplices X (p, vertex, axis) with heights (p, vertex) bisected until no edge crosses height = plane."""
     while True:
         above = heights - plane
         crosses = (above.min(axis=1) < -near) & (above.max(axis=1) > near)

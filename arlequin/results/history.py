@@ -536,13 +536,13 @@ class TimeSeries:
             rows.update(support.rows(block))
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
-        for group, chosen, operator, squares_of, volume, resultant in self._junctions:
+        for group, chosen, operator, squares_of, volume, acting, resultant in self._junctions:
             given = block.constraint_rates
             rest = applied(operator, block.v) if given is None else given[:, chosen]
             flat = rest.reshape(-1, rest.shape[-1])
             squares = squares_of(flat).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
-            rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
+            rows[group, "force"] = np.vecdot(block.multipliers[..., None, acting], resultant) / self._duration
         self._rows.append(rows)
         self._time.append(self._step * n.astype(float))
         if kept.size:
@@ -594,9 +594,10 @@ def _joined(pieces: Sequence[Array]) -> Array:
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
-def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
-    """C of a junction, rows r (b, m) ↦ r·G⁻¹r (b,) of its Gram matrix, the mediator's volume, and φ → the fine part's
-    resultant."""
+def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, slice, Array]:
+    """C of a junction, rows r (b, m) ↦ r·G⁻¹r (b,) of its Gram matrix, the mediator's volume, the multipliers φ "
+    "that act on
+    the fine part, and φ → its resultant."""
     a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
@@ -604,9 +605,15 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
+    volume = float(np.abs(resultant).sum()) / part.components
+    acting = slice(a, b)
+    if assembly.combination is not None:
+        acting = slice(None)
+        first = sum(own.gram.shape[0] for own in assembly.operators[:index])
+        resultant = (assembly.combination[:, first : first + resultant.shape[1]] @ resultant.T).T
     factor = factorise_components(gram)
     squares_of = partial(_dense_squares, factor.solve(np.eye(b - a))) if b - a <= _DENSE else factor.squares
-    return operator, squares_of, float(np.abs(resultant).sum()) / part.components, resultant
+    return operator, squares_of, volume, acting, resultant
 
 
 def _dense_squares(inverse: Array, rows: Array) -> Array:

@@ -22,11 +22,11 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
 from arlequin.models.limits import check_model
-from arlequin.models.linalg.rows import row_products
+from arlequin.models.linalg.rows import row_products, rows_without
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
 from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import hosts, ranks
-from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
+from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
@@ -40,6 +40,7 @@ from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
+from arlequin.system.weights import weights_of
 
 LEAST_DOFS = 3_000  # of a system whose matrices are spread over ranks: smaller ones gain nothing
 LEAST_CELLS = 8  # of a part for each rank
@@ -52,10 +53,7 @@ def assembled_parts(
 
     time_errors: see `assemble`. Under several ranks each assembles its share of the cells of continuum parts.
     """
-    weights: dict[str, Weighting] = {}
-    for junction in system.junctions:
-        for name, own in junction.weighting().items():
-            weights[name] = own if name not in weights else weights[name] * own
+    weights = weights_of(system.junctions)
     warn_of_shared_contact(system, weights)
     massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
     among = ranks()
@@ -102,7 +100,9 @@ class Assembly:
     H the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
     `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
     coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
-    each part, `junction_start` the rows of the junctions. The absorbing terms of junctions (`absorbing`: their
+    each part, `junction_start` the rows of the junctions. Constraints through dofs that are left out (`ghost`) are
+    combined to some without: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the
+    multipliers of C₀. The absorbing terms of junctions (`absorbing`: their
     names) act as damping.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
@@ -124,6 +124,7 @@ class Assembly:
     junction_start: NDArray[np.int64]
     contact: Contact
     links: SpringSet
+    combination: sp.csr_array | None = None
 
     @cached_property
     def linear(self) -> bool:
@@ -391,6 +392,15 @@ def assemble(
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
+    kept, combination = rows_without(found.constraints, found.ghost)
+    if combination is not None:
+        found = replace(
+            found,
+            constraints=sp.csr_array(combination @ found.constraints),
+            gram=found.gram[kept][:, kept],
+            junction_start=np.searchsorted(kept, found.junction_start),
+            combination=combination,
+        )
     if isinstance(mass, DistributedMatrix):
         _release(system)
     return found

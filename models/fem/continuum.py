@@ -22,7 +22,7 @@ from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
 from arlequin.models.nodal import ExternalLoads, Force
-from arlequin.models.part import Assembled, Imposed, Surface, Weighting
+from arlequin.models.part import Assembled, Imposed, LoadPieces, Surface, Weighting
 from arlequin.models.types import Array, Indices
 
 
@@ -226,7 +226,7 @@ class Continuum:
 
     def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""
-        if np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
+        if weighting.shared is None and np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
             return self._loads_uniform
         return self._make_loads(weighting)
 
@@ -251,24 +251,36 @@ class Continuum:
     def _make_loads(self, weighting: Weighting | None) -> ExternalLoads:
         given: dict[str, tuple[Given, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
-        weight = None if weighting is None else weighting.load
         if isinstance(self.body_force, SpanForce):
             if self.components == 1 or self.axisymmetric:
                 rule = "must not be a SpanForce on a bar or a body of revolution: it acts across an axis"
                 raise UserError.parameter(f"{self.name}: body_force", self.body_force, rule)
-            spans = (self.body_force.on(self._cell_region(weight), self.positions, self.finite_element.order),)
+            spans = (self.body_force.on(self._cell_region(weighting), self.positions, self.finite_element.order),)
         elif self.body_force is not None:
-            given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weight))
+            given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weighting))
         for boundary, value in checks.mapping("tractions", self.tractions, "must map boundaries to tractions").items():
             given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weighting))
         own = make_loads(given, self.components, self.node_count)
         return replace(own, varying=own.varying + spans)
 
-    def _cell_region(self, weight: Array | None) -> LoadRegion:
+    def _cell_region(self, weighting: Weighting | None) -> LoadRegion:
         cells = self.cells
-        dx = cells.dx if weight is None else cells.dx * weight
         values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
-        return LoadRegion(self.quadrature_points(), dx, values, cells.nodes)
+        points = self.quadrature_points()
+        if weighting is None:
+            return LoadRegion(points, cells.dx, values, cells.nodes)
+        region = LoadRegion(points, cells.dx * weighting.load, values, cells.nodes)
+        return region if weighting.shared is None else self._with_pieces(region, weighting.shared.in_cells())
+
+    def _with_pieces(self, region: LoadRegion, pieces: LoadPieces) -> LoadRegion:
+        """A region together with what other parts take of its load."""
+        if not pieces.cells.size:
+            return region
+        basis = self.basis
+        values = np.stack([basis.elem.lbasis(pieces.X, a)[0] for a in range(basis.Nbfun)], axis=2)
+        return region.with_pieces(
+            LoadRegion(pieces.points, pieces.taken, values, basis.element_dofs[:, pieces.cells].T)
+        )
 
     def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:
         basis = self.finite_element.facet_basis(self.mesh, facet_indices(self.name, self.mesh, boundary))
@@ -282,4 +294,7 @@ class Continuum:
         values: NDArray[np.float64] = np.stack(
             [np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis], axis=2
         )
-        return LoadRegion(points, measure, values, basis.element_dofs.T)
+        region = LoadRegion(points, measure, values, basis.element_dofs.T)
+        if weighting is None or weighting.shared is None:
+            return region
+        return self._with_pieces(region, weighting.shared.on_facets(basis.find))

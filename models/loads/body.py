@@ -26,6 +26,24 @@ class LoadRegion:
     values: Array
     nodes: np.ndarray
 
+    def with_pieces(self, other: "LoadRegion") -> "LoadRegion":
+        """The quadrature of both, in rows of as many points as this one has; the last of a row may weigh nothing."""
+        width, count = self.measure.shape[1], other.measure.shape[1]
+        rows = -(-count // width)
+        missing = rows * width - count
+
+        def filled(values: Array, axis: int) -> Array:
+            last = np.take(values, [-1], axis=axis)
+            return np.concatenate((values, np.repeat(last, missing, axis=axis)), axis=axis)
+
+        measure = np.pad(other.measure, ((0, 0), (0, missing))).reshape(-1, width)
+        return LoadRegion(
+            np.concatenate((self.points, filled(other.points, 2).reshape(len(self.points), -1, width)), axis=1),
+            np.concatenate((self.measure, measure)),
+            np.concatenate((self.values, filled(other.values, 1).reshape(-1, width, other.values.shape[2]))),
+            np.concatenate((self.nodes, np.repeat(other.nodes, rows, axis=0))),
+        )
+
     def operator(self, node_count: int) -> csr_array:
         """Sparse (n, s·q): nodal forces from the values at the points."""
         cells, points, size = self.values.shape

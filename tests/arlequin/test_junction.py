@@ -214,7 +214,7 @@ def test_partition_of_unity_at_the_quadrature_points(weights, mirrored):
         shape = {Linear: lambda s: s, Cubic: lambda s: 3 * s**2 - 2 * s**3, Constant: lambda s: 0.4 + 0 * s}
         alpha = shape[type(weights)](s)
         expected = np.where(inside(x), alpha if part is fine else 1 - alpha, 1.0)
-        for kind in (w.stiffness, w.mass, w.load):
+        for kind in (w.stiffness, w.mass):  # loads: test_loads_across_zones.py
             np.testing.assert_allclose(kind, expected, atol=1e-12)
 
 
