@@ -152,6 +152,7 @@ def report(
     case: str | None = None,
     *,
     member: int | None = None,
+    view: str | tuple[float, float] | None = None,
 ) -> Path:
     """Write the report of a result or a sweep as a self-contained HTML page and return its path.
 
@@ -162,6 +163,7 @@ def report(
     case: the case file; by default the one named in the result, provided that this user has run this version of it;
         otherwise the report has generic figures only.
     member: of an ensemble, from 0; by default energies and interfaces of all members.
+    view: the side from which models in space are seen, as in `arlequin.plots.shape`; by default that of the contact.
     """
     import xarray
 
@@ -169,16 +171,18 @@ def report(
     from arlequin.cases.case.results import beside, opened
     from arlequin.cases.reports.run import write_report
     from arlequin.cases.reports.sweep import write_sweep_report
+    from arlequin.plots.camera import checked_view, preferring
     from arlequin.results.members import chosen
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
 
+    checked_view(view)
     if not isinstance(result, str | Path):
         if out is None:
             raise UserError("out: must be given for a result in memory")
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
-        with stored_comparisons(None):
+        with stored_comparisons(None), preferring(view):
             return write_report(chosen(result, member), Path(out), named=case)
     if is_sweep(result):
         if member is not None:
@@ -189,6 +193,6 @@ def report(
     film, mark = beside(result, f"{suffix}.gif"), Path(result) / "zarr.json"
     tree = chosen(opened(result, "report"), member)
     newer = film.is_file() and film.stat().st_mtime >= mark.stat().st_mtime
-    with stored_comparisons(result):
+    with stored_comparisons(result), preferring(view):
         target = beside(result, f"{suffix}.html") if out is None else Path(out)
         return write_report(tree, target, film if newer else None, case)

@@ -10,6 +10,8 @@ from arlequin.models import checks
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.plots.camera import View, camera_of, checked_view
+from arlequin.plots.histories import instants
 from arlequin.plots.moving import active_at, drawn_name, groups_of, magnification, moving, of_component
 from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
@@ -39,6 +41,7 @@ def animation(
     frames: int = 60,
     rate: int = 15,
     member: int | None = None,
+    view: View | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; returns its path.
@@ -49,11 +52,13 @@ def animation(
 
     field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell[, component]); of the sections
     of beams the means over the cells. component: see `shape`. frames: at most so many, spread evenly over those of the
-    result; rate: of them a second; member: of an ensemble, from 0; progress: called as (frames drawn, in all).
+    result; rate: of them a second; member: of an ensemble, from 0; view: of models in space, see `shape`; progress:
+    called as (frames drawn, in all).
     """
     result = one_member(result, member, "an animation")
     target = Path(checks.path("path", path))
     writer = _writer(target, positive_integer("rate", rate))
+    checked_view(view)
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
     if not groups or not count:
@@ -69,10 +74,11 @@ def animation(
     axes = max(group.sizes["axis"] for group in groups.values())
     drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}
     label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
-    times = result.dataset["frame_time"].values[shown]
+    camera = camera_of(result, view, parts) if axes == 3 else None
     with file_errors(str(path)):
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure, show = stage(drawn, times, factor, label, axes, obstacles_of(result, axes))
+        named = instants(result, shown, "#.4g")
+        figure, show = stage(drawn, named, factor, label, axes, obstacles_of(result, axes), camera=camera)
         with writer.saving(figure, str(target), DPI):
             for n in range(shown.size):
                 show(n)

@@ -8,7 +8,8 @@ import numpy as np
 
 from arlequin.models.checks import integer
 from arlequin.models.errors import UserError
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
+from arlequin.plots import style
 
 if TYPE_CHECKING:
     import xarray
@@ -71,6 +72,18 @@ def magnitude(vectors: Array) -> Array:
 def is_static(result: xarray.DataTree) -> bool:
     """Whether the run was one of `Static`, whose forces are at the ends of the steps, not means over them."""
     return str(result.attrs.get("scheme", "")).startswith("Static")
+
+
+def instants(result: xarray.DataTree, frames: Indices, digits: str = ".4g") -> list[str]:
+    """Names of frames (f,): «t = 1.5 ms», all with the same prefix; of a static run «load step 3 of 5»."""
+    root = result.dataset
+    times = np.asarray(root["frame_time"].values[frames], dtype=float)
+    if is_static(result) and "time" in root.coords:
+        steps = np.asarray(root["time"].values, dtype=float)
+        numbers = np.abs(steps[:, None] - times).argmin(axis=0)
+        return [f"load step {number} of {steps.size - 1}" for number in numbers]
+    clock, second = style.prefix(times, "s")
+    return [f"t = {clock * time:{digits}} {second}" for time in times]
 
 
 def size_of(result: xarray.DataTree) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.outline import clipped
 from arlequin.results.paraview import obstacle_of
 
 if TYPE_CHECKING:
@@ -74,26 +75,6 @@ def draw(panel: Any, obstacles: list[Drawn], scale: Array) -> None:
                 panel.add_collection3d(_surface(inside, 0.5 * (low + high), look), autolim=False)
 
 
-def clipped(polygon: Array, low: Array, high: Array) -> Array:
-    """What of a convex polygon (k, axis) lies between the corners low and high (axis,) of a box; empty if nothing does.
-
-    >>> clipped(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0]]), np.zeros(2), np.ones(2)).tolist()
-    [[1.0, 0.5], [0.0, 0.0], [1.0, 0.0]]
-    """
-    for axis in range(polygon.shape[1]):
-        for sign, bound in ((1.0, low[axis]), (-1.0, -high[axis])):
-            height = sign * polygon[:, axis] - bound
-            corners = []
-            for n in range(len(polygon)):
-                if height[n - 1] * height[n] < 0.0:
-                    share = height[n - 1] / (height[n - 1] - height[n])
-                    corners.append((1.0 - share) * polygon[n - 1] + share * polygon[n])
-                if height[n] >= 0.0:
-                    corners.append(polygon[n])
-            polygon = np.array(corners).reshape(-1, polygon.shape[1])
-    return polygon
-
-
 def _surface(pieces: list[Array], middle: Array, look: dict[str, Any]) -> Any:
     """Polygons that are drawn before or after all parts, as most of them are behind or before the middle (3,)."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -103,9 +84,7 @@ def _surface(pieces: list[Array], middle: Array, look: dict[str, Any]) -> Any:
     class Surface(Poly3DCollection):
         def do_3d_projection(self) -> float:
             super().do_3d_projection()
-            elevation, azimuth = np.radians([self.axes.elev, self.axes.azim])
-            flat = np.cos(elevation)
-            towards = [flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)]
-            return float(np.inf if away @ towards < 0.0 else -np.inf)
+            depth = np.asarray(self.axes.M)[2, :3]  # rises away from the eye
+            return float(np.inf if away @ depth > 0.0 else -np.inf)
 
     return Surface(pieces, **look)

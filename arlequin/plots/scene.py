@@ -9,6 +9,8 @@ import numpy as np
 
 from arlequin.models.types import Array
 from arlequin.plots import style
+from arlequin.plots.camera import Camera
+from arlequin.plots.colour_range import Limits, Values, colour_range
 from arlequin.plots.moving import Moving
 from arlequin.plots.obstacles import Drawn, draw, widened
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 MAP = "viridis"
 WITHOUT = "#AAAAAA"  # parts without the field
 _TICKS = 7  # along the longest axis in space
+_END_ON = 0.15  # length in the picture over that in space, below which an axis is seen from its end
 _LABEL, _NUMBER = 21.0, 8.0  # points that matplotlib adds to the distances of labels and numbers from axes in space
 _FARTHEST = 5.0  # times these distances, for axes beside short ones
 _FILLED, _TALLEST = 0.94, 4.6  # of the width, and inches: largest picture in space, with its labels
@@ -27,14 +30,18 @@ _MEASURED = 3  # times, as labels do not grow with the picture
 
 def stage(
     drawn: dict[str, Moving],
-    times: Array,
+    instants: list[str],
     magnify: float,
     label: tuple[str, str],
     axes: int,
     obstacles: list[Drawn] | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
+    camera: Camera | None = None,
 ) -> tuple[Figure, Callable[[int], None]]:
-    """The figure, with limits and colours of all frames, or `limits` in the unit of the field; what draws a frame."""
+    """The figure, with limits and colours of all frames, or `limits` in the unit of the field; what draws a frame.
+
+    instants: the names of the frames; camera: of pictures in space.
+    """
     places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
     metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
     scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
@@ -45,27 +52,28 @@ def stage(
         ends = (np.append(near[0], ends[0][size:]), np.append(near[1], ends[1][size:]))
     low, high = scale * ends[0], scale * ends[1]
     margin = 0.04 * max(float((high - low).max()), 1e-300)
-    values = np.concatenate([d.values.ravel() for d in drawn.values()])
-    factor, unit = style.prefix(values, label[1])
-    colours = style.range_of(factor * values[np.isfinite(values)], limits, factor)
-    clock, second = style.prefix(times, "s")
+    colours = colour_range([Values(d.values, d.pieces, True) for d in drawn.values()], limits)
+    factor, unit, colours = colours.shown_in(label[1])
     magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
     with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
-        _frame(panel, low, high, margin, length, axes, tuple(drawn))
+        if camera is not None:
+            camera.apply_to(panel)
+        _frame(panel, low, high, margin, length, camera, tuple(drawn) if axes == 1 else None)
         draw(panel, obstacles or [], scale)
-        updates = [_artist(panel, d, scale, factor, colours, high - low) for d in drawn.values()]
-        bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
-        bar.set_label(style.label(label[0], unit))
+        updates = [_artist(panel, d, scale, factor, colours.ends, high - low) for d in drawn.values()]
+        look: Any = {"location": "bottom", "shrink": 0.7, "aspect": 40, "extend": colours.extend}
+        bar = figure.colorbar(updates[0][0], ax=panel, **look)
+        bar.set_label(colours.label(label[0], unit))
         # in space the panel is larger than what is seen of it: `_fill` places the title
         by_hand: Any = {"y": 1.0} if axes == 3 else {}
         title = panel.set_title("t", loc="left", **by_hand)
 
         def show(n: int) -> None:
-            title.set_text(f"t = {clock * times[n]:#.4g} {second}{magnified}")
+            title.set_text(f"{instants[n]}{magnified}")
             for _, update in updates:
                 update(n)
 
-        show(len(times) - 1)
+        show(len(instants) - 1)
         if axes == 3:
             figure.set_layout_engine("none")
             _fill(figure, panel, bar.ax, title)
@@ -88,30 +96,51 @@ def _height(span: Array, axes: int, parts: int) -> float:
     return float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.6, 6.0)) + 1.7
 
 
-def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes: int, names: tuple[str, ...]) -> None:
-    """Limits, labels and equal scales."""
-    from matplotlib.ticker import MaxNLocator
-
+def _frame(
+    panel: Any,
+    low: Array,
+    high: Array,
+    margin: float,
+    length: str,
+    camera: Camera | None,
+    names: tuple[str, ...] | None,
+) -> None:
+    """Limits, labels and equal scales; camera: of pictures in space; names: of the rows along one axis."""
     panel.set_xlim(low[0] - margin, high[0] + margin)
     panel.set_xlabel(style.label("x", length))
-    if axes == 1:
+    if names is not None:
         panel.set_ylim(-0.6, len(names) - 0.4)
         panel.set_yticks(range(len(names)), names)
         return
     panel.set_ylim(low[1] - margin, high[1] + margin)
     panel.set_ylabel(style.label("y", length))
-    if axes == 3:
+    if camera is not None:
         panel.set_zlim(low[2] - margin, high[2] + margin)
         panel.set_zlabel(style.label("z", length))
         shares = (high - low + 2 * margin) / (high - low + 2 * margin).max()
-        for axis, share in zip((panel.xaxis, panel.yaxis, panel.zaxis), shares, strict=True):
-            axis.set_major_locator(MaxNLocator(max(1, round(_TICKS * share))))  # short axes have no room for more
+        ruled(panel, shares, camera)
         for n, axis in enumerate((panel.xaxis, panel.yaxis, panel.zaxis)):
             # matplotlib moves labels away from an axis by shares of the lengths of the other two
             farther = float(np.clip(1.0 / np.linalg.norm(np.delete(shares, n)), 1.0, _FARTHEST))
             axis.labelpad = (_LABEL + 4.0) * farther - _LABEL
             axis.set_tick_params(pad=(_NUMBER + 3.0) * farther - _NUMBER)
     panel.set_aspect("equal")
+
+
+def ruled(panel: Any, span: Array, camera: Camera) -> None:
+    """Ticks of a panel in space of the extents span (3,), as many as the length of its axes in the picture has room
+    for; axes seen from their end have none, and no name."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    foreshortened = np.linalg.norm(camera.rotation[:2], axis=0)
+    shares = span * foreshortened / max(float((span * foreshortened).max()), 1e-300)
+    for n, axis in enumerate((panel.xaxis, panel.yaxis, panel.zaxis)):
+        axis.set_major_locator(
+            MaxNLocator(max(1, round(_TICKS * float(shares[n]))))
+        )  # short axes have no room for more
+        if foreshortened[n] < _END_ON:
+            axis.set_major_locator(NullLocator())
+            axis.set_label_text("")
 
 
 def _fill(figure: Figure, panel: Any, bar: Any, title: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.plots import style
+from arlequin.plots.camera import Camera, View, camera_of, checked_view
+from arlequin.plots.colour_range import Limits, Values, colour_range
+from arlequin.plots.histories import instants
 from arlequin.plots.moving import active_at, drawn_name, groups_of, hint, moving, of_component, shifted_positions
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import add_lines, stage
@@ -46,7 +49,8 @@ def shape(
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
     member: int | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: Limits | None = None,
+    view: View | None = None,
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
@@ -54,7 +58,10 @@ def shape(
     lines, grey if they do not have the field. field: on (frame, node[,
     component]) or (frame, cell[, component]); component: its number or label, such as "x" or, of a stress, "xy"; None
     takes the length of the vector. member: of an ensemble, from 0. limits: of the colours, in the unit of the field
-    (Pa, m/s); None takes those of the values.
+    (Pa, m/s); "all" takes those of the values; None leaves out singular values, which the bar of colours marks by an
+    arrow and its largest value, see `colour_range`. view: of solids, the side from which they are seen: None looks from
+    the side of the contact, "front", "back", "left", "right", "top", "bottom", "isometric", "x", "-x", "y", … or
+    (elevation, azimuth) in degrees, see `camera_of`.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -65,6 +72,7 @@ def shape(
     ('t = 1 ms', 'Velocity, x (m/s)')
     """
     result = one_member(result, member, "a figure of shapes")
+    checked_view(view)
     frame = frame_number(result, frame)
     every = active_at(groups_of(result, parts), np.array([frame]))
     if not any(field in g for g in every.values()):
@@ -77,29 +85,27 @@ def shape(
     lines = {name: g for name, g in (every | beside).items() if _is_line(g)}
     if solids and not groups:
         lines = {name: g for name, g in lines.items() if g.sizes["axis"] == 3}
-        return _solids(result, solids | lines, field, frame, magnify, limits)
+        camera = camera_of(result, view, parts)
+        return _solids(result, solids | lines, field, frame, magnify, limits, camera)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
     drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
     frames = np.array([frame])
     beams = [moving(g, field, frames, magnify, 2, 0) for g in lines.values() if g.sizes["axis"] == 2]
     about = next(iter(groups.values()))[field].attrs
-    values = np.concatenate([*(d.values for d in drawn), *(b.values[0] for b in beams)])
+    fields = [_seen(d) for d in drawn] + [Values(b.values, b.pieces, True) for b in beams]
     places = np.concatenate([*(d.points for d in drawn), *(b.places[0] for b in beams)])
-    factor, unit = style.prefix(values, about.get("units", ""))
+    factor, unit, colours = colour_range(fields, limits).shown_in(about.get("units", ""))
     metre, length = style.prefix(places, "m")
-    ends = style.range_of(factor * values[np.isfinite(values)], limits, factor)
     obstacles = obstacles_of(result, 2)
     low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
     span, margin = high - low, 0.03 * float((high - low).max())
     height = float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.5, 6.0)) + 1.7
-    instant = float(result.dataset["frame_time"].values[frame])
-    clock, second = style.prefix(instant, "s")
     with style.panels(1, height) as (figure, (axes,)):
         for d in drawn:
-            image = _paint(axes, d, metre, factor, ends, metre * span)
+            image = _paint(axes, d, metre, factor, colours.ends, metre * span)
         for beam in beams:
-            add_lines(axes, metre * beam.places[0][beam.pieces], factor * beam.values[0], ends)
+            add_lines(axes, metre * beam.places[0][beam.pieces], factor * beam.values[0], colours.ends)
         axes.set_aspect("equal")
         axes.autoscale_view()
         if obstacles:
@@ -110,9 +116,10 @@ def shape(
         axes.set_xlabel(style.label("x", length))
         axes.set_ylabel(style.label("y", length))
         magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
-        axes.set_title(f"t = {clock * instant:.4g} {second}{magnified}", loc="left")
+        axes.set_title(f"{instants(result, frames)[0]}{magnified}", loc="left")
         name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field)
-        bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, aspect=40, label=style.label(name, unit))
+        look: Any = {"location": "bottom", "shrink": 0.7, "aspect": 40, "extend": colours.extend}
+        bar = figure.colorbar(image, ax=axes, label=colours.label(name, unit), **look)
         bar.outline.set_visible(False)
     return figure
 
@@ -138,7 +145,8 @@ def _solids(
     field: str,
     frame: int,
     magnify: float,
-    limits: tuple[float, float] | None,
+    limits: Limits | None,
+    camera: Camera,
 ) -> Figure:
     """Solids by their outer faces, in axonometric projection."""
     frames = np.array([frame])
@@ -146,8 +154,8 @@ def _solids(
     first = next(iter(groups.values()))
     name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
-    times, obstacles = result.dataset["frame_time"].values[frames], obstacles_of(result, 3)
-    return stage(drawn, times, magnify, label, 3, obstacles, limits)[0]
+    named, obstacles = instants(result, frames, "#.4g"), obstacles_of(result, 3)
+    return stage(drawn, named, magnify, label, 3, obstacles, limits, camera)[0]
 
 
 def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: float) -> _Drawn:
@@ -165,6 +173,16 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
         values = values[kept] if group[field].dims[1] == "cell" else values
         cells = cells[kept]
     return _Drawn(name, points, cells, values)
+
+
+def _seen(d: _Drawn) -> Values:
+    """The values that are drawn: of cells, or of the nodes at corners of cells."""
+    if len(d.values) == len(d.cells) != len(d.points):
+        return Values(d.values[None], d.cells, True)
+    drawn = np.full(len(d.values), np.nan)
+    corners = np.unique(d.cells)
+    drawn[corners] = d.values[corners]
+    return Values(drawn[None], d.cells, False)
 
 
 def _paint(

@@ -99,16 +99,14 @@ def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
     return float(f"1e{-power}"), PREFIXES[power] + unit
 
 
-def range_of(
-    values: NDArray[np.float64], limits: tuple[float, float] | None = None, factor: float = 1.0
-) -> tuple[float, float]:
-    """Range of the colour scale: factor · limits where they are given; centred on the value of a uniform field, whose
+def range_of(values: NDArray[np.float64], limits: tuple[float, float] | None = None) -> tuple[float, float]:
+    """Range of the colour scale: the limits where they are given; centred on the value of a uniform field, whose
     round-off is not to be shown."""
     if limits is not None:
         ends = finite_array("limits", limits, (2,))
         if not ends[0] < ends[1]:
             raise UserError.parameter("limits", limits, "must be a lower and an upper number")
-        return float(factor * ends[0]), float(factor * ends[1])
+        return float(ends[0]), float(ends[1])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high - low > 1e-9 * max(abs(low), abs(high)):
         return low, high

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.plots.histories import instants
 from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
@@ -78,9 +79,7 @@ def unrolled(
             image = _paint(panel, patch, metre, factor, limits, field == "status")
             place = f"{np.degrees(patch.angle):.0f}°, z = {metre * patch.height:.4g} {length}"
             panel.set_title(f"{patch.name.replace('_', ' ')}\n{place}")
-        instant = float(result.dataset["frame_time"].values[frame])
-        clock, second = style.prefix(instant, "s")
-        figure.suptitle(f"t = {clock * instant:.4g} {second}", x=0.01, ha="left", fontsize=10)
+        figure.suptitle(instants(result, np.array([frame]))[0], x=0.01, ha="left", fontsize=10)
         figure.supxlabel(style.label("Arc from the middle of the patch", length), fontsize=10)
         figure.supylabel(style.label("Height from its middle", length), fontsize=10)
         if field == "status":

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.junctions.base import JunctionWarning
@@ -17,6 +18,8 @@ from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
 
 DUAL_LIMIT = 1e4
+_INSTANTS = 33  # at which gravity that changes with time is averaged
+_ON_AVERAGE = 0.05  # mean over the largest value, below which gravity shakes to and fro
 
 
 def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
@@ -33,10 +36,21 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         "contact_points": assembly.contact_count,
         "constraints": int(assembly.constraints.shape[0]),
         **conditions,
+        **_gravity(assembly, duration),
         "version": version(),
         "commit": commit(),
         "blas": blas_name(),
     }
+
+
+def _gravity(assembly: Assembly, duration: float) -> dict[str, str]:
+    """Mean gravity of the run, by which figures know what is above; empty where there is none on average."""
+    instants = np.linspace(0.0, duration, _INSTANTS) if callable(assembly.system.gravity) else np.zeros(1)
+    values = np.array([assembly.system.acceleration(float(t)) for t in instants])
+    mean, size = values.mean(axis=0), float(np.abs(values).max())
+    if not np.abs(mean).max() > _ON_AVERAGE * size:
+        return {}
+    return {"gravity": f"{', '.join(f'{component:.6g}' for component in mean)} m/s²"}
 
 
 def _conditions(assembly: Assembly) -> dict[str, float]:

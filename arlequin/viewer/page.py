@@ -63,7 +63,7 @@ def _thinned(scene: Scene, frames: NDArray[np.int64]) -> Scene:
         )
         for part in scene.parts
     ]
-    return scene._replace(parts=parts, times=scene.times[frames])
+    return scene._replace(parts=parts, times=scene.times[frames], instants=[scene.instants[n] for n in frames])
 
 
 def _data(scene: Scene, title: str) -> dict[str, Any]:
@@ -74,6 +74,8 @@ def _data(scene: Scene, title: str) -> dict[str, Any]:
         "title": title,
         "axes": scene.axes,
         "times": scene.times.tolist(),
+        "instants": scene.instants,
+        "rotation": np.eye(3).tolist() if scene.camera is None else scene.camera.rotation.round(12).tolist(),
         "magnify": scene.magnify,
         "colours": _packed(colours),
         "parts": [_part(part) for part in scene.parts],

@@ -12,8 +12,10 @@ from scipy.spatial import KDTree
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.outline import clipped
+from arlequin.plots.camera import Camera, View, camera_of
+from arlequin.plots.histories import instants
 from arlequin.plots.moving import groups_of, magnification
-from arlequin.plots.obstacles import clipped
 from arlequin.results.members import one_member
 from arlequin.results.paraview import cells_of, faces_of, obstacle_of, spread
 
@@ -58,12 +60,15 @@ class ViewedPart(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Parts at the instants `times` (f,), s; axes of space of the model; magnify: of displacements, to begin with."""
+    """Parts at the instants `times` (f,), s, with their names; axes of space of the model; magnify: of displacements,
+    to begin with; camera: of models in space, to begin with."""
 
     parts: list[ViewedPart]
     times: Array
     axes: int
     magnify: float
+    instants: list[str]
+    camera: Camera | None
 
 
 def scene_of(
@@ -73,11 +78,13 @@ def scene_of(
     frames: int = FRAMES,
     magnify: float | None = None,
     member: int | None = None,
+    view: View | None = None,
     whole: bool = False,
 ) -> Scene:
     """At most `frames` frames, spread evenly over those of the result; magnify: None takes 1 or, where there are beams,
-    what makes their deflection seen; member: of an ensemble; whole: cells in place of their outer faces. Of rigid
-    obstacles what is near the parts."""
+    what makes their deflection seen; member: of an ensemble; view: the side from which models in space are seen first,
+    see `plots.camera.camera_of`; whole: cells in place of their outer faces. Of rigid obstacles what is near the
+    parts."""
     result = one_member(result, member, "a view")
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
@@ -92,7 +99,9 @@ def scene_of(
     ]
     factor = magnification(groups.values(), chosen) if magnify is None else magnify
     viewed += _obstacles(result, viewed, axes, factor)
-    return Scene(viewed, result.dataset["frame_time"].values[chosen], axes, factor)
+    camera = camera_of(result, view, parts) if axes == 3 else None
+    times = result.dataset["frame_time"].values[chosen]
+    return Scene(viewed, times, axes, factor, instants(result, chosen), camera)
 
 
 def _viewed(

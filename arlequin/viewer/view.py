@@ -12,6 +12,8 @@ from arlequin.viewer.scene import FRAMES, Scene, scene_of
 if TYPE_CHECKING:
     import xarray
 
+    from arlequin.plots.camera import View as Direction
+
 
 class View:
     """A view of a result, which a notebook shows; `save` writes its page, `show` opens a window of PyVista."""
@@ -58,6 +60,7 @@ def view(
     frames: int = FRAMES,
     magnify: float | None = None,
     member: int | None = None,
+    view: Direction | None = None,
 ) -> View:
     """A result in three dimensions: its moving parts coloured by any field, with time and a plane that cuts.
 
@@ -67,17 +70,21 @@ def view(
 
     field: shown first, by default the velocity; parts: all or those named; frames: at most so many, spread evenly;
     magnify: of the displacements; None takes 1 or, where there are beams, what makes their deflection seen. member: of
-    an ensemble, from 0. Rigid obstacles are seen beside the parts.
+    an ensemble, from 0. Rigid obstacles are seen beside the parts. view: the side from which a model in space is seen
+    first, see `plots.shape`: by default that of the contact.
     """
     from arlequin.models.checks import positive, positive_integer
     from arlequin.models.errors import UserError
+    from arlequin.plots.camera import checked_view
 
     positive_integer("frames", frames)
+    checked_view(view)
     factor = None if magnify is None else positive("magnify", magnify)
     title = str(result.attrs.get("case") or "result")
 
     def scene(whole: bool) -> Scene:
-        found = scene_of(result, parts=parts, frames=frames, magnify=factor, member=member, whole=whole)
+        options: Any = {"parts": parts, "frames": frames, "magnify": factor, "member": member, "view": view}
+        found = scene_of(result, whole=whole, **options)
         names = sorted({name for part in found.parts for name in part.fields})
         if field is not None and field not in names:
             raise UserError.parameter("field", field, f"must be one of {', '.join(names)}")

@@ -73,6 +73,9 @@ class Window:
         if scene.axes < 3:
             self.plotter.view_xy()
             self.plotter.enable_parallel_projection()
+        elif scene.camera is not None:
+            _, up, eye = scene.camera.rotation
+            self.plotter.view_vector(tuple(eye.tolist()), viewup=tuple(up.tolist()))
         self.to(0)
 
     def to(self, frame: int) -> None:
@@ -99,10 +102,7 @@ class Window:
             actor.mapper.scalar_range = limits
         if about is not None:
             self._bar.SetTitle(style.label(about.label, unit))
-        clock, second = style.prefix(scene.times, "s")
-        self.plotter.add_text(
-            f"t = {clock * scene.times[self._frame]:.4g} {second}", position="upper_left", font_size=11, name="time"
-        )
+        self.plotter.add_text(scene.instants[self._frame], position="upper_left", font_size=11, name="time")
 
     def _values(self, part: ViewedPart, frames: slice) -> tuple[bool, Floats]:
         """Whether the field is on the nodes, and its values (f, n)."""

@@ -196,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     plot.add_argument("path", metavar="RESULT")
     _add_case(plot)
     _add_member(plot)
+    _add_view(plot)
     plot.add_argument("--to", metavar="DIR", help="folder for the figures (default: beside the result)")
     plot.set_defaults(action=outputs.plot)
     animate = commands.add_parser("animate", help="animate a result as a GIF or MP4 file", allow_abbrev=False)
@@ -213,6 +214,7 @@ def _parser() -> argparse.ArgumentParser:
         "--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)"
     )
     _add_member(animate)
+    _add_view(animate)
     animate.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
     animate.set_defaults(action=outputs.animate)
     view = commands.add_parser("view", help="view a result in 3D, in a window or a browser", allow_abbrev=False)
@@ -222,11 +224,13 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)")
     view.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
     _add_member(view)
+    _add_view(view)
     view.set_defaults(action=outputs.view)
     report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
     _add_case(report)
     _add_member(report)
+    _add_view(report)
     report.add_argument("--out", metavar="FILE", help="HTML file (default: beside the result)")
     report.set_defaults(action=outputs.report)
     export = commands.add_parser("export", help="export to ParaView or netCDF", allow_abbrev=False)
@@ -247,6 +251,11 @@ def _add_case(parser: argparse.ArgumentParser) -> None:
 def _add_member(parser: argparse.ArgumentParser) -> None:
     text = "member of the result of an ensemble, from 0 (default: all, where they can be shown together)"
     parser.add_argument("--member", metavar="N", help=text)
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    text = "side from which solids are seen: contact, front, top, isometric, x, ... or ELEVATION,AZIMUTH in degrees"
+    parser.add_argument("--view", metavar="SIDE", help=f"{text} ; --view=-x with a sign (default: that of the contact)")
 
 
 def _add_run(

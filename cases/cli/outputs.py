@@ -31,6 +31,7 @@ def plot(arguments: Namespace) -> int:
     """Write the figures of a result or sweep as PNG files and print their paths."""
     import matplotlib
 
+    from arlequin.plots.camera import preferring
     from arlequin.results.damage import warn_and_skip
 
     matplotlib.use("Agg")
@@ -42,7 +43,7 @@ def plot(arguments: Namespace) -> int:
         with tables.working("drawing"):
             if swept is None:
                 result = opened(arguments.path, "plot")
-                with stored_comparisons(arguments.path):
+                with stored_comparisons(arguments.path), preferring(view_of(arguments)):
                     figures = figures_of(chosen(result, member), made_by(result, arguments.case))
             else:
                 figures = _figures_of(arguments.path, swept)
@@ -95,7 +96,7 @@ def animate(arguments: Namespace) -> int:
         with ProgressBar("drawing", "frames") as bar:
             plots.animation(
                 result, target, field=arguments.field, component=arguments.component, magnify=magnify, frames=frames,
-                member=member, progress=bar,
+                member=member, view=view_of(arguments), progress=bar,
             )  # fmt: skip
     print(target, flush=True)
     return 1 if damaged else 0
@@ -103,14 +104,17 @@ def animate(arguments: Namespace) -> int:
 
 def view(arguments: Namespace) -> int:
     """Show a result in a window, or write its page and print the path."""
-    from arlequin.viewer.view import view as view_of
+    from arlequin.viewer import view as viewer
 
     magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
     frames = number("--frames", arguments.frames, int)
     with read(arguments.path) as damaged:
         with tables.working("reading"):
             result = opened(arguments.path, "view")
-            shown = view_of(result, field=arguments.field, magnify=magnify, frames=frames, member=member_of(arguments))
+            shown = viewer.view(
+                result, field=arguments.field, magnify=magnify, frames=frames, member=member_of(arguments),
+                view=view_of(arguments),
+            )  # fmt: skip
             target = None if arguments.html is None else shown.save(arguments.html)
         if target is None:
             shown.show()
@@ -126,9 +130,10 @@ def report(arguments: Namespace) -> int:
     matplotlib.use("Agg")
     from arlequin import cases
 
+    options: Any = {"member": member_of(arguments), "view": view_of(arguments)}
     with read(arguments.path) as damaged:
         with tables.working("comparing with the reference and drawing"):
-            target = cases.report(arguments.path, arguments.out, arguments.case, member=member_of(arguments))
+            target = cases.report(arguments.path, arguments.out, arguments.case, **options)
         print(target, flush=True)
         _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
     return 1 if damaged else 0
@@ -165,6 +170,20 @@ def member_of(arguments: Namespace, sweep: bool = False) -> int | None:
     if sweep:
         raise UserError(f"--member {arguments.member}: is for the result of an ensemble, not for a sweep")
     return number("--member", arguments.member, int)
+
+
+def view_of(arguments: Namespace) -> str | tuple[float, float] | None:
+    """The side from which models in space are seen, given by --view: a name, or elevation and azimuth, degrees."""
+    from arlequin.plots.camera import checked_view
+
+    text = arguments.view
+    if text is None or "," not in text:
+        checked_view(text)
+        return None if text is None else str(text)
+    elevation, _, azimuth = text.partition(",")
+    angles = number("--view", elevation, float), number("--view", azimuth, float)
+    checked_view(angles)
+    return angles
 
 
 def _suffix(member: int | None) -> str:

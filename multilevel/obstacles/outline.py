@@ -122,3 +122,23 @@ def _joined(pieces: list[Outline]) -> Outline:
     count = len(pieces[0].points)
     cells = np.concatenate([piece.cells + n * count for n, piece in enumerate(pieces)])
     return Outline(np.concatenate([piece.points for piece in pieces]), cells)
+
+
+def clipped(polygon: Array, low: Array, high: Array) -> Array:
+    """What of a convex polygon (k, axis) lies between the corners low and high (axis,) of a box; empty if nothing does.
+
+    >>> clipped(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0]]), np.zeros(2), np.ones(2)).tolist()
+    [[1.0, 0.5], [0.0, 0.0], [1.0, 0.0]]
+    """
+    for axis in range(polygon.shape[1]):
+        for sign, bound in ((1.0, low[axis]), (-1.0, -high[axis])):
+            height = sign * polygon[:, axis] - bound
+            corners = []
+            for n in range(len(polygon)):
+                if height[n - 1] * height[n] < 0.0:
+                    share = height[n - 1] / (height[n - 1] - height[n])
+                    corners.append((1.0 - share) * polygon[n - 1] + share * polygon[n])
+                if height[n] >= 0.0:
+                    corners.append(polygon[n])
+            polygon = np.array(corners).reshape(-1, polygon.shape[1])
+    return polygon
