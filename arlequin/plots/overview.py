@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arlequin.models.errors import UserError
+from arlequin.plots.camera import View, checked_view
 from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
 from arlequin.plots.energies import energies
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
 
 
 @of_result
-def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str, Figure]:
+def overview(result: xarray.DataTree, *, member: int | None = None, view: View | None = None) -> dict[str, Figure]:
     """Energies, interfaces over time, the shape of parts at the end, their stress if it is recorded, the velocity along
     bars and beams, the pressure on surfaces of solids when it is largest. Of static runs the displacement, not the
     velocity.
 
     member: of an ensemble, from 0; None draws energies and interfaces of all members, and names the figures left out.
+    view: of solids, see `shape`.
     """
     result = chosen(result, member)
+    checked_view(view)
     figures: dict[str, Figure] = {}
     if "energy" in result.dataset:
         with warn_and_skip("the figure of the energies"):
@@ -52,10 +55,10 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
             (group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2) or is_solid(group) for group in groups
         ):
             with warn_and_skip("the figure of the shape"):
-                figures["shape"] = shape(result, field)
+                figures["shape"] = shape(result, field, view=view)
             if any("mises_stress" in group for group in groups):
                 with warn_and_skip("the figure of the stress"):
-                    figures["stress"] = shape(result, "mises_stress")
+                    figures["stress"] = shape(result, "mises_stress", view=view)
         if groups and all(group.sizes.get("corner") == 2 for group in groups):
             with warn_and_skip("the figure of the profile"):
                 figures["profile"] = profile(result, field, component=_largest_component(groups, field))
@@ -63,7 +66,7 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
             pressed = node.dataset.get("pressure")
             if "point_connectivity" in node.dataset and pressed is not None and float(pressed.max()) > 0.0:
                 with warn_and_skip(f"the map of the interface {name}"):
-                    figures[f"pressure-{name}"] = contact_map(result, interface=name)
+                    figures[f"pressure-{name}"] = contact_map(result, interface=name, view=view)
     if not figures:
         raise UserError("the result has nothing that is drawn: neither energy nor interfaces nor parts", code=1)
     return figures

@@ -87,7 +87,7 @@ def test_the_overview_has_a_map():
 def test_a_result_without_facets_is_drawn_by_its_points():
     result = struck(slab(bent=True), True)
     result["interface/touch"] = result["interface/touch"].dataset.drop_vars("point_connectivity")
-    figure = plots.contact_map(result)
+    figure = plots.contact_map(result, zoom=False)
     (cloud,) = figure.axes[0].collections
     assert len(cloud.get_offsets()) == result["interface/touch"].sizes["point"]
 
@@ -98,3 +98,97 @@ def test_solids_of_many_faces_are_drawn():
     result = aq.simulate(aq.System([part], velocity=(1.0, 0.0, 0.0)), aq.CentralDifference(), duration=1e-8, step=1e-8)
     (faces, *_) = plots.shape(result).axes[0].collections
     assert len(faces.get_paths()) in (0, 5400)
+
+
+def pressed_plate(cells=(20, 20, 1), radius: float = 0.1, depth: float = 1e-5):
+    """A plate pressed onto a rigid ball by statics: it touches about its middle."""
+    box = aq.mesh.box((0.0, 0.04), (0.0, 0.04), (0.0, 0.01), cells)
+    plate = aq.Solid("plate", box, STEEL, imposed={"front": {"x": 0.0, "y": 0.0, "z": lambda t: -depth * t}})
+    ball = aq.RigidSphere(centre=(0.02, 0.02, -radius), radius=radius)
+    contact = aq.Interface("ball", plate.boundary("back"), ball, aq.Unilateral("gap"))
+    return aq.simulate(aq.System([plate], interfaces=[contact]), aq.Static(), duration=1.0, step=0.5)
+
+
+@pytest.fixture(scope="module")
+def plate():
+    return pressed_plate()
+
+
+def test_the_region_that_touches_is_shown(plate):
+    group = plate["interface/ball"].dataset
+    touching = group["point_position"].values[group["pressure"].values[-1] > 0.0][:, :2]
+    cell = 0.04 / 20
+    axes = plots.contact_map(plate).axes[0]
+    limits = np.array([axes.get_xlim(), axes.get_ylim()]) / 1e3  # mm
+    assert (limits[:, 0] <= touching.min(axis=0)).all() and (limits[:, 1] >= touching.max(axis=0)).all()
+    facets = np.ptp(touching, axis=0) + 2 * cell
+    np.testing.assert_allclose(np.ptp(limits, axis=1), 1.5 * facets, rtol=1e-9)
+    assert (np.ptp(limits, axis=1) < 0.75 * 0.04).all()
+    whole = plots.contact_map(plate, zoom=False).axes[0]
+    assert np.ptp(whole.get_xlim()) >= 40.0
+    open_yet = plots.contact_map(plate, "gap", frame=0).axes[0]  # nothing touches
+    assert np.ptp(open_yet.get_xlim()) >= 40.0
+
+
+def test_statics_are_named_by_their_load_step(plate):
+    assert plots.contact_map(plate).axes[0].get_title("left") == "load step 2 of 2"
+    assert plots.contact_map(plate, frame=1).axes[0].get_title("left") == "load step 1 of 2"
+    assert plots.shape(plate, "displacement").axes[0].get_title("left") == "load step 2 of 2"
+    moving = plots.contact_map(struck(slab(), False))
+    assert moving.axes[0].get_title("left").startswith("t = ")
+
+
+def test_overlays_are_drawn_where_they_are(plate):
+    radius, centre = 2e-3, np.array([0.02, 0.02])
+    overlay = {
+        "circle": (np.append(centre, 0.0), radius),
+        "on the map": (tuple(centre), radius),
+        "line": [[0.0, 0.02, 0.0], [0.04, 0.02, 0.0]],
+        "plane line": np.array([[0.02, 0.0], [0.02, 0.04]]),
+    }
+    figure = plots.contact_map(plate, overlay=overlay)
+    lines = {line.get_label(): 1e-3 * np.array(line.get_data()).T for line in figure.axes[0].lines}
+    assert list(lines) == list(overlay) == [text.get_text() for text in figure.legends[0].get_texts()]
+    for name in ("circle", "on the map"):
+        np.testing.assert_allclose(np.linalg.norm(lines[name] - centre, axis=1), radius, rtol=1e-12)
+    np.testing.assert_allclose(lines["line"], [[0.0, 0.02], [0.04, 0.02]], atol=1e-15)
+    np.testing.assert_allclose(lines["plane line"], [[0.02, 0.0], [0.02, 0.04]], atol=1e-15)
+    assert figure.axes[0].get_xlim()[0] < 0.0 and figure.axes[0].get_xlim()[1] > 40.0  # the lines are in the region
+    bent = plots.contact_map(struck(slab(bent=True), True), zoom=False, overlay={"circle": ((0.0, 0.0, -0.08), 0.01)})
+    (line,) = bent.axes[0].lines
+    np.testing.assert_allclose(np.linalg.norm(np.array(line.get_data_3d()).T - [0.0, 0.0, -80.0], axis=1), 10.0)
+
+
+@pytest.mark.parametrize(
+    ("overlay", "rule"),
+    [
+        ([(0.0, 0.0)], "must map labels to curves or circles"),
+        ({"c": ((0.0, 0.0, 0.0), -1.0)}, "radius = -1.0: must be positive"),
+        ({"c": ((0.0,), 1.0)}, "must be points"),
+        ({"c": [1.0, 2.0]}, "must be points"),
+        ({"c": [["a", "b"]]}, "must be points"),
+        ({"c": [[np.nan, 0.0]]}, "must be points"),
+        ({1: [[0.0, 0.0]]}, "must map labels"),
+    ],
+)
+def test_other_overlays_are_refused(plate, overlay, rule):
+    with pytest.raises(aq.UserError, match=f"overlay.*{rule}") as error:
+        plots.contact_map(plate, overlay=overlay)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("multiplier", ["gauss", "P0"])
+def test_maps_without_facets_are_zoomed_too(multiplier):
+    box = aq.mesh.box((0.0, 0.04), (0.0, 0.04), (0.0, 0.01), (10, 10, 1))
+    plate = aq.Solid("plate", box, STEEL, imposed={"front": {"x": 0.0, "y": 0.0, "z": lambda t: -1e-4 * t}})
+    ball = aq.RigidSphere(centre=(0.02, 0.02, -0.1), radius=0.1)
+    law = aq.Asperities(1e13, 1.0, 0.0)
+    contact = aq.Interface("ball", plate.boundary("back"), ball, law, multiplier=multiplier)
+    result = aq.simulate(aq.System([plate], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0)
+    group = result["interface/ball"].dataset
+    touching = group["point_position"].values[group["pressure"].values[-1] > 0.0][:, :2]
+    assert 2 < len(touching) < group.sizes["point"]
+    axes = plots.contact_map(result).axes[0]
+    limits = np.array([axes.get_xlim(), axes.get_ylim()]) / 1e3
+    assert (limits[:, 0] <= touching.min(axis=0)).all() and (limits[:, 1] >= touching.max(axis=0)).all()
+    assert (np.ptp(limits, axis=1) <= 1.5 * (np.ptp(touching, axis=0) + 2 * 0.004) + 1e-9).all()
