@@ -11,6 +11,7 @@ from arlequin.plots import sweep_points
 from arlequin.plots.sweep_lines import sweep_lines
 from arlequin.plots.sweep_map import sweep_map
 from arlequin.plots.sweep_points import of_sweep
+from arlequin.plots.sweep_replicates import averaged, is_replicate, replicates_of
 from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
 
 if TYPE_CHECKING:
@@ -27,16 +28,19 @@ def sweep_figures(dataset: xarray.Dataset) -> dict[str, Figure]:
     """A figure of each scalar that the sweep changes, at most 12, and of each series along one parameter.
 
     One parameter: lines. Two: lines where one has few values or texts, else a map; scattered points by colour. More:
-    the scalar over each parameter.
+    the scalar over each parameter. Runs that differ in their random numbers alone are no parameter: their mean is
+    drawn, see `sweep_lines`.
     """
-    names = changing(dataset)
-    if not names:
+    drawn = changing(dataset)
+    if not drawn:
         raise UserError("the sweep has nothing that is drawn: no scalar has values that differ", code=1)
-    figures = {name: _figure(dataset, name) for name in names[:MOST]}
-    if len(sweep_points.parameters(dataset)) == 1:
+    figures = {name: _figure(dataset, name) for name in drawn[:MOST]}
+    names = sweep_points.parameters(dataset)
+    grid = sweep_points.dimensions(dataset) != (sweep_points.POINT,)
+    if len(names) == 1 or (grid and sum(not is_replicate(parameter) for parameter in names) <= 1):
         dataset = sweep_points.along(dataset)
-        drawn = [name for name in sweep_points.series(dataset) if np.isfinite(dataset[name].values).any()]
-        figures |= {name: sweep_lines(dataset, name) for name in drawn}
+        series = [name for name in sweep_points.series(dataset) if np.isfinite(dataset[name].values).any()]
+        figures |= {name: sweep_lines(dataset, name) for name in series}
     return figures
 
 
@@ -48,12 +52,14 @@ def changing(dataset: xarray.Dataset) -> list[str]:
 
 
 def _figure(dataset: xarray.Dataset, name: str) -> Figure:
-    names = sweep_points.parameters(dataset)
+    names, scattered = sweep_points.parameters(dataset), sweep_points.dimensions(dataset) == (sweep_points.POINT,)
+    over = None if scattered else replicates_of(dataset, name, ())
+    names = tuple(n for n in names if n != over)
     if len(names) == 1:
         return sweep_lines(dataset, name)
     if len(names) > 2:
         return sweep_effects(dataset, name)
-    if sweep_points.dimensions(dataset) == (sweep_points.POINT,):
+    if scattered:
         return sweep_scatter(dataset, *names, colour=name)
     few = [n for n in names if dataset.sizes[n] <= LINES or not sweep_points.numeric(dataset[n])]
     numbers = [n for n in names if sweep_points.numeric(dataset[n])]
@@ -61,4 +67,8 @@ def _figure(dataset: xarray.Dataset, name: str) -> Figure:
         hue = min(few, key=lambda n: (n in numbers, dataset.sizes[n]))
         if dataset.sizes[hue] <= LINES:
             return sweep_lines(dataset, name, hue=hue)
-    return sweep_map(dataset, name)
+    if over is None:
+        return sweep_map(dataset, name)
+    means = averaged(dataset, name, over)
+    text = f"{dataset[name].attrs.get('long_name', name)}, {means.name}"
+    return sweep_map(means.dataset.assign({name: means.dataset[name].assign_attrs(long_name=text)}), name)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.checks import one_of
 from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
 from arlequin.plots.sweep_axis import SweepAxis, decades, geometric, geometric_over_decades, linear
 from arlequin.plots.sweep_points import of_sweep
+from arlequin.plots.sweep_replicates import BANDS, HIGH, LOW, Band, Replicated, averaged, replicates_of
 
 if TYPE_CHECKING:
     import xarray
@@ -23,15 +25,38 @@ MAP = "viridis"
 
 
 @of_sweep
-def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: str | None = None) -> Figure:
+def sweep_lines(
+    dataset: xarray.Dataset,
+    name: str,
+    x: str | None = None,
+    hue: str | None = None,
+    *,
+    over: str | None = None,
+    band: Band = "deviation",
+) -> Figure:
     """A scalar or a series over `x`; further dimensions but `hue` must have been chosen (`dataset.sel(cells=20)`).
 
     x: a parameter, or the dimension of a series (default: that, else the parameter with the most numbers). Points that
     failed or are not there yet are marked in a strip under the lines. The axis of a parameter is logarithmic if its
     values go over two decades or more in about even ratios; that of the numbers if they go over three or more.
+
+    Of runs that differ in their random numbers alone the mean is drawn in a band: those along `over`, by default a
+    parameter named seed, replicate, repetition, realisation, trial or the like (`noise_seed`, too), unless it is `x` or
+    `hue`. band: "deviation", mean ± standard deviation; "confidence", the 95 % confidence interval of the mean by
+    Student's distribution; "range", the smallest to the largest value. The legend says which.
     """
     dataset = sweep_points.along(dataset)
     dims = tuple(str(dim) for dim in sweep_points.variable(dataset, name).dims)
+    one_of("band", band, tuple(BANDS))
+    for given in (x, hue, over):
+        if given is not None and given not in dims:
+            raise UserError(f"{given}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
+    if over is not None and over in (x, hue):
+        raise UserError.parameter("over", over, "must not be x or hue, whose values are drawn")
+    over = replicates_of(dataset, name, (x, hue)) if over is None else over
+    means = None if over is None else averaged(dataset, name, over, band)
+    if means is not None:
+        dataset, dims = means.dataset, tuple(dim for dim in dims if dim != over)
     x, hue = _chosen(dataset, name, dims, x, hue)
     dataset = sweep_points.ordered(dataset, tuple(dim for dim in (x, hue) if dim))
     order = (hue, x) if hue else (x,)
@@ -40,9 +65,12 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
     swept = sweep_points.dimensions(dataset)
     at = _coordinate(dataset, name, order)
     along = SweepAxis.of(at, at.attrs, x, geometric_over_decades if x in swept else linear)
-    up = SweepAxis.of(variable, variable.attrs, name, decades if x in swept else linear)
-    values = up.places.reshape(-1, up.places.shape[-1])
-    places = np.broadcast_to(along.places, up.places.shape).reshape(values.shape)
+    ends = [] if means is None else [dataset[end].transpose(*order).values for end in (LOW, HIGH)]
+    logarithmic = x in swept and decades(variable.values) if variable.dtype.kind in "iuf" else False
+    up = SweepAxis.of(np.stack([variable.values, *ends]), variable.attrs, name, lambda _: logarithmic)
+    shape = up.places.shape[1:]
+    values, *borders = (each.reshape(-1, shape[-1]) for each in up.places)
+    places = np.broadcast_to(along.places, shape).reshape(values.shape)
     few = values.shape[1] <= _MARKED
     with style.panels(*_layout(int((states != "").any(axis=1).sum())), sharex=True) as (figure, panels):
         above = panels[0]
@@ -58,6 +86,9 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
                 markersize=4.5,
                 label=labels[n],
             )
+            if borders:
+                look: Any = {"color": colours[n], "alpha": 0.2, "linewidth": 0.0}
+                above.fill_between(places[n], borders[0][n], borders[1][n], **look)
         up.apply_to(above.yaxis, each=False)
         along.apply_to(panels[-1].xaxis)
         if len(panels) > 1:
@@ -65,6 +96,8 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
         entries = sweep_marks.handles(states.ravel())
         if hue and len(values) <= len(style.COLOURS):
             entries = [*above.get_legend_handles_labels()[0], *entries]
+        if means is not None:
+            entries += _band_entries(means, colours[0] if hue is None else style.REFERENCE)
         sweep_marks.legend(figure, entries)
         chosen = sweep_points.fixed(dataset)
         if chosen:
@@ -76,9 +109,6 @@ def _chosen(
     dataset: xarray.Dataset, name: str, dims: tuple[str, ...], x: str | None, hue: str | None
 ) -> tuple[str, str | None]:
     """What is along x and what makes lines, of the dimensions of the variable."""
-    for given in (x, hue):
-        if given is not None and given not in dims:
-            raise UserError(f"{given}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
     if not dims:
         raise UserError(f"{name}: one number: there is nothing to draw it over")
     if x is None:
@@ -93,6 +123,14 @@ def _chosen(
         names = ", ".join(rest) or str(hue)
         raise UserError(f"{names}: choose one value of each that is neither x nor hue, as in dataset.sel({names}=…)")
     return x, hue
+
+
+def _band_entries(means: Replicated, colour: Any) -> list[Any]:
+    """Entries of a legend: what the lines and their bands are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [Line2D([], [], color=colour, label=means.name), Patch(color=colour, alpha=0.2, lw=0.0, label=means.band)]
 
 
 def _coordinate(dataset: xarray.Dataset, name: str, order: tuple[str, ...]) -> xarray.DataArray:

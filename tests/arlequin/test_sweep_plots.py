@@ -261,3 +261,108 @@ def test_bad_input_is_one_line(call, says):
 def test_each_state_has_its_sign():
     signs = [(sign["marker"], sign["color"]) for sign in sweep_marks.SIGNS.values()]
     assert len(set(signs)) == len(signs) == 3
+
+
+def noisy(failed=(), missing=(), velocities=(30.0, 10.0, 20.0), seeds=5, **more) -> xarray.Dataset:
+    """A sweep over velocities and seeds with noise."""
+    data = make({"velocity": list(velocities), **more, "seed": list(range(seeds))}, failed, missing)
+    noise = np.random.default_rng(3).normal(size=data["peak_force"].shape)
+    data["peak_force"] = data["peak_force"] * (1.0 + 0.1 * noise)
+    return data
+
+
+@pytest.mark.parametrize("band", ["deviation", "confidence", "range"])
+def test_seeds_are_a_mean_with_a_band(band, seeded):
+    """NumPy's mean, standard deviation, least and largest; Student's quantile for four degrees of freedom, 2.776."""
+    data = noisy()
+    values = data["peak_force"].sortby("velocity").values / 1e6
+    figure = plots.sweep_lines(data, "peak_force", band=band)
+    (axes,) = figure.axes
+    (line,) = axes.lines
+    np.testing.assert_allclose(line.get_data(), [[10.0, 20.0, 30.0], values.mean(axis=1)])
+    deviation = values.std(axis=1, ddof=1)
+    half = deviation if band == "deviation" else 2.7764451 * deviation / np.sqrt(5)
+    low, high = values.mean(axis=1) - half, values.mean(axis=1) + half
+    if band == "range":
+        low, high = values.min(axis=1), values.max(axis=1)
+    corners = axes.collections[0].get_paths()[0].vertices
+    for n, x in enumerate((10.0, 20.0, 30.0)):
+        ends = np.unique(corners[np.isclose(corners[:, 0], x), 1])
+        np.testing.assert_allclose([ends.min(), ends.max()], [low[n], high[n]], rtol=1e-6)
+    texts = {
+        "deviation": "standard deviation",
+        "confidence": "95 % confidence interval of the mean",
+        "range": "smallest",
+    }
+    assert labels(figure)[0] == "mean of 5 runs (seed)" and texts[band] in labels(figure)[1] and is_png(figure)
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    monkeypatch.setattr(
+        f"{__name__}.force", lambda velocity, seed, law="soft", cells=10: 1e6 * velocity * LAWS[law] * cells
+    )
+
+
+def test_replicates_that_failed_are_left_out_of_the_mean(seeded):
+    data = noisy(failed=[0, 1, 5, 6, 7, 8, 9], missing=[2])
+    values = data["peak_force"].sortby("velocity").values / 1e6
+    figure = plots.sweep_lines(data, "peak_force")
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [np.nan, *np.nanmean(values[1:], axis=1)])
+    assert [x for x, _ in marked(figure, "failed")] == [10.0] and not marked(figure, "not computed")
+    assert labels(figure) == ["failed", "mean of 2 to 5 runs (seed)", "band: ± standard deviation"]
+
+
+def test_seeds_are_drawn_one_by_one_where_asked(seeded):
+    data = noisy()
+    assert len(plots.sweep_lines(data, "peak_force", hue="seed").axes[0].lines) == 5
+    assert len(plots.sweep_lines(data, "peak_force", x="seed").axes[0].lines) == 3
+    only = data.isel(velocity=0)
+    only["message"], only["finished"] = data["message"].isel(velocity=0), data["finished"].isel(velocity=0)
+    assert plots.sweep_lines(only, "peak_force").axes[0].get_xlabel() == "Seed"
+    over = plots.sweep_lines(data, "peak_force", over="velocity")
+    assert labels(over)[0] == "mean of 3 runs (velocity)" and over.axes[0].get_xlabel() == "Seed"
+
+
+def test_lines_maps_and_series_of_means(seeded):
+    data = noisy(law=["soft", "hard"])
+    figure = plots.sweep_lines(data, "peak_force", hue="law")
+    assert labels(figure) == ["law = soft", "law = hard", "mean of 5 runs (seed)", "band: ± standard deviation"]
+    np.testing.assert_allclose(
+        figure.axes[0].lines[1].get_ydata(),
+        data["peak_force"].sel(law="hard").sortby("velocity").values.mean(axis=-1) / 1e9,
+    )
+    assert len(figure.axes[0].collections) == 2
+    assert len(plots.sweep_figures(data)["peak_force"].axes[0].lines) == 2
+    wide = noisy(velocities=tuple(range(1, 9)), cells=list(range(2, 10)))
+    chart = plots.sweep_figures(wide)["peak_force"]
+    mesh = chart.axes[0].collections[0].get_array()
+    expected = np.sort((wide["peak_force"].mean("seed").values / 1e6).ravel())
+    np.testing.assert_allclose(np.sort(np.asarray(mesh).ravel()), expected)
+    assert "mean of 5 runs (seed)" in " ".join(a.get_ylabel() + a.get_xlabel() for a in chart.axes).replace("\n", " ")
+    runs = noisy(velocities=(10.0,)).squeeze("velocity", drop=True)
+    waves = np.random.default_rng(4).normal(size=(5, 7))
+    runs["force"] = ("seed", "time"), waves, {"units": "N", "long_name": "force"}
+    times = np.broadcast_to(1e-3 * np.arange(7), (5, 7))
+    runs = runs.assign_coords(force_time=(("seed", "time"), times, {"units": "s", "long_name": "time"}))
+    (line,) = plots.sweep_lines(runs, "force").axes[0].lines
+    np.testing.assert_allclose(line.get_data(), [np.arange(7.0), waves.mean(axis=0)], atol=1e-12)
+    other = runs.assign_coords(force_time=(("seed", "time"), times * (1 + np.arange(5.0))[:, None]))
+    with pytest.raises(
+        UserError, match=r"force_time: the runs along seed have values at places of their own.*hue='seed'"
+    ):
+        plots.sweep_lines(other, "force", over="seed")
+    assert len(plots.sweep_lines(other, "force").axes[0].lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"band": "sigma"}, "must be one of deviation"),
+        ({"over": "x"}, "not a dimension"),
+        ({"over": "seed", "hue": "seed"}, "must not be x or hue"),
+    ],
+)
+def test_bands_that_there_are_not(seeded, options, rule):
+    with pytest.raises(UserError, match=rule):
+        plots.sweep_lines(noisy(), "peak_force", **options)
