@@ -1,12 +1,18 @@
-"""A sketch of a system for notebooks, as SVG: outlines of the parts, and the slave surfaces of the interfaces."""
+"""A sketch of a system for notebooks, as SVG: outlines of the parts, slave surfaces, obstacles and gluing zones."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.junctions.beam_solid import BeamJunction
+from arlequin.junctions.surface import SurfaceJunction
+from arlequin.junctions.zone_coordinate import SpatialZoneCoordinate
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.obstacles.outline import clipped, outline_of
 
 if TYPE_CHECKING:
     from arlequin.models.part import Surface
@@ -15,33 +21,161 @@ if TYPE_CHECKING:
 # Okabe & Ito, Color Universal Design, 2008
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 CONTACT = "#C00000"
+OBSTACLE = "#333333"
+ZONE = "#F0C000"
 WIDTH, HEIGHT, MARGIN = 420.0, 260.0, 8.0  # px
 MOST = 200_000  # facets of a part, above which its box is drawn
 _SHARP = 0.9  # cosine of the angle between two faces, below which their edge is drawn
+_BESIDE = 0.12  # of the diagonal of the parts: how far obstacles are seen beside them
+_CELLS = 5_000  # of a zone or an obstacle, above which its border or its box is drawn
+_EDGES = 50  # cells of an obstacle, up to which their edges are drawn
 
 
 def sketch(system: System) -> str:
-    """The SVG of a system as it starts; empty if nothing has an extent."""
+    """The SVG of a system as it starts; empty if nothing has an extent.
+
+    Paths of the class `zone`, one for each junction: cells of the fine part in the gluing zone (coarse ones of a zone
+    of cells), or the surface in common; then outlines of the parts, slave surfaces, and paths of the class `obstacle`,
+    one for each rigid obstacle, of what is near the parts.
+    """
+    system = system.at({}) if system.levels else system
+    places = np.concatenate([np.zeros((0, 3)), *(_in_space(part.positions) for part in system.parts)])
     lines = [_projected(_lines(part)) for part in system.parts]
     touching = [_projected(_touching(item.slave)) for item in system.interfaces]
-    points = np.concatenate([np.zeros((0, 2)), *(each.reshape(-1, 2) for each in (*lines, *touching))])
+    zones = [[_projected(piece) for piece in _zone(junction)] for junction in system.junctions]
+    masters = {id(item.master): item.master for item in system.interfaces if isinstance(item.master, Obstacle)}
+    obstacles = [[_projected(piece) for piece in _beside(master, places)] for master in masters.values()]
+    flat = [piece.reshape(-1, 2) for pieces in (*zones, *obstacles) for piece in pieces]
+    points = np.concatenate([np.zeros((0, 2)), *(each.reshape(-1, 2) for each in (*lines, *touching)), *flat])
     if not len(points) or not np.ptp(points, axis=0).max() > 0.0:
         return ""
     low, high = points.min(axis=0), points.max(axis=0)
     scale = float(np.min((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / np.maximum(high - low, 1e-12 * np.ptp(points))))
     height = scale * float(high[1] - low[1]) + 2 * MARGIN
 
+    def pixels(places: Array) -> Array:
+        """Places (…, 2), px."""
+        flipped = places * np.array([1.0, -1.0]) + np.array([-low[0], low[1]])
+        return np.asarray(scale * flipped + np.array([MARGIN, height - MARGIN]))
+
     def path(segments: Array, colour: str, width: float) -> str:
-        x = MARGIN + scale * (segments[..., 0] - low[0])
-        y = height - MARGIN - scale * (segments[..., 1] - low[1])
-        drawn = "".join(
-            f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, c), (b, d) in zip(x.tolist(), y.tolist(), strict=True)
-        )
+        drawn = _path(pixels(segments), closed=False)
         return f'<path d="{drawn}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
 
-    drawn = [path(each, colour_of(n), 1.2) for n, each in enumerate(lines)]
+    def area(pieces: list[Array], kind: str, colour: str, name: str, stroke: str) -> str:
+        """Polygons of one orientation, so that they cover what is behind them once; lines where they have no area."""
+        drawn = "".join(_path(pixels(_turned(piece))[None], closed=len(piece) > 2) for piece in pieces)
+        thin = all(len(piece) < 3 for piece in pieces)
+        look = f'fill="{"none" if thin else colour}" fill-opacity="0.3" stroke="{colour}" {stroke}'
+        return f'<path d="{drawn}" class="{kind}" {look}><title>{escape(name)}</title></path>'
+
+    named = zip(system.junctions, zones, strict=True)
+    wide = 'stroke-width="7" stroke-opacity="0.5"', 'stroke-width="0.3" stroke-opacity="0.6"'
+    drawn = [
+        area(pieces, "zone", ZONE, f"zone of {junction.name}", wide[max(map(len, pieces)) > 2])
+        for junction, pieces in named
+        if pieces
+    ]
+    drawn += [path(each, colour_of(n), 1.2) for n, each in enumerate(lines)]
     drawn += [path(each, CONTACT, 2.5) for each in touching]
+    for master, pieces in zip(masters.values(), obstacles, strict=True):
+        stroke = f'stroke-width="{1.5 if len(pieces) <= _EDGES or len(pieces[0]) < 3 else 0}"'
+        drawn += [area(pieces, "obstacle", OBSTACLE, type(master).__name__, stroke)] if pieces else []
     return f'<svg width="{WIDTH:.0f}" height="{height:.0f}" style="background:#fff">{"".join(drawn)}</svg>'
+
+
+def _path(polygons: Array, closed: bool) -> str:
+    """Data of a path through the points of polygons or segments (p, corner, 2), px."""
+    end = "Z" if closed else ""
+    each = ("L".join(f"{x:.1f} {y:.1f}" for x, y in polygon) for polygon in polygons.tolist())
+    return "".join(f"M{text}{end}" for text in each)
+
+
+def _turned(polygon: Array) -> Array:
+    """A polygon (corner, 2), counter-clockwise."""
+    x, y = polygon.T
+    area = float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) if len(polygon) > 2 else 0.0
+    return polygon[::-1] if area < 0.0 else polygon
+
+
+def _zone(junction: Any) -> list[Array]:
+    """Polygons or segments (corner, axis) that cover the zone of a junction, m."""
+    if isinstance(junction, SurfaceJunction):
+        return list(_touching(junction.fine_surface))
+    coarse, fine = junction.coarse, junction.fine
+    mesh = fine.mesh
+    middles = mesh.p[:, mesh.t].mean(axis=1)
+    if isinstance(junction, BeamJunction):
+        low, high = junction.zone.range
+        arc = junction.zone.beam.arc_length(middles)
+        return _covering(mesh, (arc > low) & (arc < high))
+    coordinate = getattr(junction, "zone_coordinate", None)
+    if coordinate is None:  # of a junction that someone wrote: what both parts have in common
+        low, high = coarse.mesh.p.min(axis=1), coarse.mesh.p.max(axis=1)
+        return _covering(mesh, ((middles > low[:, None]) & (middles < high[:, None])).all(axis=0))
+    if isinstance(coordinate, SpatialZoneCoordinate):
+        low, high = coarse.mesh.p.min(axis=1)[:, None], coarse.mesh.p.max(axis=1)[:, None]
+        s = coordinate.coordinate(middles)
+        return _covering(mesh, (s > 0.0) & (s < 1.0) & ((middles > low) & (middles < high)).all(axis=0))
+    mesh = coarse.mesh
+    middles = mesh.p[:, mesh.t].mean(axis=1)
+    s = coordinate.on_coarse(middles[:, :, None], np.arange(mesh.nelements))[:, 0]
+    return _covering(mesh, (s > 0.0) & (s < 1.0))
+
+
+def _covering(mesh: Any, chosen: Array) -> list[Array]:
+    """Chosen cells of a mesh in one and two dimensions, the outer faces of all of them in space, (corner, axis), m; of
+    many cells their border, or the edges of a box around them."""
+    corners, axes = mesh.p.T, mesh.dim()
+    if axes < 3 and (axes == 1 or np.count_nonzero(chosen) <= _CELLS):
+        return list(corners[mesh.t[:, chosen].T])
+    times = np.bincount(mesh.t2f[:, chosen].ravel(), minlength=mesh.facets.shape[1])
+    faces = mesh.facets[:, times == 1].T
+    if len(faces) > _CELLS and axes == 3:
+        low, high = corners[mesh.t[:, chosen]].min(axis=(0, 1)), corners[mesh.t[:, chosen]].max(axis=(0, 1))
+        return list(_box_edges(low, high))
+    return list(corners[faces])
+
+
+def _beside(obstacle: Any, places: Array) -> list[Array]:
+    """Polygons, segments or, on a line, marks across it (corner, axis) of an obstacle near parts with nodes at `places`
+    (n, 3), m; empty for obstacles without an outline."""
+    axes = obstacle.axes
+    low, high = places[:, :axes].min(axis=0), places[:, :axes].max(axis=0)
+    outline = outline_of(obstacle, low, high)
+    if outline is None:
+        return []
+    size = float(np.linalg.norm(high - low))
+    cells = outline.points[outline.cells]
+    if axes == 1:
+        half = _BESIDE * (size or 1.0)
+        return [np.array([[point[0], -half], [point[0], half]]) for point in cells[:, 0]]
+    if len(cells) > _CELLS and axes == 3:
+        return list(_box_edges(outline.points.min(axis=0), outline.points.max(axis=0)))
+    around = np.concatenate([outline.points, cells.mean(axis=1)])
+    away = np.maximum(np.maximum(low - around, around - high), 0.0)
+    nearest = around[np.linalg.norm(away, axis=1).argmin()]
+    beside = _BESIDE * size
+    box = np.minimum(low, nearest) - beside, np.maximum(high, nearest) + beside
+    found = []
+    for cell in cells:
+        piece = _segment(cell, *box) if axes == 2 else clipped(cell, *box)
+        if len(piece) >= axes:
+            found.append(piece)
+    return found
+
+
+def _segment(ends: Array, low: Array, high: Array) -> Array:
+    """What of a segment (2, axis) is in a box, (2, axis), or nothing, (0, axis)."""
+    way = ends[1] - ends[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bounds = np.stack([(low - ends[0]) / way, (high - ends[0]) / way])
+    moves = way != 0.0
+    if not ((ends[0] >= low) & (ends[0] <= high))[~moves].all():
+        return ends[:0]
+    first = max(0.0, float(bounds[:, moves].min(axis=0).max(initial=0.0)))
+    last = min(1.0, float(bounds[:, moves].max(axis=0).min(initial=1.0)))
+    return ends[0] + np.array([[first], [last]]) * way if first < last else ends[:0]
 
 
 def colour_of(part: int) -> str:
@@ -57,14 +191,23 @@ def _lines(part: Any) -> Array:
         facets = mesh.facets[:, mesh.boundary_facets()].T
         corners = mesh.p.T
         if len(facets) > MOST:
-            low, high = corners.min(axis=0), corners.max(axis=0)
-            steps = np.stack(np.meshgrid(*[[0.0, 1.0]] * len(low), indexing="ij"), axis=-1).reshape(-1, len(low))
-            pairs = np.argwhere(np.triu(np.abs(steps[:, None] - steps[None]).sum(axis=-1) == 1.0))
-            return np.asarray((low + steps * (high - low))[pairs])
+            return _box_edges(corners.min(axis=0), corners.max(axis=0))
         return np.asarray(corners[facets if facets.shape[1] == 2 else _sharp(corners, facets)])
     if cells.shape[1] == 2:
         return np.asarray(places[cells])
     return np.repeat(places[:, None], 2, axis=1)
+
+
+def _box_edges(low: Array, high: Array) -> Array:
+    """Segments (s, 2, axis) along the edges of a box, m."""
+    steps = np.stack(np.meshgrid(*[[0.0, 1.0]] * len(low), indexing="ij"), axis=-1).reshape(-1, len(low))
+    pairs = np.argwhere(np.triu(np.abs(steps[:, None] - steps[None]).sum(axis=-1) == 1.0))
+    return np.asarray((low + steps * (high - low))[pairs])
+
+
+def _in_space(places: Array) -> Array:
+    """Places (n, axis) with zeros for further axes, (n, 3)."""
+    return np.pad(places, ((0, 0), (0, 3 - places.shape[1])))
 
 
 def _sharp(corners: Array, faces: Indices) -> Indices:
@@ -96,7 +239,7 @@ def _touching(surface: Surface) -> Array:
 
 
 def _projected(segments: Array) -> Array:
-    """Segments (s, 2, axis) in the plane of the picture, (s, 2, 2): space seen from the first octant, z upwards."""
+    """Places (…, axis) in the plane of the picture, (…, 2): space seen from the first octant, z upwards."""
     axes = segments.shape[-1]
     if axes == 1:
         return np.concatenate([segments, np.zeros_like(segments)], axis=-1)

@@ -156,9 +156,9 @@ class System:
 
     def _repr_html_(self) -> str:
         """A table of what it is made of, and a sketch, for notebooks."""
-        from arlequin.system.sketch import CONTACT, colour_of, sketch
+        from arlequin.system.sketch import CONTACT, ZONE, colour_of, sketch
 
-        colours = {"parts": colour_of, "interfaces": lambda _: CONTACT}
+        colours = {"parts": colour_of, "interfaces": lambda _: CONTACT, "junctions": lambda _: ZONE}
         rows = []
         for what, items in self._members():
             for number, item in enumerate(items):
