@@ -9,6 +9,7 @@ import xarray
 from arlequin import plots
 from arlequin.models.types import Array
 from arlequin.plots import style
+from arlequin.plots.inset import magnified
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,6 +54,8 @@ def multiscale_figures(
 ) -> Figures:
     """Energies, contact against the all-fine model and the 1D solution, velocity along the bar and on the mesh.
 
+    Where the curves of the contact coincide, insets magnify the rise to the plateau of the pressure and the release.
+
     instant: time at which the overlap is shown, s (None: no overlap).
     """
     both = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
@@ -65,9 +68,28 @@ def multiscale_figures(
         "velocity": plots.profile(result, "velocity"),
         "shape": shape,
     }
+    _magnify(figures["contact"], result)
     if instant is not None:
         figures["junction"] = _junction(result, instant)
     return figures
+
+
+def _magnify(figure: "Figure", result: xarray.DataTree) -> None:
+    """Insets of a figure of the contact, in the units of its panels: the first tenth of the plateau of the force, ±12 %
+    of it, and the 6 % of the time about the release."""
+    contact = result["interface/contact"].dataset
+    time, force = contact["time"].values, np.abs(contact["force"].values).max(axis=1)
+    pressed = np.flatnonzero(force > 0.5 * force.max(initial=0.0))
+    if len(figure.axes) < 2 or pressed.size < 2:
+        return
+    pressure, gap = figure.axes
+    (curve,) = [line for line in pressure.lines if line.get_label() == "Arlequin"]
+    x, y = (np.asarray(values, dtype=float) for values in curve.get_data())
+    begin, end, whole = x[pressed[0]], x[pressed[-1]], x[-1] - x[0]
+    plateau = float(np.median(y[pressed]))
+    magnified(pressure, (begin - 0.01 * whole, begin + 0.1 * whole), (0.88 * plateau, 1.12 * plateau))
+    if time[pressed[-1]] < time[-1]:
+        magnified(gap, (end - 0.03 * whole, end + 0.03 * whole))
 
 
 def _junction(result: xarray.DataTree, instant: float) -> "Figure":
