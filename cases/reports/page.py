@@ -17,7 +17,15 @@ table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top; overflow-wrap: break-word; }
 th { font-weight: 600; border-bottom: 1px solid var(--line); }
 tbody tr:nth-child(even) { background: var(--soft); }
-.long { min-width: 10rem; } .wide { overflow-x: auto; }
+.long { min-width: 10rem; }
+/* wide tables scroll: a shadow at an edge beyond which there is more, and a bar that stays */
+.wide { overflow-x: auto; --edge: 2.2rem; --shade: light-dark(#0006, #fff5);
+  background: linear-gradient(90deg, Canvas 30%, transparent) left / var(--edge) 100% no-repeat local,
+    linear-gradient(270deg, Canvas 30%, transparent) right / var(--edge) 100% no-repeat local,
+    linear-gradient(90deg, var(--shade), transparent) left / 0.9rem 100% no-repeat scroll,
+    linear-gradient(270deg, var(--shade), transparent) right / 0.9rem 100% no-repeat scroll; }
+.wide::-webkit-scrollbar { height: 0.5rem; } .wide::-webkit-scrollbar-track { background: var(--soft); }
+.wide::-webkit-scrollbar-thumb { background: #888a; border-radius: 0.25rem; }
 .sortable td, .sortable th { white-space: nowrap; }
 th button { all: unset; cursor: pointer; } th button:focus-visible { outline: 2px solid; }
 th button::after { content: " ↕"; color: #8888; }
@@ -28,7 +36,8 @@ figure { margin: 1.2rem 0 2rem; } img { max-width: 100%; height: auto; backgroun
 figcaption { font-size: 0.9rem; } pre { white-space: pre-wrap; font-size: 0.85rem; }
 @media print {
   :root { color-scheme: light; } body { max-width: none; margin: 0; font-size: 10pt; }
-  .wide { overflow: visible; } .long { min-width: 0; } table { font-size: 8pt; } th button::after { display: none; }
+  .wide { overflow: visible; background: none; }
+  .long { min-width: 0; } table { font-size: 8pt; } th button::after { display: none; }
   .sortable { font-size: 6pt; } .sortable td:not(.number), .sortable th { white-space: normal; }
   figure, tr { break-inside: avoid; } h2 { break-after: avoid; } img { max-height: 20cm; }
 }
