@@ -43,7 +43,7 @@ def magnified(axes: Axes, window: tuple[float, float], heights: tuple[float, flo
     inset.locator_params(nbins=4)
     inset.spines[["top", "right"]].set_visible(True)
     axes.indicate_inset_zoom(inset, edgecolor="#777777", linewidth=0.8)
-    return inset  # type: ignore[no-any-return]
+    return inset
 
 
 def _points(line: Any) -> tuple[Array, Array]:
@@ -62,21 +62,21 @@ def _free_place(axes: Axes) -> tuple[float, float] | None:
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     found = [np.zeros((0, 2))]
     for line in axes.lines:
-        x, y = _points(line)
-        if x.size > 1:
+        xs, ys = _points(line)
+        if xs.size > 1:
             along = np.concatenate(
-                [[0.0], np.cumsum(np.hypot(np.diff(x) / (right - left), np.diff(y) / (top - bottom)))]
+                [[0.0], np.cumsum(np.hypot(np.diff(xs) / (right - left), np.diff(ys) / (top - bottom)))]
             )
             at = np.linspace(0.0, along[-1], _SAMPLES)
-            places = np.stack([np.interp(at, along, x) - left, np.interp(at, along, y) - bottom], axis=1)
+            places = np.stack([np.interp(at, along, xs) - left, np.interp(at, along, ys) - bottom], axis=1)
             found.append(places / [right - left, top - bottom])
     points = np.concatenate(found)
     best: tuple[float, tuple[float, float] | None] = (0.0, None)
     across, up = np.arange(0.08, 0.99 - WIDTH, _STEP), np.arange(0.16, 0.97 - HEIGHT, _STEP)
-    for x, y in itertools.product(across, up):
+    for x, y in itertools.product(across.tolist(), up.tolist()):
         # numbers stand to the left of the inset and below
         away = np.maximum([x - 0.06, y - 0.12] - points, points - [x + WIDTH, y + HEIGHT]).max(axis=1)
         nearest = float(away.min(initial=1.0))
         if nearest > best[0]:
-            best = nearest, (float(x), float(y))
+            best = nearest, (x, y)
     return best[1]
