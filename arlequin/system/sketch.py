@@ -123,7 +123,7 @@ def _zone(junction: Any) -> list[Array]:
     return _covering(mesh, (s > 0.0) & (s < 1.0))
 
 
-def _covering(mesh: Any, chosen: Array) -> list[Array]:
+def _covering(mesh: Any, chosen: Any) -> list[Array]:
     """Chosen cells of a mesh in one and two dimensions, the outer faces of all of them in space, (corner, axis), m; of
     many cells their border, or the edges of a box around them."""
     corners, axes = mesh.p.T, mesh.dim()
