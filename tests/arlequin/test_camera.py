@@ -2,6 +2,7 @@
 
 import json
 import re
+from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import xarray
 
 import arlequin as aq
 from arlequin import plots
+from arlequin.cases.cli.outputs import view_of
 from arlequin.plots.camera import NAMES, Camera, camera_of, preferring
 from arlequin.viewer.page import page
 from arlequin.viewer.scene import scene_of
@@ -162,3 +164,18 @@ def test_other_views_are_refused(view: Any) -> None:
         with pytest.raises(aq.UserError, match=r"view = .*must be .*isometric") as error:
             draw(result, view=view)
         assert "\n" not in str(error.value) and all(name in str(error.value) for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "view"),
+    [(None, None), ("top", "top"), ("-x", "-x"), ("30,-60", (30.0, -60.0)), (" 1e1 , 2 ", (10.0, 2.0))],
+)
+def test_the_option_of_the_command_line(text: str | None, view: Any) -> None:
+    assert view_of(Namespace(view=text)) == view
+
+
+@pytest.mark.parametrize("text", ["above", "1,b", ",", "nan,1", "1,2,3", ""])
+def test_other_options_are_refused(text: str) -> None:
+    with pytest.raises(aq.UserError, match=r"view = .*must be") as error:
+        view_of(Namespace(view=text))
+    assert "\n" not in str(error.value)

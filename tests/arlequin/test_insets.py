@@ -24,7 +24,8 @@ def test_an_inset_holds_the_curves_over_its_window_and_hides_none():
     assert inset.get_xlim() == (0.3, 0.4) and len(inset.lines) == 2
     low, high = inset.get_ylim()
     assert 0.997 < low < 0.9992 and 1.0008 < high < 1.003
-    x, y, width, height = inset.get_axes_locator()(inset, None).transformed(axes.transAxes.inverted()).bounds
+    box = inset.get_axes_locator()(inset, None).transformed(axes.figure.transFigure)
+    x, y, width, height = box.transformed(axes.transAxes.inverted()).bounds
     assert (width, height) == pytest.approx((WIDTH, HEIGHT))
     for line in axes.lines:
         places = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack(line.get_data())))
