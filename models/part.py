@@ -54,7 +54,7 @@ class Weighting:
     mass: Array
     load: Array
     facets: tuple["Array | FacetWeight", ...] = ()
-    shared: SharedLoad | None = None
+    shared: tuple[SharedLoad, ...] = ()
 
     def __post_init__(self) -> None:
         shape = np.shape(self.stiffness)
@@ -69,10 +69,8 @@ class Weighting:
 
     def __mul__(self, other: "Weighting") -> "Weighting":
         """The weights of a part in two junctions whose zones have no cell in common."""
-        if self.shared is not None and other.shared is not None:
-            raise UserError("weighting: the loads of one part are shared twice: weigh its junctions together")
         products = self.stiffness * other.stiffness, self.mass * other.mass, self.load * other.load
-        return Weighting(*products, facets=self.facets + other.facets, shared=self.shared or other.shared)
+        return Weighting(*products, facets=self.facets + other.facets, shared=self.shared + other.shared)
 
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":

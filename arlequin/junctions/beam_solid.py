@@ -16,10 +16,13 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.element import BeamElements
 from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.solid import Solid
-from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.part import LoadPieces, MeshedPart, Weighting
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
+from arlequin.overlap.clipping import Region
+from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.joint import JointPieces, Shape, faces_on, on_faces
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
 
 SAME = 1e-9  # ends nearer than this fraction of the parts' size are the same
@@ -138,7 +141,14 @@ class BeamZone:
         low, high = self.range
         return self.slices[(s > low) & (s < high)]
 
-    def _alpha(self, weights: Weight, s: Array) -> Array:
+    @cached_property
+    def cut(self) -> Indices:
+        """Cells of the solid through which the end of the zone runs."""
+        low, high, end = self.corners.min(axis=0), self.corners.max(axis=0), self.zone_coordinate.end
+        near = SAME * (high - low)
+        return np.flatnonzero((low < end - near) & (high > end + near))
+
+    def alpha(self, weights: Weight, s: Array) -> Array:
         """The solid's weight α at arc lengths s."""
         alpha = self.zone_coordinate.fine(weights, s)
         if not (np.isfinite(alpha).all() and alpha.min() >= 0 and alpha.max() <= 1):
@@ -149,7 +159,7 @@ class BeamZone:
         """1 − α (c, q) on the beam."""
         beam, start = self.beam, self.zone_coordinate.start
         s = np.asarray(beam.basis.global_coordinates())[0]
-        values = 1 - self._alpha(weights, s)
+        values = 1 - self.alpha(weights, s)
         lengths, first = beam.elements.lengths, self.starts
         cut = np.flatnonzero((start > first + SAME * lengths) & (start < first + (1 - SAME) * lengths))
         if cut.size == 0:
@@ -158,7 +168,7 @@ class BeamZone:
         share = (start - first[cut[0]]) / lengths[cut[0]]
         reference = np.concatenate((share * xi[0], share + (1 - share) * xi[0]))
         w = np.concatenate((share * rule, (1 - share) * rule))
-        alpha = self._alpha(weights, first[cut[0]] + lengths[cut[0]] * reference)
+        alpha = self.alpha(weights, first[cut[0]] + lengths[cut[0]] * reference)
         moments = monomials(reference[None], 2) @ (w * lengths[cut[0]] * (1 - alpha))
         at_points = (s[cut] - first[cut][:, None]) / lengths[cut][:, None]
         polynomials = monomials(at_points, 2)
@@ -167,12 +177,10 @@ class BeamZone:
 
     def solid_weights(self, weights: Weight) -> Array:
         """α (c, q) on the solid."""
-        solid, end = self.solid, self.zone_coordinate.end
+        solid = self.solid
         order = 1 if solid.order is None else solid.order
-        values = self._alpha(weights, self.beam.arc_length(solid.quadrature_points()))
-        low, high = self.corners.min(axis=0), self.corners.max(axis=0)
-        near = SAME * (high - low)
-        cut = np.flatnonzero((low < end - near) & (high > end + near))
+        values = self.alpha(weights, self.beam.arc_length(solid.quadrature_points()))
+        cut = self.cut
         if cut.size == 0:
             return values
         rank = np.full(solid.mesh.nelements, -1)
@@ -188,6 +196,50 @@ class BeamZone:
         np.add.at(moments, rank[pieces.cells], local)
         values[cut] = fit_weights(values[cut], solid.basis.dx[cut], polynomials, moments)
         return values
+
+
+@dataclass(frozen=True, eq=False)
+class SolidLoads:
+    """Tractions on the solid where the end of the zone runs through its cells, a `SharedLoad`: on pieces of the facets.
+
+    Body forces need none: the weights in these cells have the moments of α (`BeamZone.solid_weights`).
+    """
+
+    zone: BeamZone
+    weights: Weight
+
+    def in_cells(self) -> LoadPieces:
+        """Nothing."""
+        return LoadPieces(*_no_pieces(self.zone.solid.mesh.dim()))
+
+    def on_facets(self, facets: Indices) -> LoadPieces:
+        """(α − 1) dx on the facets (f,) of cells that the end cuts."""
+        zone, solid = self.zone, self.zone.solid
+        facets = np.asarray(facets)[np.isin(solid.mesh.f2t[0, facets], zone.cut)]
+        if not facets.size:
+            return self.in_cells()
+        tangent, shift = zone.axis
+        end = zone.zone_coordinate.end + shift
+        halves = Region(tangent[None], np.array([end])), Region(-tangent[None], np.array([-end]))
+        shape = Shape(solid.mesh)
+        pieces = JointPieces.of("solid", shape, np.unique(solid.mesh.f2t[0, facets])).divided("zone", halves)
+        place, own, faces = faces_on(pieces, "solid", shape, facets)
+        points, dx = on_faces(faces, 2 + self.weights.degree)
+        s = zone.beam.arc_length(points)
+        beyond = (own.regions["zone"] == 0) == (zone.zone_coordinate.end > zone.zone_coordinate.start)
+        alpha = np.where(beyond[:, None], 1.0, zone.alpha(self.weights, s))
+        cells = solid.mesh.f2t[0, facets[place]]
+        X = to_reference(solid.mesh, cells, points)[0]
+        return LoadPieces(cells, X, points, (alpha - 1) * dx * solid.depth)
+
+    def smooth(self, points: Array, cells: Indices) -> Array:
+        """α (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; one where pieces serve."""
+        alpha = self.zone.alpha(self.weights, self.zone.beam.arc_length(points))
+        return np.where(np.isin(cells, self.zone.cut)[:, None], 1.0, alpha)
+
+
+def _no_pieces(axes: int) -> tuple[Indices, Array, Array, Array]:
+    return np.zeros(0, dtype=np.int64), np.zeros((axes, 0, 1)), np.zeros((axes, 0, 1)), np.zeros((0, 1))
 
 
 OFF = 1e-2  # relative differences of area and centroid above which a warning is given
@@ -288,7 +340,9 @@ class BeamJunction:
         Exact in the mean over cells that an end of the zone cuts (`fit_weights`).
         """
         beam, solid = self.zone.beam_weights(self.weights), self.zone.solid_weights(self.weights)
-        return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: Weighting(solid, solid, solid)}
+        loads = SolidLoads(self.zone, self.weights)
+        shared = Weighting(solid, solid, solid, facets=(loads.smooth,), shared=(loads,))
+        return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: shared}
 
     def carrying(self, beam: Beam | Modal, solid: Solid | Modal) -> "BeamJunction":
         """The same junction, with its operator, for parts that differ in their loads only; UserError otherwise."""

@@ -148,7 +148,7 @@ class Partition:
             mass[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
         shared = PartLoads(self, name)
         load = np.where(shared.cut[:, None], 1.0, stiffness)
-        return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=shared)
+        return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))
 
     def check(self) -> None:
         """Raise `UserError` where parts overlap without junction, or one takes weight from another that is not "

@@ -1,6 +1,6 @@
 """Linear elastic parts on scikit-fem meshes: what `Solid` and `Bar` share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -226,7 +226,7 @@ class Continuum:
 
     def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""
-        if weighting.shared is None and np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
+        if not weighting.shared and np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
             return self._loads_uniform
         return self._make_loads(weighting)
 
@@ -270,17 +270,17 @@ class Continuum:
         if weighting is None:
             return LoadRegion(points, cells.dx, values, cells.nodes)
         region = LoadRegion(points, cells.dx * weighting.load, values, cells.nodes)
-        return region if weighting.shared is None else self._with_pieces(region, weighting.shared.in_cells())
+        return self._with_pieces(region, [shared.in_cells() for shared in weighting.shared])
 
-    def _with_pieces(self, region: LoadRegion, pieces: LoadPieces) -> LoadRegion:
+    def _with_pieces(self, region: LoadRegion, taken: Sequence[LoadPieces]) -> LoadRegion:
         """A region together with what other parts take of its load."""
-        if not pieces.cells.size:
-            return region
         basis = self.basis
-        values = np.stack([basis.elem.lbasis(pieces.X, a)[0] for a in range(basis.Nbfun)], axis=2)
-        return region.with_pieces(
-            LoadRegion(pieces.points, pieces.taken, values, basis.element_dofs[:, pieces.cells].T)
-        )
+        for pieces in taken:
+            if pieces.cells.size:
+                values = np.stack([basis.elem.lbasis(pieces.X, a)[0] for a in range(basis.Nbfun)], axis=2)
+                nodes = basis.element_dofs[:, pieces.cells].T
+                region = region.with_pieces(LoadRegion(pieces.points, pieces.taken, values, nodes))
+        return region
 
     def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:
         basis = self.finite_element.facet_basis(self.mesh, facet_indices(self.name, self.mesh, boundary))
@@ -295,6 +295,5 @@ class Continuum:
             [np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis], axis=2
         )
         region = LoadRegion(points, measure, values, basis.element_dofs.T)
-        if weighting is None or weighting.shared is None:
-            return region
-        return self._with_pieces(region, weighting.shared.on_facets(basis.find))
+        shared = () if weighting is None else weighting.shared
+        return self._with_pieces(region, [each.on_facets(basis.find) for each in shared])

@@ -117,3 +117,22 @@ def test_uniform_stress_under_tractions_across_the_zone(kinds, orders):
     for part in (coarse, fine):
         exact = 0.7 * 1e6 / 2e11 * part.positions
         np.testing.assert_allclose(result[f"part/{part.name}/displacement"].values[-1], exact, atol=1e-12 * exact.max())
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind", ["quad", "tri"])
+def test_a_line_load_across_the_zone_of_a_beam_and_a_solid(kind, turned):
+    """1 N/m along 1 m: on the beam, and on the top of the solid; the zone ends inside cells of both."""
+    mesh = aq.mesh.rectangle((0.37, 1.0), (-0.05, 0.05), cells=(13, 3), kind=kind)
+    nodes = aq.mesh.interval(0.0, 0.63, cells=5)
+    if turned:  # the solid stands before the beam
+        mesh = aq.mesh.rectangle((0.0, 0.63), (-0.05, 0.05), cells=(13, 3), kind=kind)
+        nodes = aq.mesh.interval(0.37, 1.0, cells=5)
+    solid = aq.Solid("solid", mesh, STEEL, plane="stress", tractions={"top": (0.0, 1.0)})
+    beam = aq.Beam("beam", nodes, STEEL, aq.Section.rectangle(0.1, 1.0), dimension=2, distributed=(0.0, 1.0))
+    weights = weights_of([aq.BeamJunction(beam, solid)])
+    on_solid = solid.assemble(weights["solid"]).load(0.0).reshape(-1, 2)[:, 1]
+    on_beam = beam.assemble(weights["beam"]).load(0.0).reshape(-1, 3)
+    assert on_solid.sum() + on_beam[:, 1].sum() == pytest.approx(1.0, rel=1e-12)
+    moment = on_solid @ solid.positions[:, 0] + on_beam[:, 1] @ beam.positions[:, 0] + on_beam[:, 2].sum()
+    assert moment == pytest.approx(0.5, rel=1e-12)
