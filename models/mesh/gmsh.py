@@ -1,8 +1,9 @@
-"""Gmsh files (formats 2.2 and 4.1, text or binary, first and second order) with their physical names."""
+"""Gmsh files (formats 2.2, 4.0 and 4.1, text or binary, first and second order) with their physical names."""
 
 import contextlib
 import io
 import re
+import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.elements import registered
+from arlequin.models.mesh.gmsh_format import GmshFormat, conversion, physical_groups, unsupported
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
@@ -35,7 +37,8 @@ class _Block:
 
 @checked_call
 def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] = ()) -> Any:
-    """The mesh of a Gmsh file, with its physical groups as named boundaries and as cell sets (`subdomains`).
+    """The mesh of a Gmsh file (formats 2.2, 4.0, 4.1), with its physical groups as named boundaries and as cell sets
+    (`subdomains`).
 
     boundaries, cells: names that must exist in the file. Groups without a name go by their number.
     Second-order files give second-order (curved) meshes. Nodes that no cell uses are left out, and z too in
@@ -78,7 +81,10 @@ def _content(path: Path) -> bytes:
     if not content.strip():
         raise UserError(f"{path}: the mesh file is empty", code=1)
     if not content.lstrip().startswith((b"$MeshFormat", b"$Comments")):
-        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat)", code=1)
+        if content.lstrip().startswith(b"$NOD"):
+            raise UserError(f"{path}: format 1 of Gmsh is not read: {conversion(path)}", code=1)
+        cure = "" if path.suffix.lower() == ".msh" else f": {conversion(path)}"
+        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat){cure}", code=1)
     for section in (b"MeshFormat", b"Nodes", b"Elements"):
         if b"$End" + section not in content:
             raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)
@@ -87,20 +93,14 @@ def _content(path: Path) -> bytes:
 
 def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     """Points (p, 3) and blocks of the file."""
-    from meshio import gmsh
-
+    form = GmshFormat.of(path, content)
     try:
-        # meshio prints its warnings on stderr, and NumPy warns of text that stops early: here they are errors
-        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)
-            data = gmsh.read(path)
+        data = _parsed(path, form.relabelled(content))
     except Exception as error:  # the parser fails on bad files in whatever way its lines happen to
-        if "Incompatible cell data 'gmsh:physical'" in str(error):
-            hint = "only some of its elements belong to physical groups; save it with Mesh.SaveAll = 0"
-            raise UserError(f"{path}: {hint}", code=1) from None
-        raise UserError(f"{path}: the mesh file is damaged ({error or type(error).__name__})", code=1) from None
+        raise form.cause(path, content, error, list(_elements())) from None
     names = _physical_names(content)
     tags = data.cell_data.get("gmsh:physical", [np.zeros(len(block), dtype=int) for block in data.cells])
+    entities = physical_groups(content, form.binary) if form.layout == "4.0" else {}
     blocks = []
     for number, (block, tag) in enumerate(zip(data.cells, tags, strict=True)):
         # a negative tag means the reversed entity of the same group
@@ -113,6 +113,13 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
         for name, members in data.cell_sets.items():
             if not name.startswith("gmsh:") and len(members[number]):
                 groups[name] = np.union1d(groups.get(name, []), members[number]).astype(np.int64)
+        if entities:  # of format 4.0 the parser gives no sets: all groups of the block's entity
+            entity = int(data.cell_data["gmsh:geometrical"][number][0]) if len(block) else 0
+            every = np.arange(len(block))
+            groups |= {
+                names.get((block.dim, abs(value)), str(abs(value))): every
+                for value in entities.get((block.dim, entity), [])
+            }
         cells = np.asarray(block.data, dtype=np.int64)
         if cells.size and (cells.min() < 0 or cells.max() >= len(data.points)):
             raise UserError(f"{path}: the mesh file is damaged (an element names a node that does not exist)", code=1)
@@ -121,6 +128,21 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     if not np.isfinite(points).all():
         raise UserError(f"{path}: the mesh file is damaged (a coordinate is not finite)", code=1)
     return points, blocks
+
+
+def _parsed(path: Path, relabelled: bytes | None) -> Any:
+    """What meshio reads of a file, or of its content under another header."""
+    from meshio import gmsh
+
+    with contextlib.ExitStack() as stack:
+        if relabelled is not None:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / path.name
+            path.write_bytes(relabelled)
+        # meshio prints its warnings on stderr, and NumPy warns of text that stops early: here they are errors
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("error", DeprecationWarning)
+        return gmsh.read(path)
 
 
 def _physical_names(content: bytes) -> dict[tuple[int, int], str]:
@@ -139,10 +161,9 @@ def _build_cells(
     kinds = sorted({block.kind for block in blocks})
     if len(kinds) > 1:
         raise UserError(f"{path}: the mesh mixes {' and '.join(kinds)}; one kind of cell is needed", code=1)
-    elements = {element.cell_type: (element, element.mesh) for element in registered() if element.mesh is not None}
+    elements = _elements()
     if kinds[0] not in elements:
-        known = ", ".join(elements)
-        raise UserError(f"{path}: cells of type {kinds[0]} are not supported (supported: {known})", code=1)
+        raise UserError(f"{path}: {unsupported(kinds, list(elements))}", code=1)
     cells = np.vstack([block.cells for block in blocks])
     # format 2.2 repeats a cell for each group it is in
     _, first, number = np.unique(np.sort(cells, axis=1), axis=0, return_index=True, return_inverse=True)
@@ -163,6 +184,11 @@ def _build_cells(
     columns = range(cells.shape[1]) if element.node_order is None else element.node_order
     mesh = mesh_class(positions, np.ascontiguousarray(compact[:, list(columns)].T.astype(np.int32)))
     return mesh, groups, used[vertices]
+
+
+def _elements() -> dict[str, tuple[Any, Any]]:
+    """The registered elements that files may have, and the class of their mesh, by meshio's type of the cell."""
+    return {element.cell_type: (element, element.mesh) for element in registered() if element.mesh is not None}
 
 
 def _flat(path: Path, points: Array, top: int) -> Array:

@@ -84,6 +84,165 @@ def test_formats_agree(name):
         assert {k: sorted(v) for k, v in first.items()} == {k: sorted(v) for k, v in second.items()}
 
 
+def as_4_0(text, version="4", binary=False):
+    """A file of format 4.1 (text) as Gmsh 4.0 writes it, by the two descriptions of the format."""
+    lines = iter(text.splitlines())
+    number, kinds = (lambda kind, *values: np.array(values, kind).tobytes()), {"<u8": int, "<i4": int, "<f8": float}
+    out = [f"$MeshFormat\n{version} {int(binary)} 8\n".encode()]
+
+    def put(*pairs):
+        if binary:
+            out.extend(number(kind, *map(kinds[kind], values)) for kind, values in pairs)
+        else:
+            out.append(" ".join(str(kinds[kind](value)) for kind, values in pairs for value in values).encode() + b"\n")
+
+    def words():
+        return next(lines).split()
+
+    for line in lines:
+        name = line[1:]
+        if name == "MeshFormat":
+            next(lines)
+            out.append(number("<i4", 1) + b"\n" if binary else b"")
+        elif name == "PhysicalNames":
+            out.append(line.encode() + b"\n")
+            out.extend(
+                next(lines).encode() + b"\n" for _ in range(int(text.split("$PhysicalNames\n")[1].split()[0]) + 1)
+            )
+        elif name == "Entities":
+            out.append(b"$Entities\n")
+            counts = words()
+            put(("<u8", counts))
+            for dimension, count in enumerate(map(int, counts)):
+                for _ in range(count):
+                    tag, *rest = words()
+                    box, rest = (rest[:6], rest[6:]) if dimension else (rest[:3] * 2, rest[3:])
+                    groups, rest = rest[1 : 1 + int(rest[0])], rest[1 + int(rest[0]) :]
+                    sides = [("<u8", rest[:1]), ("<i4", rest[1:])] if dimension else []
+                    put(("<i4", [tag]), ("<f8", box), ("<u8", [len(groups)]), ("<i4", groups), *sides)
+        elif name == "Nodes":
+            out.append(b"$Nodes\n")
+            blocks, count, *_ = words()
+            put(("<u8", [blocks, count]))
+            for _ in range(int(blocks)):
+                dimension, tag, parametric, count = words()
+                put(("<i4", [tag, dimension, parametric]), ("<u8", [count]))
+                numbers = [next(lines) for _ in range(int(count))]
+                for each in numbers:
+                    put(("<i4", [each]), ("<f8", words()))
+        elif name == "Elements":
+            out.append(b"$Elements\n")
+            blocks, count, *_ = words()
+            put(("<u8", [blocks, count]))
+            for _ in range(int(blocks)):
+                dimension, tag, kind, count = words()
+                put(("<i4", [tag, dimension, kind]), ("<u8", [count]))
+                for _ in range(int(count)):
+                    put(("<i4", words()))
+        else:
+            out.append(
+                b"\n" * (binary and name != "EndMeshFormat" and name != "EndPhysicalNames") + line.encode() + b"\n"
+            )
+    return b"".join(out)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("version", ["4", "4.0", "4.1"])
+@pytest.mark.parametrize("name", ["ring_quad2_v41.msh", "block_tet2_v41.msh", "square_v41.msh"])
+def test_format_4_0(tmp_path, name, version, binary):
+    """As Gmsh 4.0 writes it, under all headers that are about, with entities in several groups: the mesh of 4.1."""
+    (tmp_path / "old.msh").write_bytes(as_4_0((DATA / name).read_text(), version, binary))
+    old, new = mesh.read(tmp_path / "old.msh"), mesh.read(DATA / name)
+    assert type(old) is type(new) and np.array_equal(old.doflocs, new.doflocs) and np.array_equal(old.t, new.t)
+    for kind in ("boundaries", "subdomains"):
+        first, second = getattr(old, kind), getattr(new, kind)
+        assert {k: sorted(v) for k, v in first.items()} == {k: sorted(v) for k, v in second.items()}
+
+
+@pytest.mark.parametrize("version", ["4", "4.0"])
+@pytest.mark.parametrize("name", ["ring_quad2_v41.msh", "ring_quad2_v41b.msh"])
+def test_format_4_1_under_another_header(tmp_path, name, version):
+    content = (DATA / name).read_bytes().replace(b"\n4.1 ", f"\n{version} ".encode(), 1)
+    (tmp_path / "mesh.msh").write_bytes(content)
+    assert np.array_equal(mesh.read(tmp_path / "mesh.msh").doflocs, mesh.read(DATA / name).doflocs)
+
+
+def test_format_4_0_that_cannot_be_read(tmp_path):
+    """Nodes with parameters on their surface: not damaged."""
+    text = as_4_0((DATA / "square_v41.msh").read_text()).decode()
+    head, nodes = text.split("$Nodes\n")
+    rows = [row + " 0.5" if len(row.split()) == 4 and "." in row else row for row in nodes.split("\n")]
+    (tmp_path / "mesh.msh").write_text(head + "$Nodes\n" + "\n".join(rows))
+    with pytest.raises(
+        UserError, match=r"format 4\.0 of Gmsh, which cannot be read here .*gmsh mesh.msh -save -format msh41"
+    ):
+        mesh.read(tmp_path / "mesh.msh")
+
+
+def foreign(kind, nodes, layout, binary):
+    """A file of one cell of a type."""
+    numbers = range(1, nodes + 1)
+    points = [(i % 3, i // 3 % 3, i / 7) for i in numbers]
+    if not binary and layout == "2.2":
+        rows = "".join(f"{i} {x} {y} {z}\n" for i, (x, y, z) in zip(numbers, points, strict=True))
+        cell = f"$Elements\n1\n1 {kind} 2 1 1 {' '.join(map(str, numbers))}\n$EndElements\n"
+        return f"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{nodes}\n{rows}$EndNodes\n{cell}".encode()
+    if not binary:
+        rows = "".join(f"{i}\n" for i in numbers) + "".join(f"{x} {y} {z}\n" for x, y, z in points)
+        head = f"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 {nodes} 1 {nodes}\n3 1 0 {nodes}\n{rows}$EndNodes\n"
+        cell = f"$Elements\n1 1 1 1\n3 1 {kind} 1\n1 {' '.join(map(str, numbers))}\n$EndElements\n"
+        text = (head + cell).encode()
+        return text if layout == "4.1" else as_4_0(text.decode())
+    if layout == "4.0":
+        return as_4_0(foreign(kind, nodes, "4.1", False).decode(), "4", True)
+    number = lambda kind, *values: np.array(values, kind).tobytes()  # noqa: E731
+    head = f"$MeshFormat\n{layout} 1 8\n".encode() + number("<i4", 1) + b"\n$EndMeshFormat\n$Nodes\n"
+    if layout == "2.2":
+        rows = b"".join(number("<i4", i) + number("<f8", *x) for i, x in zip(numbers, points, strict=True))
+        cell = b"1\n" + number("<i4", kind, 1, 2, 1, 1, 1, *numbers)
+        return head + f"{nodes}\n".encode() + rows + b"\n$EndNodes\n$Elements\n" + cell + b"\n$EndElements\n"
+    rows = number("<u8", 1, nodes, 1, nodes) + number("<i4", 3, 1, 0) + number("<u8", nodes, *numbers)
+    cell = number("<u8", 1, 1, 1, 1) + number("<i4", 3, 1, kind) + number("<u8", 1, 1, *numbers)
+    return head + rows + number("<f8", *points) + b"\n$EndNodes\n$Elements\n" + cell + b"\n$EndElements\n"
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("layout", ["2.2", "4.0", "4.1"])
+@pytest.mark.parametrize(
+    ("kind", "nodes", "name", "cure"),
+    [
+        (6, 6, "wedge (wedges, that is prisms)", "mesh with tetrahedra"),
+        (7, 5, "pyramid (pyramids)", "mesh with tetrahedra"),
+        (13, 18, "wedge18 (wedges, that is prisms)", "mesh with tetrahedra"),
+        (14, 14, "pyramid14 (pyramids)", "mesh with tetrahedra"),
+        (18, 15, "wedge15 (wedges, that is prisms)", "mesh with tetrahedra"),
+        (19, 13, "pyramid13 (pyramids)", "mesh with tetrahedra"),
+        (90, 40, "wedge40 (wedges, that is prisms)", "mesh with tetrahedra"),
+        (118, 30, "pyramid30 (pyramids)", "mesh with tetrahedra"),
+        (16, 8, "quad8", "save with Mesh.SecondOrderIncomplete = 0"),
+        (17, 20, "hexahedron20", "save with Mesh.SecondOrderIncomplete = 0"),
+        (21, 10, "triangle10", "save with Mesh.ElementOrder = 2"),
+        (22, 12, "triangle12", "save with Mesh.ElementOrder = 2"),
+        (39, 12, "quad12", "save with Mesh.ElementOrder = 2"),
+        (92, 64, "hexahedron64", "save with Mesh.ElementOrder = 2"),
+    ],
+)
+def test_foreign_cells_are_named(tmp_path, kind, nodes, name, cure, layout, binary):
+    (tmp_path / "mesh.msh").write_bytes(foreign(kind, nodes, layout, binary))
+    with pytest.raises(UserError) as caught:
+        mesh.read(tmp_path / "mesh.msh")
+    line = str(caught.value)
+    assert f"cells of type {name} are not supported (supported: line, " in line and cure in line and "\n" not in line
+
+
+def test_another_mesh_file_has_its_command(tmp_path):
+    (tmp_path / "part.inp").write_text("*NODE\n1, 0, 0, 0\n")
+    with pytest.raises(
+        UserError, match=r"convert it with `meshio convert part\.inp part-gmsh\.msh --output-format gmsh22 --ascii`"
+    ):
+        mesh.read(tmp_path / "part.inp")
+
+
 @pytest.mark.parametrize("name", ["square_v22.msh", "square_v41.msh"])
 def test_names(name):
     """One name for lines and for a surface, a reversed line, a group without a name."""
@@ -171,7 +330,32 @@ def test_lines_lost_inside(tmp_path, name, share, capsys):
         (b"  \n\n", "is empty", 1),
         (b"solid ascii stl", "not a Gmsh mesh file", 1),
         (bytes(range(256)), "not a Gmsh mesh file", 1),
-        (b"$MeshFormat\n9.9 0 8\n$EndMeshFormat\n$Nodes\n$EndNodes\n$Elements\n$EndElements\n", "damaged", 1),
+        (
+            b"$MeshFormat\n9.9 0 8\n$EndMeshFormat\n$Nodes\n$EndNodes\n$Elements\n$EndElements\n",
+            r"format 9.9 of Gmsh is not read: export it as 4.1 with `gmsh mesh.msh -save -format msh41 -o mesh-41.msh`",
+            1,
+        ),
+        (
+            b"$NOD\n1\n1 0 0 0\n$ENDNOD\n$ELM\n$ENDELM\n",
+            "format 1 of Gmsh is not read: convert it with `meshio convert",
+            1,
+        ),
+        (
+            b"$MeshFormat\nfour\n$EndMeshFormat\n$Nodes\n$EndNodes\n$Elements\n$EndElements\n",
+            "damaged .its .MeshFormat is not 'version type size'",
+            1,
+        ),
+        (
+            b"$MeshFormat\n4.1 1 8\n\0\0\0\1\n$EndMeshFormat\n$Nodes\n$EndNodes\n$Elements\n$EndElements\n",
+            "of the other byte order: export it as 4.1",
+            1,
+        ),
+        (
+            b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PartitionedEntities\n2\n$EndPartitionedEntities\n"
+            b"$Nodes\n$EndNodes\n$Elements\n$EndElements\n",
+            "partitioned: save it whole",
+            1,
+        ),
         (
             b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n0\n$EndNodes\n$Elements\n0\n$EndElements\n",
             "no cells|damaged",
