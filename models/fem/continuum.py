@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
+from arlequin.models.fem.conformity import check_conforming
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import LINEAR, FiniteElement, element_of
 from arlequin.models.fem.mass import CORRECTED, KINDS
@@ -74,6 +75,7 @@ class Continuum:
             rule = "is for linear elements with straight edges: take order=1 or another mass"
             raise UserError.parameter("mass", self.mass, rule)
         check_cells(self.mesh, self.name)
+        check_conforming(self.mesh, self.name)
         # both are cached: errors in loads and motions show where the part is written
         _ = self._motions, self._loads_uniform
 

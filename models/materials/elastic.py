@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from arlequin.models import checks
+from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 
 
@@ -27,10 +28,16 @@ class Material(Protocol):
 
 
 class AssumedDensity(float):
-    """A density that was not given: statics does not ask for it, dynamics refuses it."""
+    """A density that was not given: what needs no mass does not ask for it, all else refuses it (`check_density`)."""
 
 
 NOT_GIVEN = AssumedDensity(1.0)
+
+
+def check_density(part: str, material: object, where: str) -> None:
+    """UserError where the density of the material of a part was not given; where: what needs it."""
+    if isinstance(getattr(material, "density", None), AssumedDensity):
+        raise UserError(f"part '{part}': the density of its material must be given {where}, kg/m³")
 
 
 @checked_call
@@ -38,7 +45,8 @@ NOT_GIVEN = AssumedDensity(1.0)
 class LinearElastic:
     """Isotropic linear elasticity σ = λ tr(ε) I + 2μ ε with mass density ρ.
 
-    young E in Pa, poisson ν in ]−1, 0.5[, density ρ in kg/m³ (needed in dynamics).
+    young E in Pa, poisson ν in ]−1, 0.5[, density ρ in kg/m³ (needed wherever mass is:
+    dynamics, gravity, natural frequencies, rigid parts).
 
     >>> LinearElastic(young=2e11, poisson=0.25, density=7800.0).lame()
     (80000000000.0, 80000000000.0)

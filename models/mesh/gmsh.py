@@ -15,6 +15,7 @@ import numpy as np
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
+from arlequin.models.fem.conformity import check_conforming
 from arlequin.models.fem.elements import registered
 from arlequin.models.mesh.gmsh_format import GmshFormat, conversion, physical_groups, unsupported
 from arlequin.models.signatures import checked_call
@@ -65,6 +66,7 @@ def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] 
     _require(path, "cell", cells, cell_groups)
     mesh = replace(mesh, _boundaries=facet_groups, _subdomains=cell_groups)
     check_cells(mesh, str(path), code=1)
+    check_conforming(mesh, str(path), code=1)
     return mesh
 
 
@@ -180,6 +182,14 @@ def _build_cells(
     used, compact = np.unique(cells, return_inverse=True)
     compact = compact.reshape(cells.shape)
     vertices = np.unique(compact[:, : element.corners])
+    hanging = np.intersect1d(vertices, compact[:, element.corners :])
+    if hanging.size:
+        where = ", ".join(f"{x:.6g}" for x in points[used[hanging[0]]])
+        raise UserError(
+            f"{path}: the node at ({where}) is a corner of one cell and lies on a side of another: refine without "
+            "hanging nodes, or make two parts and join them by a Tie",
+            code=1,
+        )
     positions = _flat(path, points[used], top)
     columns = range(cells.shape[1]) if element.node_order is None else element.node_order
     mesh = mesh_class(positions, np.ascontiguousarray(compact[:, list(columns)].T.astype(np.int32)))

@@ -19,7 +19,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.materials.elastic import Rayleigh
+from arlequin.models.materials.elastic import Rayleigh, check_density
 from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
@@ -306,6 +306,7 @@ class Modal(DelegatingPart):
                     raise UserError.parameter(name, surface, rule)
         if self.frequency is not None:
             checks.positive("frequency", self.frequency)
+            check_density(self.name, self.part.material, "to choose modes by their frequency")
         if self.damping is not None:
             ratios = checks.finite_array("damping", self.damping)
             if ratios.ndim > 1 or not ratios.size or (ratios < 0.0).any():
@@ -317,6 +318,7 @@ class Modal(DelegatingPart):
     @cached_property
     def frequencies(self) -> Array:
         """Natural frequencies (r,), Hz, those of the static shapes among them."""
+        check_density(self.name, self.part.material, "for natural frequencies")
         return np.sqrt(self._whole.squares) / (2 * np.pi)
 
     def assemble(

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.solid import Solid
-from arlequin.models.materials.elastic import Rayleigh
+from arlequin.models.materials.elastic import Rayleigh, check_density
 from arlequin.models.nodal import DelegatingPart, LinearCoordinates
 from arlequin.models.part import Assembled, Imposed, Weighting
 from arlequin.models.signatures import checked_call
@@ -238,9 +238,9 @@ class Rigid(DelegatingPart):
     Source: P. Betsch and P. Steinmann, Int. J. Numer. Methods Eng. 51 (2001) 445–473.
 
     >>> from arlequin.models.materials.elastic import LinearElastic; from arlequin.models.mesh import box
-    >>> cube = Solid("cube", box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), cells=(1, 1, 1)), LinearElastic(young=1.0))
+    >>> cube = Solid("cube", box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), cells=(1, 1, 1)), LinearElastic(1.0, density=2.0))
     >>> print(round(Rigid(cube).mass, 9), Rigid(cube).centre.round(9).tolist())
-    1.0 [0.5, 0.5, 0.5]
+    2.0 [0.5, 0.5, 0.5]
     """
 
     part: Solid
@@ -248,6 +248,7 @@ class Rigid(DelegatingPart):
     def __post_init__(self) -> None:
         if not isinstance(self.part, Solid):
             raise UserTypeError.parameter("part", self.part, "must be a Solid")
+        check_density(self.name, self.part.material, "in a rigid part")
         if self.part.axisymmetric:
             raise UserError(f"{self.name}: a rigid part must be plane or 3D, not axisymmetric")
         if self.part.mass == CORRECTED:
