@@ -302,6 +302,20 @@ aq.Spring("s", BAR, stiffness=1.0)
     → first = Bar('bar', 4 cells, 5 nodes): spring 's': must be a part.boundary("name")
 """
 
+HOOKE = aq.LinearElastic(young=2e11, poisson=0.3)  # without a density
+SOFT = aq.NeoHooke(young=1e6, poisson=0.3)
+HELD = {"left": {"x": 0.0, "y": 0.0}}
+LIGHT = aq.Solid("light", SQUARE, HOOKE, plane="strain", imposed=HELD)
+LIGHT_CUBE = aq.Solid("cube", aq.mesh.box((0, 1), (0, 1), (0, 1), cells=(1, 1, 1)), HOOKE)
+LIGHT_BAR = aq.Bar("thin", LINE, HOOKE, imposed={"left": {"x": 0.0}})
+LIGHT_BEAM = aq.Beam("rod", LINE, HOOKE, aq.Section.circle(0.01), imposed={"left": dict.fromkeys(("x", "y", "z"), 0.0)})
+LIGHT_RUBBER = aq.Solid("rubber", SQUARE, SOFT, plane="strain", kinematics="finite", imposed=HELD)
+
+
+def statics(part: Any, gravity: Any) -> Any:
+    return run(aq.System([part], gravity=gravity), aq.Static(), 1.0, 1.0)
+
+
 # of values that are of the right type
 VALUES = r"""
 aq.LinearElastic(2e11, 0.6)
@@ -328,6 +342,44 @@ aq.Junction(LEFT, RIGHT, mediator="middle")
     → mediator = 'middle': must be one of coarse, fine, grid
 aq.System([])
     → a system needs at least one part
+run(aq.System([LIGHT]))
+    → part 'light': the density of its material must be given in dynamics, kg/m³
+run(aq.System([LEFT, LIGHT_RUBBER]), aq.CentralDifference())
+    → part 'rubber': the density of its material must be given in dynamics, kg/m³
+aq.simulate_ensemble([aq.System([LIGHT_BAR])], THETA, duration=1e-6, step=1e-6)
+    → part 'thin': the density of its material must be given in dynamics, kg/m³
+aq.gradient(lambda f: aq.Study(aq.System([LIGHT_BAR]), THETA, 1e-6, 1e-6), lambda r: r["balance"].mean(), {"f": 1.0})
+    → part 'thin': the density of its material must be given in dynamics, kg/m³
+aq.periodic(aq.System([LIGHT_BAR]), THETA, energy=(1.0, 2.0))
+    → part 'thin': the density of its material must be given in dynamics, kg/m³
+statics(LIGHT, lambda t: (0.0, -9.81 * t))
+    → part 'light': the density of its material must be given where gravity acts, kg/m³
+statics(LIGHT, (0.0, -9.81))
+    → part 'light': the density of its material must be given where gravity acts, kg/m³
+statics(LIGHT_CUBE, lambda t: (0.0, 0.0, -9.81 * t))
+    → part 'cube': the density of its material must be given where gravity acts, kg/m³
+statics(LIGHT_BAR, lambda t: -9.81 * t)
+    → part 'thin': the density of its material must be given where gravity acts, kg/m³
+statics(LIGHT_BEAM, lambda t: (0.0, 0.0, -9.81 * t))
+    → part 'rod': the density of its material must be given where gravity acts, kg/m³
+statics(LIGHT_RUBBER, lambda t: (0.0, -9.81 * t))
+    → part 'rubber': the density of its material must be given where gravity acts, kg/m³
+statics(aq.Modal(LIGHT), lambda t: (0.0, -9.81 * t))
+    → part 'light': the density of its material must be given where gravity acts, kg/m³
+aq.natural_frequencies(aq.System([LEFT, LIGHT]))
+    → part 'light': the density of its material must be given for natural frequencies, kg/m³
+aq.natural_frequencies(aq.System([LIGHT_BEAM]))
+    → part 'rod': the density of its material must be given for natural frequencies, kg/m³
+aq.Modal(LIGHT).frequencies
+    → part 'light': the density of its material must be given for natural frequencies, kg/m³
+aq.Modal(LIGHT, frequency=1000.0)
+    → part 'light': the density of its material must be given to choose modes by their frequency, kg/m³
+aq.PlaneWaves(aq.System([aq.Bar("thin", LINE, HOOKE)]))
+    → part 'thin': the density of its material must be given for waves, kg/m³
+aq.Rigid(replace(LIGHT, imposed={}))
+    → part 'light': the density of its material must be given in a rigid part, kg/m³
+aq.J2(young=2e11, poisson=0.3, yield_stress=3e8)
+    → J2: density must be given; the parameters are young, poisson, density, yield_stress, hardening
 aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
 aq.System([BAR], velocity={"ber": 1.0})

@@ -22,6 +22,7 @@ from arlequin.orbits.shooting import first_mode, first_point, tangent
 from arlequin.run.progress import Progress, reporting
 from arlequin.schemes.theta import Theta
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.densities import check_masses
 from arlequin.system.system import System
 
 _KEPT = 8  # systems of different parameters
@@ -179,6 +180,7 @@ def _family(
 
 
 def _assembled(system: System, scheme: Theta) -> Assembly:
+    check_masses(system, static=False)
     return assemble(system, absorbs=scheme.absorbs)
 
 

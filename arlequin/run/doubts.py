@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from arlequin.models.errors import ModelWarning, UserError, warn_user
-from arlequin.models.materials.elastic import AssumedDensity
+from arlequin.models.errors import ModelWarning, warn_user
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
@@ -14,14 +13,6 @@ from arlequin.system.system import surfaces_of
 RESOLVED = 0.2  # of the time that a wave takes to cross a part: the longest step advised for an impact
 WARNED = 2.0  # times that time, an impact is over between bodies of equal section: step beyond which a line is written
 SLOW = 1e-6  # rate at which a gap closes, over the wave speed, below which nothing strikes
-
-
-def check_densities(assembly: Assembly) -> None:
-    """UserError where the density of a part was not given."""
-    for part in assembly.system.parts:
-        material = getattr(getattr(part, "model", part), "material", None)
-        if isinstance(getattr(material, "density", None), AssumedDensity):
-            raise UserError(f"part '{part.name}': the density of its material must be given in dynamics, kg/m³")
 
 
 def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -> None:

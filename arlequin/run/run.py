@@ -23,7 +23,7 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
-from arlequin.run.doubts import check_densities, warn_of_doubts
+from arlequin.run.doubts import warn_of_doubts
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import run_attributes
@@ -35,6 +35,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.densities import check_masses
 from arlequin.system.ensemble import Members
 from arlequin.system.system import System
 
@@ -105,9 +106,8 @@ class Run:
         models = [self.assembly]
         if configurations is not None:
             models = [configurations.assembly(chosen) for chosen in configurations.singles]
-        if not scheme.static:
-            for model in models:
-                check_densities(model)
+        for model in models:
+            check_masses(model.system, scheme.static)
         if configurations is None:
             self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
         else:

@@ -20,6 +20,7 @@ from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.densities import check_masses
 
 PACE = 2e-5  # of the scale of a parameter: step of the differences of data, which are smooth in it
 _SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
@@ -59,6 +60,7 @@ class StudyModel:
             for part, old in zip(study.system.parts, base.study.system.parts, strict=False):
                 if isinstance(part, Modal) and isinstance(old, Modal) and part is not old and same_data(part, old):
                     part.take_over(old)  # modes take longest
+        check_masses(study.system, scheme.static)
         assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
         if base is None:
             return cls(study, assembly)

@@ -14,6 +14,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.solvers.solver_choice import factored
 from arlequin.system.assembly import assemble
+from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
@@ -45,6 +46,7 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     """
     positive_integer("count", count)
     instance("system", system, System, "must be a System")
+    check_densities(system.parts, "for natural frequencies")
     assembly = assemble(system)
     if isinstance(assembly.mass, DistributedMatrix):
         refuse_ranks("natural_frequencies")

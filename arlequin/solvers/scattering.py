@@ -29,6 +29,7 @@ from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
 _SAME = 1e-7  # columns nearer than this fraction of a cell are one
@@ -91,6 +92,7 @@ class PlaneWaves:
     def __post_init__(self) -> None:
         if self.step is not None:
             checks.positive("step", self.step)
+        check_densities(self.system.parts, "for waves")
         # the trapezoidal rule: e = 1/6 in Ω² = ω²(1 + e ω²Δt²)
         errors = {} if self.step is None else dict.fromkeys(self.system.names, self.step**2 / 6.0)
         object.__setattr__(self, "_assembly", assemble(self.system, errors, absorbs=True))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import arlequin as aq
@@ -96,10 +97,53 @@ def test_a_number_is_no_direction() -> None:
         run(aq.System([BLOCK], velocity=10.0))
 
 
-@pytest.mark.parametrize("material", [aq.LinearElastic(2e11, 0.3), aq.LinearElastic(young=2e11)])
-def test_density_is_needed_in_dynamics_alone(material: aq.LinearElastic) -> None:
-    mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), cells=(2, 2))
-    held = aq.Solid("held", mesh, material, plane="strain", imposed={"left": {"x": 0.0, "y": 0.0}})
-    with pytest.raises(aq.UserError, match="part 'held': the density of its material must be given in dynamics"):
-        run(aq.System([held]))
-    run(aq.System([held]), 1.0, aq.Static())
+SQUARE = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), cells=(2, 2))
+HELD = {"left": {"x": 0.0, "y": 0.0}}
+PULL = {"right": lambda x, t: (1e6 * t, 0.0)}
+HOOKE, RUBBER = aq.LinearElastic(2e11, 0.3), aq.NeoHooke(1e9, 0.3)
+BEAM = aq.Beam.between(
+    "held", (0.0, 0.0), (1.0, 0.0), 2, HOOKE, aq.Section.circle(0.01),
+    imposed={"left": dict.fromkeys(("x", "y", "rz"), 0.0)}, end_loads={"right": lambda t: (0.0, t)},
+)  # fmt: skip
+PARTS = {
+    "bar": aq.Bar(
+        "held", aq.mesh.interval(0, 1, cells=6), aq.LinearElastic(2e11), imposed={"left": {"x": 0.0}},
+        tractions={"right": lambda x, t: t},
+    ),
+    "beam": BEAM,
+    "solid": aq.Solid("held", SQUARE, HOOKE, plane="strain", imposed=HELD, tractions=PULL),
+    "finite": aq.Solid("held", SQUARE, HOOKE, plane="strain", kinematics="finite", imposed=HELD, tractions=PULL),
+    "rubber": aq.Solid("held", SQUARE, RUBBER, plane="strain", kinematics="finite", imposed=HELD, tractions=PULL),
+    "modal": aq.Modal(aq.Solid("held", SQUARE, HOOKE, plane="strain", imposed=HELD, tractions=PULL), 4),
+}  # fmt: skip
+
+
+def with_density(part: Any, density: float) -> Any:
+    if isinstance(part, aq.Modal):
+        return replace(part, part=with_density(part.part, density))
+    return replace(part, material=replace(part.material, density=density))
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_statics_without_gravity_needs_no_density(part: Any) -> None:
+    """And its result does not depend on it."""
+    one, other = (
+        run(aq.System([own], gravity=gravity), 1.0, aq.Static())["part/held/displacement"].values
+        for own, gravity in ((part, None), (with_density(part, 7800.0), (0.0,) * part.positions.shape[1]))
+    )
+    assert abs(one).max() > 0.0 and one == pytest.approx(other, rel=1e-9, abs=1e-9 * abs(one).max())
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_the_density_is_needed_where_mass_acts(part: Any) -> None:
+    down = -9.81 if part.positions.shape[1] == 1 else (0.0, -9.81)
+    with pytest.raises(aq.UserError, match="part 'held': the density of its material must be given in dynamics, kg/m³"):
+        run(aq.System([part]))
+    with pytest.raises(aq.UserError, match="part 'held': the density of its material must be given where gravity acts"):
+        run(aq.System([part], gravity=lambda t: np.multiply(t, down)), 1.0, aq.Static())
+    with pytest.raises(aq.UserError, match="part 'held': the density of its material must be given for natural freq"):
+        aq.natural_frequencies(aq.System([part]), count=1)
+    # a density of 1 that was given counts
+    given = with_density(part, 1.0)
+    run(aq.System([given], gravity=lambda t: np.multiply(t, down)), 1.0, aq.Static())
+    assert aq.natural_frequencies(aq.System([given]), count=1).frequencies[0] > 0.0
