@@ -342,6 +342,12 @@ aq.Junction(LEFT, RIGHT, mediator="middle")
     → mediator = 'middle': must be one of coarse, fine, grid
 aq.System([])
     → a system needs at least one part
+aq.System([LEFT, LIGHT_CUBE])
+    → part 'left' is 2D and part 'cube' 3D: all parts of a system must have the same dimension; model all in 3D, or
+      simulate them apart
+aq.System([aq.PointMasses("m", (0.0, 0.0, 0.0), 1.0), LEFT])
+    → part 'left' is 2D and part 'm' 3D: all parts of a system must have the same dimension; model all in 3D, or
+      simulate them apart
 run(aq.System([LIGHT]))
     → part 'light': the density of its material must be given in dynamics, kg/m³
 run(aq.System([LEFT, LIGHT_RUBBER]), aq.CentralDifference())

@@ -1,14 +1,20 @@
 """Doubtful models: those that run, but hardly mean what they say. Each is told of in one line, with the cure."""
 
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from arlequin.models.errors import ModelWarning, warn_user
-from arlequin.models.part import Surface
+from arlequin.models.fem.solid import AssumedThickness, Solid
+from arlequin.models.loads.turbulence import SpanForce, Turbulence
+from arlequin.models.part import Part, Surface
+from arlequin.models.rigid.polygon import RigidBody
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from arlequin.system.system import surfaces_of
+from arlequin.system.facing import facet_size, from_behind, turned
+from arlequin.system.system import System, surfaces_of
 
 RESOLVED = 0.2  # of the time that a wave takes to cross a part: the longest step advised for an impact
 WARNED = 2.0  # times that time, an impact is over between bodies of equal section: step beyond which a line is written
@@ -18,18 +24,76 @@ SLOW = 1e-6  # rate at which a gap closes, over the wave speed, below which noth
 def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -> None:
     """A `ModelWarning` for each doubt about a system that starts with u (d,), m, and v (d,), m/s; step: s, None in
     statics."""
-    lines = _places(assembly, u)
+    lines = _depths(assembly.system) + _places(assembly, u)
     if step is not None:
         lines += _steps(assembly, u, v, step)
     for line in lines:
         warn_user(line, ModelWarning)
 
 
+def warn_of_random_loads(systems: Iterable[System], steps: Mapping[str, float], duration: float) -> None:
+    """A `ModelWarning` for each random load of which steps, s, by the name of the part, leave a part out, and for each
+    that repeats within the duration of the run, s."""
+    lines: dict[str, None] = {}
+    for part in (part for system in systems for part in system.parts):
+        turbulence, step = _turbulence(part), steps[part.name]
+        if turbulence is None:
+            continue
+        highest, nyquist = float(turbulence.frequencies[-1]), 0.5 / step
+        if highest > nyquist * (1.0 + 1e-9):
+            lines[
+                f"part '{part.name}': its Turbulence goes up to {highest:.6g} Hz, and steps of {step:.3g} s sample "
+                f"{nyquist:.6g} Hz at most: what lies beyond acts at false frequencies; take step = "
+                f"{0.5 / highest:.3g} s or less, or highest={nyquist:.6g}"
+            ] = None
+        if turbulence.duration < duration - step:
+            lines[
+                f"part '{part.name}': its Turbulence repeats after {turbulence.duration:.6g} s in a run of "
+                f"{duration:.6g} s: give it duration={duration:.6g} or more"
+            ] = None
+    for line in lines:
+        warn_user(line, ModelWarning)
+
+
+def _turbulence(part: Part) -> Turbulence | None:
+    """The random force on a part."""
+    model: Any = getattr(part, "model", part)
+    load = getattr(model, "body_force", None)
+    found = load.turbulence if isinstance(load, SpanForce) else getattr(model, "turbulence", None)
+    return found if isinstance(found, Turbulence) else None
+
+
+def _depths(system: System) -> list[str]:
+    """Parts in contact that differ in the kind of plane problem, or in a thickness that one of them has by default."""
+    found: dict[str, None] = {}
+    for item in system.interfaces:
+        if not isinstance(item.master, Surface):
+            continue
+        one, two = (getattr(side.part, "model", side.part) for side in (item.slave, item.master))
+        if isinstance(one, Solid) and isinstance(two, Solid) and one.plane != two.plane:
+            found[
+                f"interface '{item.name}': '{one.name}' is plane {one.plane}, '{two.name}' plane {two.plane}: give "
+                "both the same plane="
+            ] = None
+        flat = [part for part in (one, two) if isinstance(part, Solid | RigidBody) and part.components == 2]
+        if len(flat) < 2 or any(isinstance(part, Solid) and part.axisymmetric for part in flat):
+            continue
+        assumed = [part for part in flat if isinstance(part.thickness, AssumedThickness)]
+        if len(assumed) == 1 and one.thickness != two.thickness:
+            other = two if assumed[0] is one else one
+            found[
+                f"interface '{item.name}': '{assumed[0].name}' has the default thickness of 1 m, '{other.name}' "
+                f"{other.thickness:g} m: give both their thickness="
+            ] = None
+    return list(found)
+
+
 def _places(assembly: Assembly, u: Array) -> list[str]:
     """Surfaces that overlap by more than a cell at the start, and those of which no point faces its partner."""
     found, contact = [], assembly.contact
     gaps = contact.gaps(u)
-    for item, (a, b) in zip(assembly.system.interfaces, pairwise(contact.start), strict=True):
+    bounds = pairwise(contact.start)
+    for item, sides, (a, b) in zip(assembly.system.interfaces, contact.sides, bounds, strict=True):
         own = gaps[a:b]
         if own.size and np.isinf(own).all():
             if isinstance(item.master, Surface) and _face_away(item.slave, item.master):
@@ -39,7 +103,16 @@ def _places(assembly: Assembly, u: Array) -> list[str]:
                     "have passed through each other: check which boundaries are named, and the positions"
                 )
             continue
-        size, deepest = _facet_size(item.slave), -float(own.min(initial=0.0))
+        if from_behind(item, sides, u):
+            what = f"the {type(item.master).__name__}"
+            if isinstance(item.master, Surface):
+                what = f"'{item.master.name}' of '{item.master.part.name}'"
+            found.append(
+                f"interface '{item.name}': {what} faces away from '{item.slave.name}' of '{item.slave.part.name}', "
+                f"which touches it from behind and would pass through: {turned(item.master)}"
+            )
+            continue
+        size, deepest = facet_size(item.slave), -float(own.min(initial=0.0))
         if 0.0 < size < deepest:
             found.append(
                 f"interface '{item.name}': the surfaces overlap by {deepest:.3g} m at the start, more than a cell of "
@@ -56,14 +129,6 @@ def _face_away(one: Surface, other: Surface) -> bool:
         if np.linalg.norm(normal) > 0.5 and normal @ way < 0.0:
             return True
     return False
-
-
-def _facet_size(surface: Surface) -> float:
-    """Median length of the first edges of the facets, m; 0 where there are none."""
-    if surface.facets.shape[1] < 2:
-        return 0.0
-    ends = surface.part.positions[surface.facets[:, :2]]
-    return float(np.median(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))
 
 
 def _steps(assembly: Assembly, u: Array, v: Array, step: float) -> list[str]:

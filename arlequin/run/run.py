@@ -23,7 +23,7 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
-from arlequin.run.doubts import warn_of_doubts
+from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import run_attributes
@@ -32,7 +32,7 @@ from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, absorbs, time_errors
+from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, absorbs, part_steps, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
@@ -116,9 +116,15 @@ class Run:
             start = start_fields(self.assembly, step, scheme.static)
             if found is None:
                 warn_of_doubts(self.assembly, *start, None if scheme.static else step)
-            self.state = self._stepper.start(*start)
         else:
-            self.state = self._stepper.start(*members.of_each(lambda own: start_fields(own, step)))
+            start = members.of_each(lambda own: start_fields(own, step))
+            if found is None:  # members differ in loads and starts alone
+                warn_of_doubts(members.each[0], *(fields[0] for fields in start), step)
+        if found is None and not scheme.static:
+            every = system.systems if isinstance(system, Ensemble) else tuple(model.system for model in models)
+            own_steps = {name: taken for one in every for name, taken in part_steps(scheme, one, step).items()}
+            warn_of_random_loads(every, own_steps, steps * step)
+        self.state = self._stepper.start(*start)
         if found is not None:
             first = self.state
             if isinstance(self._stepper, LevelStepper):

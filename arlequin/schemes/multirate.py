@@ -87,6 +87,11 @@ class Multirate:
         fine = self.fine.frequency_error * (step / self.ratio) ** 2
         return {name: fine if own else coarse for name, own in zip(system.names, _fine_parts(system), strict=True)}
 
+    def part_steps(self, system: System, step: float) -> dict[str, float]:
+        """Step of each part, s."""
+        fine = _fine_parts(system)
+        return {name: step / self.ratio if own else step for name, own in zip(system.names, fine, strict=True)}
+
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
         unworn_only(assembly, "Multirate")

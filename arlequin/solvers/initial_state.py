@@ -32,6 +32,7 @@ from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.facing import inside_out, turned
 
 _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
 
@@ -105,7 +106,8 @@ def _refuse_inside(interface: Interface, points: Array) -> None:
 
 def _refuse(interface: Interface, amount: float, position: Array) -> None:
     place = ", ".join(f"{x:.6g}" for x in position)
-    raise UserError(f"interface '{interface.name}': starts interpenetrated by {amount:.3g} m at ({place}) m")
+    cure = f", and faces away from its slave: {turned(interface.master)}" if inside_out(interface) else ""
+    raise UserError(f"interface '{interface.name}': starts interpenetrated by {amount:.3g} m at ({place}) m{cure}")
 
 
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:

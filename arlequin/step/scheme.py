@@ -95,6 +95,12 @@ def time_errors(scheme: Scheme, system: System, step: float) -> dict[str, float]
     return dict.fromkeys(system.names, float(getattr(scheme, "frequency_error", 0.0)) * step**2)
 
 
+def part_steps(scheme: Scheme, system: System, step: float) -> dict[str, float]:
+    """Time step, s, of each part by its name, for a step Δt, s: of schemes whose parts have several (`part_steps`)."""
+    own = getattr(scheme, "part_steps", None)
+    return dict.fromkeys(system.names, step) if own is None else dict(own(system, step))
+
+
 def absorbs(scheme: Scheme) -> bool:
     """Whether junctions with absorbing="auto" absorb: of schemes that say so (`absorbs`), whose step stays stable."""
     return bool(getattr(scheme, "absorbs", False))

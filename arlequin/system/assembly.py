@@ -40,6 +40,7 @@ from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
+from arlequin.system.unjoined import warn_of_unjoined
 from arlequin.system.weights import weights_of
 
 LEAST_DOFS = 3_000  # of a system whose matrices are spread over ranks: smaller ones gain nothing
@@ -349,6 +350,7 @@ def assemble(
         operators = tuple(junction.operator() for junction in system.junctions)
     with phase("matrices of the parts"):
         parts = assembled_parts(system, operators, time_errors)
+    warn_of_unjoined(system)
     layout = DofLayout.of(system.parts, parts)
 
     # a single block is shared with its part: no matrix is ever changed

@@ -94,6 +94,7 @@ class System:
             self._check_levels()
         every = [*self.parts, *(part for own in self.levels for level in own.samples for part in level.parts)]
         object.__setattr__(self, "names", tuple(part.name for part in every))
+        _check_axes(every)
         self.acceleration(0.0)
         for what in ("velocity", "displacement"):
             given = getattr(self, what)
@@ -219,3 +220,13 @@ def surfaces_of(item: Interface | Spring | Relation) -> list[Surface]:
         return [surface for surface, *_ in item.terms]
     ends = (item.first, item.second) if isinstance(item, Spring) else (item.slave, item.master)
     return [end for end in ends if isinstance(end, Surface)]
+
+
+def _check_axes(parts: Sequence[Part]) -> None:
+    """UserError where some parts lie in a plane and others in space."""
+    flat, solid = (next((part for part in parts if part.positions.shape[1] == axes), None) for axes in (2, 3))
+    if flat is not None and solid is not None:
+        raise UserError(
+            f"part '{flat.name}' is 2D and part '{solid.name}' 3D: all parts of a system must have the same dimension; "
+            "model all in 3D, or simulate them apart"
+        )

@@ -29,6 +29,11 @@ from arlequin.models.part import Assembled, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
+
+class AssumedThickness(float):
+    """A thickness that was not given, of 1 m."""
+
+
 PLANES = ("strain", "stress", "axisymmetric")
 KINEMATICS = ("small", "finite")
 
@@ -64,7 +69,7 @@ class Solid(Continuum):
     laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2, PointMaterial)
 
     plane: str | None = None
-    thickness: float = field(default=1.0, kw_only=True)
+    thickness: float = field(default=AssumedThickness(1.0), kw_only=True)
     kinematics: Literal["small", "finite"] = field(default="small", kw_only=True)
     volumetric: Literal["mean", "points"] | None = field(default=None, kw_only=True)
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, diags_array
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import AssumedThickness
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.part import Imposed, Surface, Weighting
 from arlequin.models.signatures import checked_call, meant, takes
@@ -47,7 +48,7 @@ class RigidBody:
     outline: Any
     mass: float | None = field(default=None, kw_only=True)
     density: float | None = field(default=None, kw_only=True)
-    thickness: float = field(default=1.0, kw_only=True)
+    thickness: float = field(default=AssumedThickness(1.0), kw_only=True)
     centre: Any = field(default=None, kw_only=True)
     inertia: float | None = field(default=None, kw_only=True)
     names: Mapping[str, Sequence[int]] = field(default_factory=dict, kw_only=True)

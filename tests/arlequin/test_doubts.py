@@ -97,6 +97,213 @@ def test_a_number_is_no_direction() -> None:
         run(aq.System([BLOCK], velocity=10.0))
 
 
+def block(name: str = "b", low: float = 0.0, high: float = 0.05, **options: Any) -> aq.Solid:
+    mesh = aq.mesh.rectangle((0.0, 0.1), (low, high), cells=(8, 4))
+    return aq.Solid(name, mesh, STEEL, **{"plane": "strain", **options})
+
+
+def cube(name: str = "c", low: float = 0.0) -> aq.Solid:
+    return aq.Solid(name, aq.mesh.box((0, 1), (0, 1), (low, low + 1), cells=(3, 3, 3)), STEEL)
+
+
+def on(part: Any, side: str, master: Any, law: Any = LAW, **options: Any) -> aq.System:
+    return aq.System([part], interfaces=[aq.Interface("f", part.boundary(side), master, law, **options)])
+
+
+RECTANGLE = np.array([(-1.0, -1.0, 0.0), (2.0, -1.0, 0.0), (2.0, 2.0, 0.0), (-1.0, 2.0, 0.0)])
+TRIANGLES = np.array([[0, 1, 2], [0, 2, 3]])
+BRICK = aq.RigidBody("r", [(0, 0), (1, 0), (1, 1), (0, 1)], mass=1.0, names={"foot": [0, 1]})
+ROD = aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=10), STEEL)
+# what touches its obstacle, which faces it (sign 1) or faces away (−1)
+TOUCHING: dict[str, Callable[[int], aq.System]] = {
+    "plane": lambda way: on(block(), "bottom", aq.RigidPlane((0, 0), (0, way))),
+    "plane, P1": lambda way: on(block(), "bottom", aq.RigidPlane((0, 0), (0, way)), multiplier="P1"),
+    "plane, penalty": lambda way: on(block(), "bottom", aq.RigidPlane((0, 0), (0, way)), aq.Penalty(1e12)),
+    "plane, near": lambda way: on(block(), "bottom", aq.RigidPlane((0, -1e-3 * way), (0, way))),
+    "planes": lambda way: on(block(), "bottom", aq.RigidPlanes([(x, 0) for x in range(9)], [(0, way)] * 9)),
+    "box": lambda way: on(block(), "bottom", aq.RigidBox((-1, -1), (1, 0), inside=way < 0)),
+    "room": lambda way: on(block(), "bottom", aq.RigidBox((-1, 0), (1, 1), inside=way > 0)),
+    "ball, penalty": lambda way: on(
+        block(), "bottom", aq.RigidSphere((0.05, -1.0), 1.0, inside=way < 0), aq.Penalty(1e12)
+    ),
+    "polyline": lambda way: on(block(), "bottom", aq.RigidPolyline([(1, 0), (-1, 0)][::way])),
+    "plane in space": lambda way: on(cube(), "back", aq.RigidPlane((0, 0, 0), (0, 0, way))),
+    "box in space": lambda way: on(cube(), "back", aq.RigidBox((-1, -1, -1), (2, 2, 0), inside=way < 0)),
+    "surface": lambda way: on(cube(), "back", aq.RigidSurface(RECTANGLE, TRIANGLES[:, ::way])),
+    "bar": lambda way: on(ROD, "right", aq.RigidPlane(1.0, -way)),
+    "rigid body": lambda way: on(BRICK, "foot", aq.RigidPlane((0, 0), (0, way))),
+}
+
+
+def told(system: aq.System, step: float = 1e-6, scheme: Any = None) -> list[str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run(system, step, scheme)
+    assert {each.filename for each in found} <= {__file__}
+    return [str(each.message) for each in found if issubclass(each.category, ModelWarning)]
+
+
+@pytest.mark.parametrize("name", TOUCHING)
+def test_obstacles_that_face_away_while_touching(name: str) -> None:
+    assert told(TOUCHING[name](1)) == []
+    (line,) = told(TOUCHING[name](-1))
+    assert "faces away from" in line and "touches it from behind and would pass through: " in line and "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("part", "side", "obstacle"),
+    [
+        (block(), "bottom", aq.RigidSphere((0.05, -1.0), 1.0, inside=True)),
+        (cube(), "back", aq.RigidSphere((0.5, 0.5, -5), 5.0, inside=True)),
+        (cube(), "back", aq.RigidCylinder((0.5, 0.5, -5), (1, 0, 0), 5.0, inside=True)),
+    ],
+)
+def test_curved_obstacles_that_face_away_while_touching(part: Any, side: str, obstacle: Any) -> None:
+    """The ends of the slave lie behind them."""
+    with pytest.raises(aq.UserError, match=r"starts interpenetrated .*, and faces away from its slave: inside=True"):
+        run(on(part, side, obstacle))
+    assert told(on(part, side, replace(obstacle, inside=False))) == []
+
+
+@pytest.mark.parametrize("law", [LAW, aq.Penalty(1e12)])
+@pytest.mark.parametrize("thick", [0.01, 0.05])
+def test_deformable_masters_that_face_away(law: Any, thick: float) -> None:
+    """The lower part, also a thin one of few cells, named by its bottom."""
+    mesh = aq.mesh.rectangle((0.0, 0.1), (0.05 - thick, 0.05), cells=(2, 1))
+    lower, upper = aq.Solid("low", mesh, STEEL, plane="strain"), block("up", 0.05, 0.1)
+
+    def pressed(master: str) -> list[str]:
+        pair = aq.Interface("i", upper.boundary("bottom"), lower.boundary(master), law)
+        return told(aq.System([lower, upper], interfaces=[pair]))
+
+    assert pressed("top") == []
+    (line,) = pressed("bottom")
+    assert "'bottom' of 'up'" in line and "'bottom' of 'low'" in line and "check which boundaries are named" in line
+
+
+def overlapping(dimension: int, at: str) -> tuple[Any, Any]:
+    """A body [0, 1]ⁿ and a finer one inside of it, over its corner, or beside it."""
+    low, high = {"inside": (0.3, 0.7), "corner": (0.75, 1.4), "beside": (1.0, 1.4)}[at]
+    if dimension == 1:
+        bars = (aq.mesh.interval(0.0, 1.0, cells=10), aq.mesh.interval(low, high, cells=7))
+        return aq.Bar("one", bars[0], STEEL), aq.Bar("two", bars[1], STEEL)
+    if dimension == 2:
+        coarse = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(5, 5))
+        fine = aq.mesh.rectangle((low, high), (low, high), cells=(7, 7), kind="tri")
+        return aq.Solid("one", coarse, STEEL, plane="strain"), aq.Solid("two", fine, STEEL, plane="strain")
+    coarse = aq.mesh.box((0, 1), (0, 1), (0, 1), cells=(4, 4, 4))
+    fine = aq.mesh.box((low, high), (low, high), (low, high), cells=(4, 4, 4), kind="tet")
+    return aq.Solid("one", coarse, STEEL), aq.Solid("two", fine, STEEL)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("at", ["inside", "corner"])
+def test_a_patch_without_a_junction(dimension: int, at: str) -> None:
+    """The place named lies in both; natural frequencies and statics tell it too."""
+    one, two = overlapping(dimension, at=at)
+    (line,) = told(aq.System([one, two]))
+    assert line.startswith("parts 'one' and 'two' overlap near (") and "glue them by Junction(one, two)" in line
+    place = np.array([float(x) for x in line.split("(")[1].split(")")[0].split(",")])
+    for part in (one, two):
+        assert (place > part.positions.min(axis=0)).all() and (place < part.positions.max(axis=0)).all()
+    with pytest.warns(ModelWarning, match="'one' and 'two' overlap near"):
+        aq.natural_frequencies(aq.System([one, two]), count=4)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_overlap_that_is_meant(dimension: int) -> None:
+    """Glued, in contact, tied by springs or relations, moved away at the start, or touching only."""
+    one, two = overlapping(dimension, at="corner")
+    vector = (1.0,) * dimension
+    ends = one.boundary("right"), two.boundary("left")
+    assert told(aq.System([one, two], [aq.Junction(one, two, zone=aq.Strip(0.75, 1.0))])) == []
+    assert told(aq.System([one, two], displacement={"two": vector})) == []
+    assert told(aq.System(list(overlapping(dimension, at="beside")))) == []
+    if dimension == 1:
+        assert told(aq.System([one, two], springs=[aq.Spring("s", *ends, stiffness=1.0)])) == []
+        assert told(aq.System([one, two], relations=[aq.Relation("r", [(ends[0], "x", 1), (ends[1], "x", -1)])])) == []
+
+
+def test_bodies_in_the_hollows_of_others() -> None:
+    """Boxes that overlap where the parts do not: a rod in a tube; and beams within solids or crossing."""
+    tube = aq.Solid("tube", aq.mesh.tube(0.5, 1.0, np.linspace(0, 2 * np.pi, 25), (0.0, 1.0)), STEEL)
+    core = aq.Solid("core", aq.mesh.box((-0.3, 0.3), (-0.3, 0.3), (0, 1), cells=(2, 2, 2)), STEEL)
+    section = aq.Section.circle(0.01)
+    beam = aq.Beam.between("beam", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 4, STEEL, section)
+    other = aq.Beam.between("other", (-0.3, 0.0, 0.5), (0.3, 0.0, 0.5), 4, STEEL, section)
+    beside = aq.Beam.between("beside", (0.01, 0.0, 0.0), (0.01, 0.0, 1.0), 4, STEEL, section)
+    after = aq.Beam.between("after", (0.0, 0.0, 1.0), (0.0, 0.0, 2.0), 4, STEEL, section)
+    assert told(aq.System([tube, core, beam, other, beside, after])) == []
+    within = aq.Beam.between("within", (0.0, 0.0, 0.8), (0.0, 0.0, 0.2), 4, STEEL, section)
+    (line,) = told(aq.System([tube, core, beam, other, within]))
+    assert "parts 'beam' and 'within' overlap near (0, 0, 0.5) m" in line
+
+
+@pytest.mark.parametrize("wrapped", [aq.Rigid, lambda part: aq.Modal(part, 8)])
+def test_wrapped_parts_overlap_too(wrapped: Any) -> None:
+    one, two = overlapping(2, at="inside")
+    (line,) = told(aq.System([one, wrapped(two)]))
+    assert "parts 'one' and 'two' overlap" in line
+
+
+def noisy(highest: float = 100.0, duration: float = 1.0) -> aq.System:
+    flow = aq.Turbulence(aq.PlateauSpectrum(1.0, 20.0), highest=highest, correlation=0.1, duration=duration, seed=1)
+    held = {end: dict.fromkeys(("x", "y", "rz"), 0.0) for end in ("left", "right")}
+    section = aq.Section.rectangle(height=0.02, width=0.01)
+    mesh = aq.mesh.interval(0.0, 1.0, cells=4)
+    return aq.System([aq.Beam("rod", mesh, STEEL, section, dimension=2, imposed=held, turbulence=flow)])
+
+
+def noisy_solid(**options: Any) -> aq.System:
+    flow = aq.Turbulence(aq.PlateauSpectrum(1.0, 20.0), correlation=0.1, seed=1, **options)
+    mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.02), cells=(8, 1))
+    return aq.System([aq.Solid("rod", mesh, STEEL, plane="stress", body_force=aq.SpanForce(flow, area=0.02))])
+
+
+@pytest.mark.parametrize("made", [noisy, noisy_solid])
+def test_turbulence_beyond_the_step_or_shorter_than_the_run(made: Any) -> None:
+    def lines(steps: int = 10, step: float = 5e-3, **options: float) -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            aq.simulate(made(**options), aq.Theta(0.5), duration=steps * step, step=step)
+        return [str(each.message) for each in found if issubclass(each.category, ModelWarning)]
+
+    assert lines(highest=100.0, duration=1.0) == []  # at the Nyquist frequency of 5 ms
+    (line,) = lines(highest=101.0, duration=1.0)
+    assert "goes up to 101 Hz, and steps of 0.005 s sample 100 Hz at most" in line
+    assert "take step = 0.00495 s or less, or highest=100" in line
+    assert lines(highest=100.0, duration=0.05) == []
+    (line,) = lines(highest=100.0, duration=0.03)
+    assert "repeats after 0.03 s in a run of 0.05 s: give it duration=0.05 or more" in line
+
+
+def test_turbulence_of_ensembles_and_of_several_steps() -> None:
+    with pytest.warns(ModelWarning, match="goes up to 200 Hz, and steps of 0.005 s sample 100 Hz"):
+        aq.simulate_ensemble([noisy(), noisy(highest=200.0)], aq.Theta(0.5), duration=0.05, step=5e-3)
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=4), STEEL)
+    fine = aq.Bar("fine", aq.mesh.interval(0.75, 1.4, cells=8), STEEL)
+    system = aq.System([bar, fine], [aq.Junction(bar, fine)])
+    assert aq.Multirate(4).part_steps(system, 1.0) == {"bar": 1.0, "fine": 0.25}
+
+
+def test_parts_in_contact_that_differ_in_thickness_or_plane() -> None:
+    def pressed(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+        lower, upper = block("low", 0.0, 0.05, **one), block("up", 0.05, 0.1, **other)
+        pair = aq.Interface("i", upper.boundary("bottom"), lower.boundary("top"), LAW)
+        return told(aq.System([lower, upper], interfaces=[pair]))
+
+    thin: dict[str, Any] = {"thickness": 0.01}
+    assert pressed({}, {}) == pressed(thin, thin) == pressed(thin, {"thickness": 1.0}) == []
+    for one, other in ((thin, {}), ({}, thin)):
+        (line,) = pressed(one, other)
+        named = ("up", "low") if one else ("low", "up")
+        assert f"'{named[0]}' has the default thickness of 1 m, '{named[1]}' 0.01 m: give both their thickness=" in line
+    (line,) = pressed({"plane": "stress"}, {})
+    assert "'up' is plane strain, 'low' plane stress: give both the same plane=" in line
+    with pytest.raises(aq.UserError, match=r"thickness or section of 'low' is 0.01, of 'up' 1"):
+        aq.Tie(block("low", **thin).boundary("top"), block("up", 0.05, 0.1).boundary("bottom"))
+
+
 SQUARE = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), cells=(2, 2))
 HELD = {"left": {"x": 0.0, "y": 0.0}}
 PULL = {"right": lambda x, t: (1e6 * t, 0.0)}
