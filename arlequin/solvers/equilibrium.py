@@ -12,6 +12,7 @@ from arlequin.models.parallel.matrix import compressed, scaled
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.free_motions import MOST, free_motions
 from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution
 from arlequin.solvers.newton import (
     NewtonPass,
@@ -34,6 +35,7 @@ _SOFTER = 5  # times that it is made smaller, at most: round-off grows with it
 _SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
 _ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
 _SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
+_FEW = 60  # rigid motions of all parts that are looked for in any case
 _HELD = 1.0  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 
 
@@ -116,9 +118,11 @@ class EquilibriumPolicy(NewtonPolicy):
     def failure(self, where: str) -> UserError:
         if self._proximal is None:
             return Failed(f"statics did not converge at t = {self._equations.rhs.t:.6g} s ({where})")
+        free = "; ".join(map(str, free_motions(self._equations.solver.assembly)))
         return UserError(
-            f"statics at t = {self._equations.rhs.t:.6g} s: a part that contact alone holds finds no equilibrium: hold "
-            "its rigid motions, or let the loads press it against its partner",
+            f"statics at t = {self._equations.rhs.t:.6g} s: a part that contact alone holds finds no equilibrium"
+            f"{free and f' (free without it: {free})'}: hold its rigid motions, or let the loads press it against its "
+            "partner",
             code=1,
         )
 
@@ -178,7 +182,12 @@ class Equilibrium:
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
     """K condensed, and None; where it leaves a rigid motion free that contact may hold, K + s M, and s M."""
     if not assembly.contact_count:
-        return factored(assembly, assembly.stiffness), None
+        _refuse_free(assembly, _FEW)  # first: round-off may let a factorisation pass
+        try:
+            return factored(assembly, assembly.stiffness), None
+        except UserError:
+            _refuse_free(assembly)
+            raise
     term = _proximal_matrix(assembly)
     try:
         condensed = factored(assembly, assembly.stiffness)
@@ -190,6 +199,16 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
     except UserError:
         pass
     return factored(assembly, compressed(assembly.stiffness + term)), term
+
+
+def _refuse_free(assembly: Assembly, most: int = MOST) -> None:
+    """UserError where rigid motions are free, of at most so many."""
+    if free := free_motions(assembly, most):
+        what = "; ".join(map(str, free))
+        raise UserError(
+            f"statics: nothing holds {what}: hold it by imposed={{boundary: {{component: 0.0}}}}, a "
+            "spring to the ground, or a junction with a part that is held"
+        )
 
 
 def _proximal_matrix(assembly: Assembly) -> sp.csr_array:

@@ -41,7 +41,7 @@ class Flexibility:
         for item in own.imposed:
             held[item.dofs] = True
         weightless = own.stiffness.diagonal() == 0.0  # cells under an overlap that weigh nothing
-        motions = _motions(model) * ~weightless[:, None]
+        motions = rigid_motions(model) * ~weightless[:, None]
         sizes = _sizes(model)
         motions = motions @ _null(sizes[held, None] * motions[held])
         # a translation in r, or a rotation of a body of revolution, stretches it
@@ -92,7 +92,7 @@ def _sizes(model: MeshedPart) -> Array:
     return np.where(turns, float(np.ptp(model.positions, axis=0).max()), 1.0)
 
 
-def _motions(model: MeshedPart) -> Array:
+def rigid_motions(model: MeshedPart) -> Array:
     """Translations and small rotations about the centroid (nodal, c) of the nodes, with columns of like size."""
     positions, components = model.positions, model.components
     axes = positions.shape[1]
