@@ -20,7 +20,8 @@ from arlequin.multilevel.rough.hurst import HurstFit, hurst_of
 from arlequin.multilevel.rough.kogut_etsion import KogutEtsion
 from arlequin.multilevel.rough.moments import Differences, Moments, difference_moments, moments, texture
 from arlequin.multilevel.rough.persson import Persson
-from arlequin.multilevel.rough.reading import read
+from arlequin.multilevel.rough.profile import Profile
+from arlequin.multilevel.rough.reading import read, read_profile
 from arlequin.multilevel.rough.self_affine import SelfAffine, self_affine
 from arlequin.multilevel.rough.spectrum import Spectrum, spectrum_of
 from arlequin.multilevel.rough.summits import SummitStatistics
@@ -39,6 +40,7 @@ __all__ = [
     "LawFit",
     "Moments",
     "Persson",
+    "Profile",
     "SelfAffine",
     "Spectrum",
     "SummitStatistics",
@@ -53,6 +55,7 @@ __all__ = [
     "mean_curve",
     "moments",
     "read",
+    "read_profile",
     "self_affine",
     "spectrum_of",
     "texture",

@@ -228,7 +228,7 @@ def _heights(value: Any) -> Array:
         raise UserError.parameter("heights", value, rule) from None
     if array.ndim == 1 or (array.ndim == 2 and min(array.shape) == 1):
         text = f"heights of shape {array.shape}: a profile is no topography: measure a map (n, m)"
-        raise UserError(text + ", or make one with the profile's roughness by self_affine()")
+        raise UserError(text + ", or take rough.Profile, whose moments stand for an isotropic surface")
     if array.ndim != 2 or array.size == 0:
         raise UserError.parameter("heights", array.shape, rule)
     return array
