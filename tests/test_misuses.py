@@ -103,6 +103,8 @@ aq.LinearElastic(youngs=2e11)
       density
 aq.LinearElastic()
     → LinearElastic: young must be given; the parameters are young, poisson, density
+aq.J2(young=2e11, poisson=0.3, yield_stress=3e8)
+    → J2: density must be given; the parameters are young, poisson, density, yield_stress, hardening
 aq.LinearElastic("2e11", 0.3)
     → young = '2e11': must be a number
 aq.LinearElastic(2e11, 0.3, 7800, 1.0)
@@ -384,8 +386,6 @@ aq.PlaneWaves(aq.System([aq.Bar("thin", LINE, HOOKE)]))
     → part 'thin': the density of its material must be given for waves, kg/m³
 aq.Rigid(replace(LIGHT, imposed={}))
     → part 'light': the density of its material must be given in a rigid part, kg/m³
-aq.J2(young=2e11, poisson=0.3, yield_stress=3e8)
-    → J2: density must be given; the parameters are young, poisson, density, yield_stress, hardening
 aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
 aq.System([BAR], velocity={"ber": 1.0})
