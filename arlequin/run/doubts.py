@@ -55,9 +55,14 @@ def warn_of_random_loads(systems: Iterable[System], steps: Mapping[str, float], 
         warn_user(line, ModelWarning)
 
 
+def _model(part: Part) -> Any:
+    """The finite-element part, where there is one."""
+    return getattr(part, "model", part)
+
+
 def _turbulence(part: Part) -> Turbulence | None:
     """The random force on a part."""
-    model: Any = getattr(part, "model", part)
+    model = _model(part)
     load = getattr(model, "body_force", None)
     found = load.turbulence if isinstance(load, SpanForce) else getattr(model, "turbulence", None)
     return found if isinstance(found, Turbulence) else None
@@ -69,7 +74,7 @@ def _depths(system: System) -> list[str]:
     for item in system.interfaces:
         if not isinstance(item.master, Surface):
             continue
-        one, two = (getattr(side.part, "model", side.part) for side in (item.slave, item.master))
+        one, two = (_model(side.part) for side in (item.slave, item.master))
         if isinstance(one, Solid) and isinstance(two, Solid) and one.plane != two.plane:
             found[
                 f"interface '{item.name}': '{one.name}' is plane {one.plane}, '{two.name}' plane {two.plane}: give "

@@ -117,9 +117,10 @@ class Run:
             if found is None:
                 warn_of_doubts(self.assembly, *start, None if scheme.static else step)
         else:
-            start = members.of_each(lambda own: start_fields(own, step))
+            u, v = members.of_each(lambda own: start_fields(own, step))
+            start = u, v
             if found is None:  # members differ in loads and starts alone
-                warn_of_doubts(members.each[0], *(fields[0] for fields in start), step)
+                warn_of_doubts(members.each[0], u[0], v[0], step)
         if found is None and not scheme.static:
             every = system.systems if isinstance(system, Ensemble) else tuple(model.system for model in models)
             own_steps = {name: taken for one in every for name, taken in part_steps(scheme, one, step).items()}

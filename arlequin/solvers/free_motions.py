@@ -104,7 +104,7 @@ def _described(assembly: Assembly, null: Array, bounds: list[int]) -> list[FreeM
     _, group = sp.csgraph.connected_components(sp.csr_array(linked), directed=False)
     found = []
     for number in dict.fromkeys(group.tolist()):
-        members = [i for i in np.flatnonzero(group == number) if linked[i, i]]
+        members = [i for i in np.flatnonzero(group == number).tolist() if linked[i, i]]
         if not members:
             continue
         shown = max(members, key=lambda i: np.linalg.matrix_rank(projector[blocks[i], blocks[i]], tol=_SAME))
