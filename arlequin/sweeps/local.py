@@ -7,13 +7,11 @@ of memory) its point is repeated once in a new worker.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pickle
 import socket
 import subprocess
 import sys
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +19,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from arlequin.models.errors import UserError
+from arlequin.models.host.processes import child_environment, end_with_parent, python_command
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import PointOutcome, evaluate, line
 
@@ -30,11 +29,8 @@ ONE_THREAD = dict.fromkeys(
 )
 TRIES = 2
 HINT = "define it in a module that can be imported, install cloudpickle, or compute here with workers=0"
-# workers use the import path of the parent
-START = """import json, sys
-sys.path[:] = json.loads(sys.argv[1])
-from arlequin.sweeps.local import serve
-serve(int(sys.argv[2]), int(sys.argv[3]))"""
+START = """from arlequin.sweeps.local import serve
+serve(int(sys.argv[1]), int(sys.argv[2]))"""
 
 
 def cores() -> int:
@@ -116,10 +112,9 @@ class _Worker:
         watched, held = os.pipe()
         self._held = os.fdopen(held, "wb")  # closed when this process ends
         with here, there:
-            options = [f"-W{option}" for option in sys.warnoptions]
             self.process = subprocess.Popen(
-                [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno()), str(watched)],
-                env={**os.environ, **ONE_THREAD},
+                python_command(START, str(there.fileno()), str(watched)),
+                env=child_environment(**ONE_THREAD),
                 stdin=subprocess.DEVNULL,  # reading input fails instead of blocking
                 pass_fds=[there.fileno(), watched],
                 process_group=0,  # Ctrl-C goes to this process only
@@ -195,7 +190,7 @@ def serve(descriptor: int, held: int) -> None:
 
     held: read end of a pipe whose write end is open in the parent.
     """
-    threading.Thread(target=_end_with_the_parent, args=(held,), daemon=True).start()
+    end_with_parent(held)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # repeated at each point
     connection = Connection(descriptor)
@@ -213,10 +208,3 @@ def serve(descriptor: int, held: int) -> None:
             except KeyboardInterrupt as error:  # raised by the study: SIGINT is not delivered to workers
                 outcome = PointOutcome(message=line(error))
             connection.send(outcome)
-
-
-def _end_with_the_parent(held: int) -> None:
-    """Exit when the pipe closes, which means that the parent has ended."""
-    while os.read(held, 1):
-        pass
-    os._exit(1)

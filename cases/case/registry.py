@@ -18,6 +18,7 @@ from typing import Any
 
 from arlequin.cases.case import files as case_files
 from arlequin.models.errors import UserError
+from arlequin.models.host.modules import find_beside
 
 NAMES = (
     "two_bars",
@@ -213,8 +214,7 @@ def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[private] = module  # dataclasses evaluate annotations in this module
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # appended: modules beside the file are found without shadowing others
+    find_beside(str(path.parent))
     try:
         exec(
             compile(text, path, "exec"), module.__dict__
