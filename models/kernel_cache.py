@@ -10,10 +10,16 @@ where the user's cache is `~/.cache` (`$XDG_CACHE_HOME`) on Linux, `~/Library/Ca
 Windows, and `$NUMBA_CACHE_DIR` where that is set. The processor is part of numba's own index below it. Where the
 folder cannot be written, and with `NUMBA_CACHE_LOCATOR_CLASSES`, numba chooses the place.
 
+Files of the cache are unpickled, which can execute anything. A folder that another user could have written to, or that
+is in one, is therefore not used: a line on stderr says so, and kernels are kept in a temporary folder until the process
+ends. For the same reason numba's settings are taken from the environment only, not from a `.numba_config.yaml` in the
+working folder, which could lead to a cache beside it.
+
 What must be compiled is compiled once on a machine. Meanwhile progress bars show the phase `COMPILING`; without one a
 line on stderr says so. `compile_ahead` lets another process compile what a run will need later.
 """
 
+import atexit
 import functools
 import hashlib
 import multiprocessing
@@ -22,6 +28,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -35,14 +42,30 @@ from numba import njit as njit
 from numba.core import caching, config, event
 from numba.misc.appdirs import AppDirs
 
+from arlequin.models.host.folders import make_private, open_to_others
+from arlequin.models.host.processes import child_environment, python_command
 from arlequin.models.phases import is_listening, phase
 
 KEPT = 8  # keys in the user's cache, 60 MB each
 IN_USE = 86400.0  # s since its last use: a key that other processes may be using is never removed
+KEY = re.compile(r"[0-9a-f]{20}")  # name of a key: nothing else in the folder is removed
 
 COMPILING = "compiling kernels, once on this machine"
 
 PACKAGE = Path(__file__).parents[1]
+
+
+def _only_the_environment() -> None:
+    """Settings of numba from environment variables, and no longer from a file in the folder of the day.
+
+    The compiler reads that file anew whenever it is called.
+    """
+    if hasattr(config, "_config_fname"):
+        config._config_fname = ""
+        config.reload_config()
+
+
+_only_the_environment()
 
 
 def called_njit(**options: Any) -> Any:
@@ -80,7 +103,8 @@ def kernels_key(package: Path = PACKAGE) -> str | None:
 
 def remove_oldest(folder: Path, kept: int = KEPT) -> None:
     """Removes the keys in `folder` that were used longest ago, but those of the last day, until `kept` are left."""
-    keys = sorted((key for key in folder.iterdir() if key.is_dir()), key=lambda key: key.stat().st_mtime, reverse=True)
+    found = [key for key in folder.iterdir() if KEY.fullmatch(key.name) and key.is_dir() and not key.is_symlink()]
+    keys = sorted(found, key=lambda key: key.stat().st_mtime, reverse=True)
     for key in keys[kept:]:
         if time.time() - key.stat().st_mtime > IN_USE:
             shutil.rmtree(key, ignore_errors=True)
@@ -88,19 +112,46 @@ def remove_oldest(folder: Path, kept: int = KEPT) -> None:
 
 @functools.cache
 def folder_of_key(root: str) -> Path | None:
-    """Folder of this package's kernels below the cache folder `root`; older ones are removed when it is made."""
+    """Folder of this package's kernels below the cache folder `root`; older ones are removed when it is made.
+
+    A temporary one where others could have written to it; None where it cannot be written.
+    """
     key = kernels_key()
     if key is None:
         return None
     folder = Path(root, "kernels", key)
+    if not folder.is_absolute():  # a foreign folder could have it
+        return _temporary(f"{root} is relative to the working folder")
     try:
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        if why := open_to_others(there, within=False):
+            return _temporary(why)
+        make_private(folder)
+        if why := open_to_others(folder):
+            return _temporary(why)
+        if there != folder:
             remove_oldest(folder.parent)
         os.utime(folder)
-    except OSError:  # in a folder of another user
+    except OSError:  # a disk that cannot be written
         return None
     return folder
+
+
+def _temporary(why: str) -> Path | None:
+    """Folder of this package's kernels for this process and those that it starts."""
+    made, process = tempfile.mkdtemp(prefix="arlequin-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(made, ignore_errors=True)
+
+    atexit.register(remove)
+    trusted = not open_to_others(Path(made))
+    os.environ["NUMBA_CACHE_DIR"] = made if trusted else ""  # else numba keeps them beside the sources
+    if sys.stderr is not None:
+        cure = "set NUMBA_CACHE_DIR to a folder that only you may write"
+        print(f"arlequin: kernels are compiled anew and not kept, as {why}: {cure}", file=sys.stderr)
+    return folder_of_key(user_cache()) if trusted else None
 
 
 class KernelCacheLocator(caching._CacheLocator):
@@ -135,7 +186,7 @@ class KernelCacheLocator(caching._CacheLocator):
 
 def user_cache() -> str:
     """Folder of arlequin in the cache of the user, or in that set as NUMBA_CACHE_DIR."""
-    given = getattr(config, "CACHE_DIR", "")
+    given = os.environ.get("NUMBA_CACHE_DIR", "")
     return os.path.join(given, "arlequin") if given else str(AppDirs("arlequin", appauthor=False).user_cache_dir)
 
 
@@ -188,6 +239,13 @@ def _compiling() -> Iterator[None]:
         yield
 
 
+AHEAD = """import importlib
+from pathlib import Path
+from arlequin.models.host.processes import end_with_parent
+end_with_parent(0)
+importlib.import_module(sys.argv[1])
+Path(sys.argv[2]).touch()
+"""
 _ahead: dict[str, subprocess.Popen[bytes]] = {}
 
 
@@ -202,12 +260,10 @@ def compile_ahead(module: str) -> None:
         return
     if multiprocessing.parent_process() is not None:
         return
-    code = f"import pathlib, {module}; pathlib.Path({str(mark)!r}).touch()"
     with suppress(OSError):  # then this process compiles them
         _ahead[module] = subprocess.Popen(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            python_command(AHEAD, module, str(mark)), env=child_environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
 

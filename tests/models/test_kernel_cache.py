@@ -108,15 +108,61 @@ def test_a_package_without_files_has_no_key(tmp_path):
 
 def test_kernels_used_longest_ago_are_removed_but_none_in_use(tmp_path):
     now = time.time()
-    for age in range(6):
-        key = tmp_path / f"key{age}"
-        key.mkdir()
-        (key / "kernel.nbi").write_bytes(b"")
-        os.utime(key, (now - age * IN_USE * 0.6,) * 2)
+    keys = [f"{age:020x}" for age in range(6)]
+    others = ["notes", f"{7:021x}", f"{8:019x}", f"{0xABC:020X}", f"{9:020x}.old"]  # of the user
+    for age, name in enumerate([*keys, *others]):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel.nbi").write_bytes(b"")
+        os.utime(tmp_path / name, (now - age * IN_USE * 0.6,) * 2)
+    (tmp_path / f"{6:020x}").symlink_to(tmp_path / "notes")
     remove_oldest(tmp_path, kept=1)
-    assert sorted(key.name for key in tmp_path.iterdir()) == ["key0", "key1"]  # key1: of today
+    left = [*keys[:2], f"{6:020x}", *others]  # the second: of today
+    assert sorted(key.name for key in tmp_path.iterdir()) == sorted(left)
     remove_oldest(tmp_path, kept=3)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert sorted(key.name for key in tmp_path.iterdir()) == sorted(left)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights of POSIX")
+@pytest.mark.parametrize("open_to_all", ["root", "arlequin", "kernels", "key", "file"])
+def test_a_cache_that_others_may_write_to_is_not_read(open_to_all, tmp_path, monkeypatch, capsys):
+    """A line says so; this process and those that it starts have a folder of their own instead."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "root"))
+    first = kernel_cache.folder_of_key(kernel_cache.user_cache())
+    assert first == tmp_path / "root" / "arlequin" / "kernels" / kernels_key()
+    assert all(place.stat().st_mode & 0o777 == 0o700 for place in (first, *first.parents[:2]))
+    (first / "file").write_bytes(b"")
+    places = {place.name: place for place in (*first.parents, first / "file")} | {"key": first}
+    odd = places[open_to_all]
+    odd.chmod(0o777)
+    kernel_cache.folder_of_key.cache_clear()
+    own = kernel_cache.folder_of_key(kernel_cache.user_cache())
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and f"not kept, as {odd} may be written by others: set NUMBA_CACHE_DIR to" in err
+    assert tmp_path / "root" not in own.parents and own.stat().st_mode & 0o777 == 0o700
+    assert kernel_cache.folder_of_key(kernel_cache.user_cache()) == own and not capsys.readouterr().err
+    assert os.environ["NUMBA_CACHE_DIR"] in map(str, own.parents)
+    odd.chmod(0o700)
+    shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
+
+
+def test_a_cache_in_the_working_folder_is_not_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "cache")
+    own = kernel_cache.folder_of_key(kernel_cache.user_cache())
+    assert own.is_absolute() and tmp_path not in own.parents and not list(tmp_path.iterdir())
+    assert "as cache/arlequin is relative to the working folder: set NUMBA_CACHE_DIR to" in capsys.readouterr().err
+    shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
+
+
+def test_a_file_of_settings_in_the_working_folder_is_not_read(tmp_path, monkeypatch):
+    """It could name a cache, beside it, of files that execute anything when they are read."""
+    from numba.core import config
+
+    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES, config.OPT
+    (tmp_path / ".numba_config.yaml").write_text("cache_dir: evil\ncache_locator_classes: evil.Locator\nopt: 0\n")
+    monkeypatch.chdir(tmp_path)
+    config.reload_config()  # as the compiler does
+    assert before == (config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES, config.OPT)
 
 
 def test_two_processes_at_once_never_mix_code_of_different_arguments(tmp_path):
