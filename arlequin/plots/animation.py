@@ -19,6 +19,7 @@ from arlequin.results.files import file_errors
 from arlequin.results.members import one_member
 from arlequin.results.paraview import spread
 from arlequin.results.reading import of_result
+from arlequin.results.writing import replacing
 
 if TYPE_CHECKING:
     import xarray
@@ -79,7 +80,7 @@ def animation(
         target.parent.mkdir(parents=True, exist_ok=True)
         named = instants(result, shown, "#.4g")
         figure, show = stage(drawn, named, factor, label, axes, obstacles_of(result, axes), camera=camera)
-        with writer.saving(figure, str(target), DPI):
+        with replacing(target) as draft, writer.saving(figure, str(draft), DPI):
             for n in range(shown.size):
                 show(n)
                 writer.grab_frame()
@@ -90,11 +91,14 @@ def animation(
 
 def _writer(path: Path, rate: int) -> Any:
     """The writer of a file format, by the suffix."""
+    import matplotlib
     from matplotlib.animation import writers
 
     name = _WRITERS.get(path.suffix.lower())
     if name is None:
         raise UserError(f"{path}: must end in {' or '.join(_WRITERS)}")
+    if Path(matplotlib.matplotlib_fname()).parent == Path.cwd():  # which may name any program as ffmpeg
+        matplotlib.rcParams["animation.ffmpeg_path"] = matplotlib.rcParamsDefault["animation.ffmpeg_path"]
     if not writers.is_available(name):
         raise UserError(f"{path}: needs {name}, which is not installed; a file that ends in .gif does not", code=1)
     return writers[name](fps=rate)

@@ -10,6 +10,7 @@ from arlequin.models.errors import UserError
 from arlequin.results.files import file_errors
 from arlequin.results.members import chosen
 from arlequin.results.reading import of_result
+from arlequin.results.writing import replacing
 
 GROUPED = ("h5netcdf", "netCDF4")  # libraries that write groups
 _SHARED = ("time", "frame", "frame_time", "member")  # the same in all groups
@@ -30,10 +31,14 @@ def export_netcdf(result: xarray.DataTree, path: str | Path, *, member: int | No
     with file_errors(str(path)):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         if any(importlib.util.find_spec(library) for library in GROUPED):
-            tree.to_netcdf(path)
+            with replacing(path) as draft:
+                tree.to_netcdf(draft)
             return "netCDF-4"
         try:
-            flattened(tree).to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
+            with replacing(path) as draft:
+                flattened(tree).to_netcdf(draft, engine="scipy", format="NETCDF3_64BIT")
+        except UserError:
+            raise
         except ValueError as error:  # a name or a whole number that netCDF-3 cannot have
             raise UserError(f"{path}: {error}; install h5netcdf, which writes netCDF-4", code=1) from error
     return "netCDF-3"

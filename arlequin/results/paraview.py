@@ -23,6 +23,7 @@ from arlequin.results.damage import warn_and_skip
 from arlequin.results.files import file_errors
 from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
+from arlequin.results.writing import make_folder, replacing
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
@@ -213,14 +214,16 @@ def export_vtu(
     total, done = sum(times.size if piece.group else 1 for piece in pieces), 0
     written: list[list[str]] = []
     with file_errors(str(folder)):
+        make_folder(target)
         for piece in pieces:
-            (target / piece.name).mkdir(parents=True, exist_ok=True)
+            make_folder(target / piece.name)
             names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
             if not piece.group:  # at rest: one file for all instants
                 names = names[:1] * times.size
             for name, (point_data, cell_data) in zip(dict.fromkeys(names), _frames(piece, chosen), strict=False):
                 mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
-                mesh.write(target / name, file_format="vtu")
+                with replacing(target / name) as draft:
+                    mesh.write(draft, file_format="vtu")
                 done += 1
                 if progress is not None:
                     progress(done, total)
@@ -342,4 +345,5 @@ def _collect(path: Path, times: Array, pieces: list[list[str]]) -> None:
             about = {"timestep": repr(float(time)), "group": "", "name": names[n].split("/")[0], "part": str(number)}
             ElementTree.SubElement(collection, "DataSet", about, file=names[n])
     ElementTree.indent(root, "")
-    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    with replacing(path) as draft:
+        ElementTree.ElementTree(root).write(draft, encoding="utf-8", xml_declaration=True)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import glob
+import json
 import os
+import re
 import shutil
+import stat
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +23,17 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import file_errors, kept_rows
+from arlequin.results.files import file_errors, kept_rows, read_json
 from arlequin.results.room import check_disk, check_memory
-from arlequin.results.writer_lock import refuse_while_written, writer_lock
-from arlequin.results.zarr_layout import consolidate, create
+from arlequin.results.writer_lock import last_writer, refuse_while_written, writer_lock
+from arlequin.results.writing import MARK, draft_of, refuse_link, replacing
+from arlequin.results.zarr_layout import COMPARISON, WHOLE, consolidate, create
 from arlequin.results.zarr_metadata import refuse_odd_files
 from arlequin.results.zarr_reading import dataset_of, read_tree
 
 Attributes = dict[str, str | int | float]
+
+DRAFT_MARK = ".draft"  # file in a draft with the names of its result and of itself
 
 
 def plain_attributes(attributes: Mapping[str, Any]) -> Attributes:
@@ -109,26 +114,29 @@ class ZarrStore:
 
     It is made beside `path` and moved there once complete, so that `path` is the earlier result or the new
     one and never half a store; chunks and metadata are replaced atomically by zarr. A lock on the folder,
-    which dies with the process, keeps a second run from replacing a result that is being written.
+    which dies with the process, keeps a second run from replacing a result that is being written. What is made
+    beside `path` bears a mark with its own name, and of killed runs only what bears it is removed.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
         self.given = str(path)
         with file_errors(self.given):
+            refuse_link(path)
             self.path = Path(path).resolve()
             refuse_to_replace(self.path, self.given, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             check_disk((c.shape for c in columns), self.path.parent, self.given)
-            _sweep(self.path)
-            draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
+            remove_drafts(self.path)
+            draft = draft_of(self.path)
             draft.mkdir()
             held = writer_lock(draft, self.given)
             try:
+                _mark(draft, self.path, draft)
                 create(draft, columns, attributes)
                 _move(draft, self.path, self.given)
             except BaseException:
                 os.close(held)
-                shutil.rmtree(draft, ignore_errors=True)
+                _remove(draft)
                 raise
             self._open(held)
 
@@ -138,6 +146,7 @@ class ZarrStore:
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
         with file_errors(store.given):
+            refuse_link(path)
             store._open(writer_lock(store.path, store.given))
             refuse_odd_files(store.path, store.given)
             for c in columns:
@@ -215,39 +224,84 @@ def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a folder is a Zarr v3 group, the only kind of folder that is ever replaced."""
-    try:
-        text = (path / "zarr.json").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
-    return '"node_type": "group"' in text or '"node_type":"group"' in text
+    """Whether a folder is a result, the only kind of folder that is ever replaced: a Zarr v3 group with its attributes.
+
+    One whose metadata a power failure has cut counts where it has the lock of a writer.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return False
+        try:
+            about = read_json(path / "zarr.json")
+        except ValueError:
+            return last_writer(path) is not None
+        if isinstance(about, dict) and about.get("zarr_format") == 3 and about.get("node_type") == "group":
+            attributes = about.get("attributes")
+            return isinstance(attributes, dict) and not attributes.keys().isdisjoint((WHOLE, "steps_planned"))
+    return False
 
 
 def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
-    """UserError where `path` exists and may not be replaced: without `overwrite`, or not a result."""
+    """UserError where `path` exists and may not be replaced: without `overwrite`, or not a result and nothing else."""
+    refuse_link(path, given)
     if not path.exists():
         return
     if not is_result(path):
         raise UserError(f"{given}: exists and is not a result: choose another path")
     if not overwrite:
         raise UserError(f"{given}: exists: choose another path, or replace it with --force (overwrite=True)")
-    refuse_while_written(path, given)
+    with file_errors(given):
+        if (found := foreign(path)) is not None:
+            raise UserError(f"{given}: has {found!r}, which is not of a result: move it, or choose another path")
+        refuse_while_written(path, given)
+
+
+_SYSTEM = r"\.DS_Store|\._.*|Thumbs\.db|desktop\.ini|\.nfs[0-9a-f]+"  # files that systems put into folders
+_DRAFT = r"\.arlequin-[0-9a-f]{12}(\.\w+)?|\.\.?(checkpoint|header|zarr)\.(npz|json)\.\d+|.+\.[0-9a-f]{32}\.partial"
+_OWN = rf"zarr\.json|\.header\.json|checkpoint\.npz|\.writer|{re.escape(DRAFT_MARK)}"
+_FILES = re.compile(f"{_OWN}|{_DRAFT}|{_SYSTEM}")
+_CHUNK = re.compile(r"(.*/)?c(/\d+)*")  # of the path of a folder of chunks
+
+
+def foreign(folder: Path) -> str | None:
+    """The path within a result of a file that is not of a result, or of no file; None where there is none."""
+    for place, folders, names in os.walk(folder):
+        within = os.path.relpath(place, folder).replace(os.sep, "/")
+        chunks, runs = _CHUNK.fullmatch(within) is not None, within == COMPARISON
+        for name in (*folders, *names):
+            path = os.path.join(place, name)
+            kind = os.lstat(path).st_mode
+            if stat.S_ISDIR(kind):
+                known = re.fullmatch(_OWN, name) is None
+            else:
+                chunk = (chunks and name.isdecimal()) or (name == "c" and "zarr.json" in names)
+                own = chunk or (runs and name.endswith(".json")) or _FILES.fullmatch(name) is not None
+                known = own and stat.S_ISREG(kind)
+            if not known:
+                return os.path.relpath(path, folder)
+    return None
 
 
 def _move(draft: Path, path: Path, given: str) -> None:
     """Replace an earlier store by a new one atomically."""
     if not path.exists():
+        (draft / DRAFT_MARK).unlink()
         draft.rename(path)
         return
     refuse_to_replace(path, given, overwrite=True)
     held = writer_lock(path, given)
     try:
-        earlier = draft
+        _mark(path, path, draft)  # which it will be once they are exchanged
         if not _exchange(draft, path):
-            earlier = draft.with_name(draft.name + ".old")
+            earlier = draft_of(path)
+            _mark(path, path, earlier)
             path.rename(earlier)
+            (draft / DRAFT_MARK).unlink()
             draft.rename(path)
-        shutil.rmtree(earlier)
+            draft = earlier
+        else:
+            (path / DRAFT_MARK).unlink()
+        _remove(draft)
     finally:
         os.close(held)
 
@@ -262,9 +316,37 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
 
 
-def _sweep(path: Path) -> None:
+def _mark(folder: Path, path: Path, draft: Path) -> None:
+    """Mark a folder as the draft of that name of the result at a path."""
+    with replacing(folder / DRAFT_MARK) as file:
+        file.write_text(json.dumps([path.name, draft.name]), encoding="utf-8")
+
+
+def _is_draft(folder: Path, path: Path) -> bool:
+    """Whether a folder bears the mark of a draft of the result at a path, with the name that it has."""
+    try:
+        found = stat.S_ISDIR(folder.lstat().st_mode) and read_json(folder / DRAFT_MARK) == [path.name, folder.name]
+    except (OSError, ValueError):
+        return False
+    return found and not (folder / DRAFT_MARK).is_symlink()
+
+
+def remove_drafts(path: Path) -> None:
     """Remove drafts of killed runs beside `path`."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
+    for leftover in path.parent.glob(f"{MARK}*"):
         with contextlib.suppress(UserError, OSError):
-            os.close(writer_lock(leftover, str(leftover)))
-            shutil.rmtree(leftover, ignore_errors=True)
+            if _is_draft(leftover, path) and foreign(leftover) is None:
+                os.close(writer_lock(leftover, str(leftover)))
+                _remove(leftover)
+
+
+def _remove(draft: Path) -> None:
+    """Remove a draft, its mark last, so that what is left by a process that is killed meanwhile still bears it."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(draft):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != DRAFT_MARK:
+                os.unlink(entry)
+        (draft / DRAFT_MARK).unlink(missing_ok=True)
+        draft.rmdir()

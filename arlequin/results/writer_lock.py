@@ -6,7 +6,9 @@ detected.
 """
 
 import os
+import re
 import socket
+import stat
 from datetime import datetime
 from pathlib import Path
 
@@ -14,12 +16,21 @@ from arlequin.models.errors import FAILURE, UserError
 
 NAME = ".writer"
 _LONGEST = 200  # bytes read from the file
+_TEXT = "process {} on {}, since {}"
+_OWN = re.compile(r"process (\d+) on (\S+), since [\d :+.-]+")
 
 
-def writer_lock(folder: Path, given: str) -> int:
-    """Acquire the lock of a store; returns a file descriptor, whose closing releases it."""
+def writer_lock(folder: Path, given: str, tell: bool = True) -> int:
+    """Acquire the lock of a store; returns a file descriptor, whose closing releases it.
+
+    tell: write into the file who has it, and does so after the release as well.
+    """
     options = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | options, 0o644)
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        raise UserError(f"{given}: damaged: {NAME} is not a file: remove it", FAILURE)
     try:
         import fcntl
 
@@ -30,21 +41,45 @@ def writer_lock(folder: Path, given: str) -> int:
         raise UserError(f"{given}: another run is writing it{who}: choose another path", FAILURE) from None
     except (ImportError, OSError):
         pass  # no locks on this system
-    now = datetime.now().astimezone().isoformat(" ", "seconds")
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}, since {now}".encode(), 0)
+    if tell and about.st_nlink == 1:  # what has another name elsewhere stays as it is
+        now = datetime.now().astimezone().isoformat(" ", "seconds")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, _TEXT.format(os.getpid(), socket.gethostname(), now).encode(), 0)
     return descriptor
 
 
 def refuse_while_written(folder: Path, given: str) -> None:
     """Raise `UserError` while another run is writing the store."""
-    os.close(writer_lock(folder, given))
+    os.close(writer_lock(folder, given, tell=False))
+
+
+def last_writer(folder: Path) -> tuple[int, str] | None:
+    """Number and machine of the process that writes a store, or was the last to do so; None where that is not told."""
+    options = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDONLY | options)
+    except OSError:
+        return None
+    try:
+        found = _OWN.fullmatch(_text(descriptor))
+    finally:
+        os.close(descriptor)
+    return None if found is None else (int(found[1]), found[2])
+
+
+def is_written_here(folder: Path) -> bool:
+    """Whether it was this process."""
+    return last_writer(folder) == (os.getpid(), socket.gethostname())
 
 
 def _who(descriptor: int) -> str:
     """The owner of the lock, from the text of its file."""
+    text = _text(descriptor)
+    return f" ({text})" if _OWN.fullmatch(text) else ""
+
+
+def _text(descriptor: int) -> str:
     try:
-        text = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace")
+        return os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace")
     except OSError:
-        text = ""
-    return f" ({text})" if text.isprintable() and text else ""
+        return ""

@@ -5,7 +5,7 @@
     P/points/<key>.npz       its arrays, where it has any
 
 Files are written under a temporary name and renamed, arrays first, so that a killed sweep leaves no partial file. A
-point whose file cannot be read (a power failure) counts as missing.
+point whose file cannot be read (a power failure) counts as missing. Files of other names are left alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,13 @@ from arlequin.results.files import file_errors, read_arrays, read_json
 from arlequin.results.scalar import Scalar
 from arlequin.results.writer_lock import NAME as LOCK
 from arlequin.results.writer_lock import writer_lock
+from arlequin.results.writing import MARK, make_folder, refuse_link, replacing
 from arlequin.sweeps.plan import Plan, Point, key
 from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
-_OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it began may have, without a sweep.json
+_OWN = re.compile(rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}")  # of one that was killed as it began
+_POINT = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
 
 
 class SweepStore:
@@ -38,8 +40,9 @@ class SweepStore:
         """versions: of the package and the commit that compute now; they are added to those that did before."""
         self.path, self.given = Path(path), str(path)
         with file_errors(self.given):
+            refuse_link(self.path)
             _found(self.path, self.given)
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             self._lock = writer_lock(self.path, self.given)
             try:
                 past: list[list[str]] = []
@@ -47,10 +50,11 @@ class SweepStore:
                 if _found(self.path, self.given) and not overwrite:
                     earlier, past = read_plan(path)
                     self._refuse(plan.difference(earlier))
-                (self.path / "points").mkdir(exist_ok=True)
+                points = make_folder(self.path / "points")
                 if overwrite:
-                    shutil.rmtree(self.path / "points")
-                    (self.path / "points").mkdir()
+                    for file in points.iterdir():
+                        if _POINT.fullmatch(file.name) and not file.is_dir():
+                            file.unlink()
                 self._versions = _added(past, list(versions))
                 self._write_plan(plan)
             except BaseException:
@@ -64,10 +68,8 @@ class SweepStore:
             if outcome.series:
                 import numpy as np
 
-                draft = self._file(f".{name}.npz.tmp")
-                with draft.open("wb") as file:
-                    np.savez(file, allow_pickle=False, **_arrays(outcome.series))
-                draft.replace(self._file(f"{name}.npz"))
+                with replacing(self._file(f"{name}.npz")) as draft:
+                    np.savez(draft, allow_pickle=False, **_arrays(outcome.series))
             about = {"point": point, **_as_json(outcome)}
             _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
 
@@ -148,12 +150,21 @@ def _text(found: Any) -> str:
 
 
 def _found(path: Path, given: str) -> bool:
-    """Whether the path is a sweep; `UserError` for any other existing file."""
-    if is_sweep(path):
-        return True
-    if path.exists() and not (path.is_dir() and {p.name for p in path.iterdir()} <= _OWN):
+    """Whether the path is a sweep; `UserError` for anything else that is there."""
+    if not path.exists():
+        return False
+    names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
+    begun = all(_OWN.fullmatch(name) for name in names - {"sweep.json"})  # killed, or damaged
+    if "sweep.json" not in names and begun:
+        return False
+    try:
+        about = read_json(path / "sweep.json")
+        known = isinstance(about, dict) and about.get("kind") == KIND
+    except (OSError, ValueError):
+        known = begun
+    if not known:
         raise UserError(f"{given}: exists and is not a sweep: choose another path")
-    return False
+    return True
 
 
 def _added(past: list[list[str]], now: list[str]) -> list[list[str]]:
@@ -162,9 +173,8 @@ def _added(past: list[list[str]], now: list[str]) -> list[list[str]]:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file atomically."""
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_bytes(data)
-    draft.replace(path)
+    with replacing(path) as draft:
+        draft.write_bytes(data)
 
 
 def _as_json(outcome: PointOutcome) -> dict[str, Any]:

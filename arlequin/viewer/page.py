@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.results.files import file_errors
+from arlequin.results.writing import write_text
 from arlequin.viewer.scene import Field, Floats, Scene, ViewedPart
 
 if TYPE_CHECKING:
@@ -48,11 +49,9 @@ def frame(text: str, title: str, height: int = 560) -> str:
 
 def write_page(scene: Scene, title: str, path: str | Path) -> Path:
     """Write the page."""
-    target = Path(path)
-    with file_errors(str(path), "write"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page(scene, title), encoding="utf-8")
-    return target
+    text = page(scene, title)
+    with file_errors(str(path)):
+        return write_text(path, text)
 
 
 def _thinned(scene: Scene, frames: NDArray[np.int64]) -> Scene:

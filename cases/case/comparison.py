@@ -316,7 +316,10 @@ def _resumable(place: Path) -> bool:
 
 
 def _folder_in(path: Path) -> Path:
-    """The folder of the comparison runs of a result; UserError where it is a link, which could lead elsewhere."""
+    """The folder of the comparison runs of a result; UserError where one of them is a link, which leads elsewhere."""
+    from arlequin.results.writing import refuse_link
+
+    refuse_link(path)
     folder = path / COMPARISON
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise UserError(f"{folder}: not a folder: remove it", FAILURE)
@@ -344,7 +347,7 @@ def _message(place: Path) -> Path:
 
 def _write_message(place: Path, text: str) -> None:
     from arlequin.results.files import file_errors
+    from arlequin.results.writing import write_text
 
     with file_errors(str(place)):
-        place.parent.mkdir(exist_ok=True)
-        _message(place).write_text(json.dumps({"failed": text}, ensure_ascii=False), encoding="utf-8")
+        write_text(_message(place), json.dumps({"failed": text}, ensure_ascii=False))

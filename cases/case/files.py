@@ -39,7 +39,9 @@ def remember(path: str, text: bytes) -> None:
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         line = os.fsencode(f"{_digest(text)}  {path}\n")
-        file = os.open(folder / "case_files", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(
+            folder / "case_files", os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600
+        )
         try:
             os.write(file, line)  # one write: lines of concurrent processes do not mix
         finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arlequin.cases.case import registry
 from arlequin.cases.cli import tables
-from arlequin.cases.cli.outputs import member_of, read
+from arlequin.cases.cli.outputs import in_runs, member_of, read
 from arlequin.cases.cli.tables import versions
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.launch import announced
@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> int:
         raise UserError("--compare: not on several ranks: run `arlequin compare RESULT` afterwards, without mpiexec")
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
-    path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
+    path = Path(arguments.out) if arguments.out is not None else in_runs(f"{case.short}.zarr")
     result = _execute(case, parameters, path, arguments.force or arguments.out is None, arguments.stress)
     out = tables.console()
     for part in tables.summary_of(summary(result), fields(case.parameters), short=not arguments.all):
@@ -281,9 +281,12 @@ def _stopped(path: Path | None, begin: float) -> Iterator[None]:
 
 def _recorded(path: Path | None, begin: float) -> str:
     """Text naming the partial result of this run, if there is one."""
-    marks = [] if path is None else [path / "zarr.json"]
-    # resolution of file times
-    if any(mark.exists() and mark.stat().st_mtime > begin - 0.01 for mark in marks):
+    from arlequin.results.writer_lock import is_written_here
+
+    mark = None if path is None else path / "zarr.json"
+    # resolution of file times; of several ranks the first one writes
+    recent = mark is not None and mark.exists() and mark.stat().st_mtime > begin - 0.01
+    if mark is not None and recent and (announced() > 1 or is_written_here(mark.parent)):
         return f"; the partial result is in {path}"
     return ""
 

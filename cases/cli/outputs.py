@@ -33,6 +33,7 @@ def plot(arguments: Namespace) -> int:
 
     from arlequin.plots.camera import preferring
     from arlequin.results.damage import warn_and_skip
+    from arlequin.results.writing import make_folder, replacing
 
     matplotlib.use("Agg")
     with read(arguments.path) as damaged:
@@ -47,11 +48,12 @@ def plot(arguments: Namespace) -> int:
                     figures = figures_of(chosen(result, member), made_by(result, arguments.case))
             else:
                 figures = _figures_of(arguments.path, swept)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, figure in figures.items():
             with warn_and_skip(f"the figure {name}"):
                 target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
-                figure.savefig(target, dpi=DPI)
+                with replacing(target) as draft:
+                    figure.savefig(draft, dpi=DPI)
                 print(target, flush=True)
         _say_what_is_missing(arguments.path, swept)
     return 1 if damaged else 0
@@ -161,6 +163,14 @@ def export(arguments: Namespace) -> int:
             flat = " (netCDF-3, without groups: part.NAME.displacement; install h5netcdf for groups)"
             print(f"{arguments.netcdf}{flat if kind == 'netCDF-3' else ''}", flush=True)
     return 1 if damaged else 0
+
+
+def in_runs(name: str) -> Path:
+    """Path of a result without --out; UserError where the folder `runs` is a link, as a foreign folder may have it."""
+    from arlequin.results.writing import refuse_link
+
+    refuse_link("runs", "runs (without --out)")
+    return Path("runs") / name
 
 
 def member_of(arguments: Namespace, sweep: bool = False) -> int | None:

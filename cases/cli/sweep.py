@@ -28,7 +28,7 @@ FAILURES_SHOWN = 10
 def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     """Run a sweep and print its summary; exit code 1 if points failed."""
     from arlequin.cases.case.sweeping import is_swept, sweep_case
-    from arlequin.cases.cli.outputs import number
+    from arlequin.cases.cli.outputs import in_runs, number
     from arlequin.run.progress import PointsBar
 
     case = registry.load(name)
@@ -36,7 +36,7 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     over = {word: text for word, text in words.items() if is_swept(known[word], text)}
     if not over:
         raise UserError("no swept parameter: give several values, name=a,b,c or name=lo:hi:n")
-    path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.sweep"
+    path = Path(arguments.out) if arguments.out is not None else in_runs(f"{case.short}.sweep")
     workers = None if arguments.workers is None else number("--workers", arguments.workers, int)
     bar = PointsBar(case.short)
     count = _Count(bar)

@@ -14,6 +14,7 @@ from arlequin.cases.cli import tables
 from arlequin.cases.cli.tables import versions
 from arlequin.cases.reports import page
 from arlequin.results.damage import warn_and_skip
+from arlequin.results.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,9 +31,7 @@ def write(
     """Write the page, with the installed versions as its last section; script, framed: see `page.page`."""
     line = "" if case is None else case.line
     ended = [*sections, page.section("Installed versions", page.table(versions()))]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page.page(title, line, ended, script, framed), encoding="utf-8")
-    return target
+    return write_text(target, page.page(title, line, ended, script, framed))
 
 
 def made() -> tuple[str, str]:

@@ -1,0 +1,82 @@
+"""Files and folders that are written: never through a link, never into a pipe, and whole or not at all.
+
+A file is written under a new name beside its path and renamed. What another name of the earlier file leads to (a link,
+a hard link) stays as it is.
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from arlequin.models.errors import UserError
+
+MARK = ".arlequin-"  # drafts are named so, with 12 hexadecimal digits
+_LONGEST = 16  # letters of an ending that a draft keeps
+
+
+def draft_of(path: Path, ending: str = "") -> Path:
+    """A new name beside a path."""
+    return path.with_name(f"{MARK}{secrets.token_hex(6)}{ending}")
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Context that gives the path of an empty file, of the same ending, which takes the place of `path` at its end.
+
+    After an exception it is removed, and `path` is as it was. UserError where `path` is a link, or is no file. It has
+    the rights of the earlier file.
+    """
+    target = Path(path)
+    earlier = refuse_odd(target, stat.S_ISREG, "a file")
+    if earlier is not None and not os.access(target, os.W_OK):  # a rename would not ask
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    draft = draft_of(target, target.suffix if len(target.suffix) <= _LONGEST else "")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    os.close(os.open(draft, flags, 0o666))
+    try:
+        if earlier is not None:
+            draft.chmod(stat.S_IMODE(earlier.st_mode))
+        yield draft
+        os.replace(draft, target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a text, with `?` for lone surrogates, and make its folder."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as draft:
+        draft.write_bytes(text.encode("utf-8", "replace"))
+    return target
+
+
+def make_folder(path: str | Path) -> Path:
+    """Make a folder, and those above it; UserError where there is a link, or no folder."""
+    folder = Path(path)
+    refuse_odd(folder, stat.S_ISDIR, "a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def refuse_link(path: str | Path, given: str = "") -> None:
+    """UserError where a path is a link."""
+    if Path(path).is_symlink():
+        raise UserError(f"{given or path}: is a link, through which nothing is written: give the path it leads to")
+
+
+def refuse_odd(path: Path, right: Callable[[int], bool], kind: str) -> os.stat_result | None:
+    """UserError where a path is a link, or is not of a kind; else what is known of it. right: test of a mode."""
+    refuse_link(path)
+    try:
+        about = path.lstat()
+    except FileNotFoundError:
+        return None
+    if not right(about.st_mode):
+        raise UserError(f"{path}: exists and is not {kind}: choose another path")
+    return about
