@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.files import read_arrays
+from arlequin.results.writing import replacing
 
 if TYPE_CHECKING:
     from arlequin.schemes import State
@@ -125,16 +126,10 @@ class Checkpoint:
         arrays: list[Any] = []
         data = json.dumps({"format": _FORMAT, "run": to_json(self, arrays)})
         named: dict[str, Any] = {f"a{i}": array for i, array in enumerate(arrays)}
-        draft = folder / f".{NAME}.{os.getpid()}"
-        try:
-            with draft.open("wb") as file:
-                np.savez(file, data=np.array(data), **named)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, folder / NAME)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        with replacing(folder / NAME) as draft, draft.open("wb") as file:
+            np.savez(file, data=np.array(data), **named)
+            file.flush()
+            os.fsync(file.fileno())
 
     @classmethod
     def read(cls, folder: Path) -> "Checkpoint | None":
