@@ -41,9 +41,13 @@ class ExplicitSystem:
         contact = assembly.contact
         self.kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
         mass, c = assembly.mass, assembly.constraints
-        diagonal = mass.diagonal()
+        diagonal, moving = mass.diagonal(), np.flatnonzero(~assembly.ghost)
         off = abs(mass - sp.diags_array(diagonal)).max() if diagonal.size else 0.0
-        self._inverse = np.diag(1.0 / diagonal) if off == 0.0 else np.linalg.inv(mass.toarray())
+        # 0 at what others have taken over, which rests
+        inverse_diagonal = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
+        self._inverse = np.diag(inverse_diagonal)
+        if off != 0.0:
+            self._inverse[np.ix_(moving, moving)] = np.linalg.inv(mass[moving][:, moving].toarray())
         response = self._inverse @ c.T.toarray()
         self._kept = independent(c @ response)
         self._rows, self._response = sp.csr_array(c[self._kept]), response[:, self._kept]
@@ -52,7 +56,7 @@ class ExplicitSystem:
             self._inverse = self._inverse - self._response @ self._schur @ self._response.T
         lumped = off == 0.0 and not self._kept.size
         self._inverse_mass = InverseMass(
-            1.0 / diagonal, np.zeros((0, 0)) if lumped else np.ascontiguousarray(self._inverse)
+            inverse_diagonal, np.zeros((0, 0)) if lumped else np.ascontiguousarray(self._inverse)
         )
 
     @cached_property
@@ -231,8 +235,8 @@ def _check(assembly: Assembly) -> None:
             f"explicit schemes are for masses, bars, beams and springs with at most {FEW} degrees of freedom and "
             "flat obstacles or pairs of points: take CentralDifference otherwise"
         )
-    if assembly.ghost.any() or assembly.massless.any():
-        raise UserError("explicit schemes need mass on every degree of freedom")
+    if assembly.massless.any():
+        raise UserError('explicit schemes need mass on every degree of freedom: take mass="lumped" or "consistent"')
 
 
 @checked_call

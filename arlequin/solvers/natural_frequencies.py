@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from arlequin.models.checks import instance, positive_integer
@@ -13,10 +14,12 @@ from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.solvers.solver_choice import factored
-from arlequin.system.assembly import assemble
+from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
+DENSE = 300  # free coordinates up to which all eigenvalues are found at once
+UNSTABLE = "the system is not stable at rest, so it has no natural frequencies: a beam buckles"
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
 
 
@@ -31,9 +34,10 @@ class Modes(NamedTuple):
 def natural_frequencies(system: System, count: int = 5) -> Modes:
     """The lowest natural frequencies f, with (K − (2πf)² M) φ = Cᵀλ, C φ = 0, imposed dofs at rest, no contact.
 
-    Shift-invert Lanczos: with a negative shift −s, K + sM is positive definite even where a part floats, and its
-    inverse condensed on C φ = 0 is one solve of a linear step. Rigid modes come out as 0 to about 1e-7 of the
-    first elastic frequency. Massless dofs are refused.
+    Inverse iteration with a negative shift −s: K + sM is positive definite even where a part floats. Rigid modes come
+    out as 0 to about 1e-7 of the first elastic frequency. Dofs without mass follow the others in equilibrium; nodes
+    that other parts have taken over rest. `count` is at most the number of frequencies that the system has: of its
+    free coordinates that have mass, less the constraints.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -50,33 +54,71 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     assembly = assemble(system)
     if isinstance(assembly.mass, DistributedMatrix):
         refuse_ranks("natural_frequencies")
-    if assembly.massless.any():
-        raise UserError("natural frequencies: a part has nodes without mass")
     assembly.rigidity.refuse("natural frequencies: take the solid itself, of a stiffer material")
-    most = int(assembly.free.sum()) - assembly.constraints.shape[0] - 2
-    if count > most:
-        raise UserError.parameter("count", count, f"must be at most {most} for this system")
-    size = assembly.dof_count
-    given = np.zeros(assembly.imposed_dofs.size)
-    mass, stiffness = assembly.mass, assembly.stiffness
-    none = np.zeros(assembly.constraints.shape[0])
+    heavy = assembly.free & ~assembly.massless
+    if not heavy.any():
+        raise UserError("natural frequencies: no coordinate of the system has mass and is free to move")
+    # a first shift far above the lowest eigenvalue finds its size, the second sits next to it
+    crude = 1e-6 * float((assembly.stiffness.diagonal()[heavy] / assembly.mass.diagonal()[heavy]).mean()) or 1.0
+    search: _Dense | _Lanczos = _Dense(assembly) if heavy.sum() <= DENSE else _Lanczos(assembly, binade(crude))
+    if count > search.most:
+        raise UserError.parameter("count", count, f"must be at most {search.most} for this system")
+    rough, _ = search.lowest(crude, count, 1e-2)
+    shift = max(float(np.abs(rough).max()), 1e-9 * crude)
+    values, shapes = search.lowest(shift, count, 0.0)
+    if values[0] < -_UNSTABLE * crude:
+        raise UserError(UNSTABLE)
+    return Modes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)
 
-    def lanczos(shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
-        step = factored(assembly, stiffness + shift * mass, contact=False)
+
+class _Lanczos:
+    """Shift-invert Lanczos: the inverse of K + sM condensed on C φ = 0 is one solve of a linear step."""
+
+    def __init__(self, assembly: Assembly, unit: float) -> None:
+        """unit: of the eigenvalues for ARPACK, whose smallest eigenvalue that counts is absolute, 1/s²."""
+        self._assembly, self._unit = assembly, unit
+        self.most = int((assembly.free & ~assembly.massless).sum()) - assembly.constraints.shape[0] - 2
+
+    def lowest(self, shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
+        """The lowest eigenvalues (m,), 1/s², in increasing order, and shapes (d, m); relative tolerance."""
+        assembly, unit = self._assembly, self._unit
+        size, mass = assembly.dof_count, assembly.mass
+        given, none = np.zeros(assembly.imposed_dofs.size), np.zeros(assembly.constraints.shape[0])
+        step = factored(assembly, assembly.stiffness + shift * mass, contact=False)
         inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, none, given).y, dtype=float)
         start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
         values, shapes = eigsh(
-            stiffness / unit, wanted, mass, sigma=-shift / unit, OPinv=inverse, v0=start, tol=tolerance, which="LM"
+            assembly.stiffness / unit,
+            wanted,
+            mass,
+            sigma=-shift / unit,
+            OPinv=inverse,
+            v0=start,
+            tol=tolerance,
+            which="LM",
         )
         order = np.argsort(values)
         return unit * values[order], shapes[:, order]
 
-    # a first shift far above the lowest eigenvalue finds its size, the second sits next to it
-    crude = 1e-6 * float((stiffness.diagonal() / mass.diagonal()).mean())
-    unit = binade(crude)  # for ARPACK, whose smallest eigenvalue that counts is absolute
-    rough, _ = lanczos(crude, count, 1e-2)
-    shift = max(float(np.abs(rough).max()), 1e-9 * crude)
-    values, shapes = lanczos(shift, count, 0.0)
-    if values[0] < -_UNSTABLE * crude:
-        raise UserError("the system is not stable at rest, so it has no natural frequencies: a beam buckles")
-    return Modes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)
+
+class _Dense:
+    """All eigenvalues of small systems: M y = μ (K + sM) y on a basis of C φ = 0, with 1/μ − s = (2πf)²."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        free = np.flatnonzero(assembly.free)
+        basis = scipy.linalg.null_space(assembly.constraints[:, free].toarray())
+        self._basis = np.zeros((assembly.dof_count, basis.shape[1]))
+        self._basis[free] = basis
+        self._mass, self._stiffness = (
+            self._basis.T @ (each @ self._basis) for each in (assembly.mass, assembly.stiffness)
+        )
+        self.most = int(np.linalg.matrix_rank(self._mass, hermitian=True))
+
+    def lowest(self, shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
+        """As `_Lanczos.lowest`, to round-off."""
+        try:
+            inverse, shapes = scipy.linalg.eigh(self._mass, self._stiffness + shift * self._mass)
+        except np.linalg.LinAlgError:
+            raise UserError(UNSTABLE) from None
+        inverse, shapes = inverse[::-1][:wanted], shapes[:, ::-1][:, :wanted]
+        return 1.0 / inverse - shift, self._basis @ (shapes / np.sqrt(inverse))

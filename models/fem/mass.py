@@ -61,11 +61,14 @@ def redistributed(scalar: csr_array, positions: Array, massless: Indices) -> csr
     """M_r = Eᵀ M E (n, n): no mass at the massless nodes; total mass, first moments and inertia are kept.
 
     E extends the other nodes' values linearly to the massless ones (E reproduces every linear field), so
-    xᵀ M_r x = xᵀ M x for x linear in space. M_r is positive definite on the other nodes where M is.
+    xᵀ M_r x = xᵀ M x for x linear in space. M_r is positive definite on the other nodes where M is. Nodes that M gives
+    no mass, in cells that another part has taken over, get none.
     Source of the idea: Khenous, Laborde & Renard, European Journal of Mechanics A 27, 2008.
     """
-    extension = linear_extension(positions, massless)
-    return csr_array(extension.T @ scalar @ extension)
+    heavy = np.flatnonzero(scalar.diagonal() > 0.0)
+    within = csr_array((np.ones(heavy.size), (np.arange(heavy.size), heavy)), shape=(heavy.size, scalar.shape[0]))
+    extension = linear_extension(positions[heavy], np.flatnonzero(np.isin(heavy, massless))) @ within
+    return csr_array(extension.T @ scalar[heavy][:, heavy] @ extension)
 
 
 def linear_extension(positions: Array, massless: Indices) -> csr_array:
