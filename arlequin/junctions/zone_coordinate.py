@@ -139,8 +139,8 @@ class PlanarZoneCoordinate(SpatialZoneCoordinate):
             cell = float(np.ptp(along[:, inside], axis=0).min())
             if width < cell * (1 - SAME):
                 raise UserError(
-                    f"junction '{name}': {extents(coarse, fine)} overlap over {width:.6g} m, "
-                    f"less than one cell of '{coarse.name}' ({cell:.6g} m)"
+                    f"junction '{name}': the zone of {width:.6g} m is thinner than one cell of '{coarse.name}' "
+                    f"({cell:.6g} m) in {extents(coarse, fine)}: make the zone at least as wide, or the cells smaller"
                 )
 
 

@@ -10,6 +10,7 @@ from skfem.helpers import ddot, dot, sym_grad
 from arlequin.junctions.coupling import H1, L2, Shapes
 from arlequin.junctions.junction import Junction, dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Linear
+from arlequin.junctions.zone import Strip
 from arlequin.models.errors import UserError
 from arlequin.models.fem.bar import Bar
 from arlequin.models.fem.solid import Solid
@@ -500,7 +501,9 @@ def test_messages_of_bad_junctions():
     far = Bar("far", interval(3.0, 4.0, cells=5), STEEL)
     raises(r"'coarse' \[0, 1\] and 'far' \[3, 4\] do not overlap", coarse, far)
     raises("do not overlap", coarse, Bar("beside", interval(1.0, 2.0, cells=5), STEEL))
-    raises(r"overlap over 0.05 m, less than one cell of 'coarse' \(0.1 m\)", *bars(4, inner=0.95))
+    raises(r"zone of 0.05 m is thinner than one cell of 'coarse' \(0.1 m\)", *bars(4, inner=0.95))
+    # parts that overlap by 0.5 m: what is thin is the zone
+    raises(r"zone of 0.02 m is thinner than .*: make the zone", coarse, fine, zone=Strip(0.7, 0.72))
     raises("follow each other", coarse, Bar("inside", interval(0.2, 0.8, cells=20), STEEL))
     raises("follow each other", coarse, Bar("same", interval(0.0, 1.0, cells=20), STEEL))
     raises("two parts named 'coarse'", coarse, Bar("coarse", interval(0.5, 2.0, cells=9), STEEL))

@@ -263,7 +263,7 @@ def raises(message, *parts, **options):
 def test_messages_of_bad_zones():
     parts = inside()
     raises("follow each other .*zone=Box", *parts)
-    raises(r"overlap over 0.004 m, less than one cell of 'coarse' \(0.01 m\)", *parts, zone=Box(width=0.004))
+    raises(r"zone of 0.004 m is thinner than one cell of 'coarse' \(0.01 m\)", *parts, zone=Box(width=0.004))
     raises("no face inside", *inside((0, 0), (0.1, 0.1)), zone=Box(width=0.02))
     raises("sides of a box in dimension 2", *parts, zone=Box(width=0.02, sides=["front"]))
     with pytest.raises(UserError, match="sides = 'up'"):
