@@ -241,8 +241,8 @@ def build(parameters: Parameters) -> aq.Study:
         height = rows.glued * ratio / (rows.side - rows.free)
         glued = np.flatnonzero(square.p[1, square.t].mean(axis=0) < height)
         zone = aq.Cells(glued.tolist(), inner="bottom")
-        absorber = aq.Absorber() if (sharp(p) if p.absorbing is None else p.absorbing) else None
-        junctions = [aq.Junction(coarse, fine, zone=zone, absorbing=absorber)]
+        absorbing = sharp(p) if p.absorbing is None else p.absorbing
+        junctions = [aq.Junction(coarse, fine, zone=zone, absorbing=absorbing)]
         parts = [coarse, fine]
     else:
         parts = [solid("fine", 0, rows.side, rows.side)]

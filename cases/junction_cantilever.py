@@ -74,7 +74,7 @@ def build(parameters: Parameters) -> aq.Study:
         fine = aq.Solid(
             "fine", aq.mesh.rectangle((ends[1], p.length), y, cells=(counts[1], across)), material, **options
         )
-        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine, absorbing=None)]
+        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine)]
     system = aq.System(
         parts, junctions, displacement=lambda x: np.stack([0.0 * x[:, 0], p.bend * x[:, 0] ** 2], axis=1)
     )

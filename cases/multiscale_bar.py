@@ -168,8 +168,7 @@ def build(parameters: Parameters) -> aq.Study:
         coarse = aq.Solid("coarse", rest, material, plane="stress", mass=mass)
         fine = aq.Solid("fine", tip.mesh, material, plane="stress", mass=p.mass)
         parts = [coarse, fine]
-        absorber = aq.Absorber() if p.absorbing else None
-        junctions = [aq.Junction(coarse, fine, mediator=p.mediator, absorbing=absorber)]
+        junctions = [aq.Junction(coarse, fine, mediator=p.mediator, absorbing=p.absorbing)]
     end = parts[-1].boundary("right")
     wall = aq.RigidPlane(point=(p.length + p.gap, 0.0), normal=(-1.0, 0.0))
     system = aq.System(parts, junctions, [aq.Interface("contact", end, wall, laws_of(p))], velocity=(p.velocity, 0.0))

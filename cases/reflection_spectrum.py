@@ -123,9 +123,8 @@ def glued(parameters: Parameters, own: bool = True) -> aq.System:
     weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
     if not own:
-        return aq.System([coarse, fine], [aq.Junction(coarse, fine, absorbing=None)])
-    absorber = aq.Absorber() if p.absorbing else None
-    junction = aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=p.mediator, absorbing=absorber)
+        return aq.System([coarse, fine], [aq.Junction(coarse, fine)])
+    junction = aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=p.mediator, absorbing=p.absorbing)
     return aq.System([coarse, fine], [junction])
 
 

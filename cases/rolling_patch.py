@@ -122,7 +122,7 @@ def system(parameters: Parameters) -> aq.System:
         fine = round((high - low) / p.size) * p.ratio, p.deep * p.ratio
         mesh = aq.mesh.rectangle((low, high), (-p.deep * p.size, 0.0), cells=fine)
         patch = aq.Solid("patch", mesh, soft, **options)
-        glue = aq.Junction(block, patch, name="rim", zone=aq.Box(width=p.zone * p.size), absorbing=None)
+        glue = aq.Junction(block, patch, name="rim", zone=aq.Box(width=p.zone * p.size))
         contact = aq.Interface(
             "contact", cylinder.boundary("contact"), patch.boundary("top"), aq.Unilateral(level="gap"),
             friction=aq.Coulomb(p.friction) if p.friction else None,

@@ -120,7 +120,7 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -
     if mediator == "own":
         cells = max(1, round(p.overlap / (2.0 * p.coarse_size)))
         mediator = aq.mesh.interval(where.coarse_start, where.fine_end, cells=cells)
-    more: dict[str, Any] = {"absorbing": aq.Absorber() if p.absorbing else None}
+    more: dict[str, Any] = {"absorbing": p.absorbing}
     if p.floor > 0.0:
         more |= {"zone": aq.Strip(start=where.fine_end, end=where.coarse_start), "floor": p.floor}
     return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **more)

@@ -125,8 +125,8 @@ class JunctionProtocol(Protocol):
         """The constraint of both parts, and the Gram matrix of the multipliers."""
         ...
 
-    def absorbing_form(self, automatic: bool) -> AbsorbingForm | None:
-        """Damping of the absorbing term; None without one. automatic: whether absorbing="auto" takes one."""
+    def absorbing_form(self) -> AbsorbingForm | None:
+        """Damping of the absorbing term; None without one."""
         ...
 
 

@@ -362,7 +362,7 @@ class BeamJunction:
             raise UserError(f"junction '{self.name}': the parts differ in more than their loads: make another junction")
         return other
 
-    def absorbing_form(self, automatic: bool) -> None:
+    def absorbing_form(self) -> None:
         """None: no absorbing term."""
 
     def operator(self) -> JunctionOperator:

@@ -58,9 +58,6 @@ from arlequin.junctions.zone import FullOverlap, Zone
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
 from arlequin.models.errors import UserError, short_repr
-from arlequin.models.fem.continuum import Continuum
-from arlequin.models.fem.solid import Solid
-from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.part import MeshedPart, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -69,8 +66,6 @@ from arlequin.overlap.intersect import Overlap, intersect
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 
 
-# ratio of the spacings of the nodes above which absorbing="auto" takes an absorber
-REFINED = 1.5
 # largest weight of the coarse part in the free zone whose resonances are negligible
 GHOST = 1e-6
 
@@ -88,9 +83,8 @@ class Junction:
     cells ("grid", with coarse parts of mass="dispersion") or of a mesh, or another `Mediator`. zone: by default the
     whole overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`.
     floor: weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and
-    stiffness. absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, or None; "auto" takes one in
-    dynamics where both parts are linear Bars or Solids and the nodes of the coarse part are more than 1.5 times as far
-    apart.
+    stiffness. absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, between Bars or Solids; True takes
+    `Absorber()`. Without one, the default, the junction conserves energy and reflects them.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -114,7 +108,7 @@ class Junction:
     zone: Zone = field(default_factory=FullOverlap)
     mass_weights: Weight | Callable[[Array], Any] | None = None
     floor: float = 0.0
-    absorbing: Absorber | Literal["auto"] | None = "auto"
+    absorbing: Absorber | bool | None = None
 
     __repr__ = short_repr
 
@@ -129,8 +123,7 @@ class Junction:
             elif given is not None or which == "weights":
                 checks.instance(which, given, Weight, "must be weights, as Linear(), or a function of points (axis, n)")
         check_kinds(self, coarse=MeshedPart, fine=MeshedPart, coupling=Coupling, zone=Zone)
-        if self.absorbing != "auto":
-            checks.instance("absorbing", self.absorbing, Absorber | None, 'must be an Absorber, "auto" or None')
+        checks.instance("absorbing", self.absorbing, Absorber | bool | None, "must be True, an Absorber, or None")
         check_parts(self.name, self.coarse, self.fine)
         mediator.check(self.name, self.coarse, self.fine, self.coupling)
         self.zone_coordinate.check_thickness(self.name, self.coarse, self.fine)
@@ -211,28 +204,16 @@ class Junction:
         gram = csr_array(select @ gram @ select.T)
         return JunctionOperator(coarse, csr_array(-fine), gram, components, space.positions)
 
-    def absorbing_form(self, automatic: bool = False) -> AbsorbingForm | None:
-        """Damping of the absorbing term; None without one. automatic: whether absorbing="auto" takes one."""
-        if self.absorbing is None or (self.absorbing == "auto" and not (automatic and self._refines)):
+    def absorbing_form(self) -> AbsorbingForm | None:
+        """Damping of the absorbing term; None without one."""
+        if not self.absorbing:
             return None
-        absorber = Absorber() if self.absorbing == "auto" else self.absorbing
+        absorber = Absorber() if self.absorbing is True else self.absorbing
         return absorber.form(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
 
     def condition(self, operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
         """Estimated condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ (`dual_condition`)."""
         return dual_condition(operator, mass_coarse, mass_fine)
-
-    @property
-    def _refines(self) -> bool:
-        """Whether both parts are linear continua, and the fine one is finer by more than `REFINED`."""
-        spacings = []
-        for part in (self.coarse, self.fine):
-            if not isinstance(part, Continuum) or not isinstance(part.material, LinearElastic):
-                return False
-            if isinstance(part, Solid) and part.kinematics != "small":
-                return False
-            spacings.append(_extents(part, *self._box).mean() / part.finite_element.order)
-        return bool(spacings[0] > REFINED * spacings[1])
 
     @cached_property
     def coarse_size(self) -> float:

@@ -42,7 +42,7 @@ class SurfaceJunction:
                 raise UserTypeError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
         check_parts(self.name, self.coarse, self.fine)
 
-    def absorbing_form(self, automatic: bool) -> None:
+    def absorbing_form(self) -> None:
         """None: without a zone there is no absorbing term."""
 
     @property

@@ -16,7 +16,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import Restartable, Scheme, Stepper, absorbs, time_errors
+from arlequin.step.scheme import Restartable, Scheme, Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.levels import Levels, MovingPatch
@@ -77,7 +77,7 @@ class Configurations:
             names = [own.name for own in self.system.levels]
             system = self.system.at(dict(zip(names, chosen, strict=True)))
             errors = time_errors(self._scheme, system, self.step)
-            self._assemblies[chosen] = assemble(system, errors, absorbs(self._scheme))
+            self._assemblies[chosen] = assemble(system, errors)
         return self._assemblies[chosen]
 
     def stepper(self, chosen: Chosen) -> Restartable:

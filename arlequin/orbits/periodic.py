@@ -181,7 +181,7 @@ def _family(
 
 def _assembled(system: System, scheme: Theta) -> Assembly:
     check_masses(system, static=False)
-    return assemble(system, absorbs=scheme.absorbs)
+    return assemble(system)
 
 
 def _modes(own: PeriodMap, energies: tuple[float, float], number: int) -> Family:

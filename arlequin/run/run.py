@@ -32,7 +32,7 @@ from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, absorbs, part_steps, time_errors
+from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, part_steps, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
@@ -82,7 +82,7 @@ class Run:
         begin, self._compiled = running_clock(), compile_seconds()
         members, configurations = None, None
         if isinstance(system, Ensemble):
-            members = Members.of(system.systems, time_errors(scheme, system.systems[0], step), absorbs(scheme))
+            members = Members.of(system.systems, time_errors(scheme, system.systems[0], step))
             self.assembly = members.assembly
         else:
             if system.interfaces or system.levels:
@@ -93,7 +93,7 @@ class Run:
                 configurations = Configurations(system, scheme, step)
                 self.assembly = configurations.assembly(configurations.first)
             else:
-                self.assembly = assemble(system, time_errors(scheme, system, step), absorbs(scheme))
+                self.assembly = assemble(system, time_errors(scheme, system, step))
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps

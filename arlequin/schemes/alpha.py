@@ -349,7 +349,6 @@ class GeneralisedAlpha:
         return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
 
     static = False
-    absorbs = True
 
     @property
     def frequency_error(self) -> float:

@@ -137,7 +137,6 @@ class CentralDifference:
 
     order = 2
     static = False
-    absorbs = True
     frequency_error = -1.0 / 12.0  # sin(ωΔt/2) = ΩΔt/2
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:

@@ -152,7 +152,6 @@ class Midpoint:
 
     order = 2
     static = False
-    absorbs = True
     frequency_error = 1.0 / 6.0  # that of Theta(0.5)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:

@@ -79,7 +79,6 @@ class Multirate:
 
     order = 2
     static = False
-    absorbs = True
 
     def time_errors(self, system: System, step: float) -> dict[str, float]:
         """e Δt², s², of each part: with the scheme and the step of its side."""

@@ -77,11 +77,6 @@ class Theta:
     static = False
 
     @property
-    def absorbs(self) -> bool:
-        """Whether junctions absorb by default: not with located events, whose motion is modal."""
-        return self.events != "locate"
-
-    @property
     def frequency_error(self) -> float:
         """1/6 + 2(θ − ½)², from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt); 0 with located events, whose motion is exact."""
         return 0.0 if self.events == "locate" else 1.0 / 6.0 + 2.0 * (self.theta - 0.5) ** 2

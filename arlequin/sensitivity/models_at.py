@@ -17,7 +17,7 @@ from arlequin.run.simulate import Study
 from arlequin.schemes.alpha import GeneralisedAlpha, start_state
 from arlequin.sensitivity.same_data import same_data
 from arlequin.solvers.initial_state import start_fields
-from arlequin.step.scheme import Stepper, absorbs, time_errors
+from arlequin.step.scheme import Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
@@ -61,7 +61,7 @@ class StudyModel:
                 if isinstance(part, Modal) and isinstance(old, Modal) and part is not old and same_data(part, old):
                     part.take_over(old)  # modes take longest
         check_masses(study.system, scheme.static)
-        assembly = assemble(study.system, time_errors(scheme, study.system, step), absorbs(scheme))
+        assembly = assemble(study.system, time_errors(scheme, study.system, step))
         if base is None:
             return cls(study, assembly)
         same_loads = same_data(_driving(base.study), _driving(study))

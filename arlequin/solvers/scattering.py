@@ -80,7 +80,7 @@ class PlaneWaves:
     >>> unit = aq.LinearElastic(young=1.0, density=1.0)  # Pa, kg/m³
     >>> fine = aq.Bar("fine", aq.mesh.interval(0.0, 9.0, cells=90), unit)
     >>> coarse = aq.Bar("coarse", aq.mesh.interval(5.0, 12.0, cells=7), unit)
-    >>> waves = aq.PlaneWaves(aq.System([coarse, fine], [aq.Junction(coarse, fine, absorbing=None)]))
+    >>> waves = aq.PlaneWaves(aq.System([coarse, fine], [aq.Junction(coarse, fine)]))
     >>> result = waves.scatter(wavelength=10.0)  # m
     >>> result.reflected < 1e-5, round(result.transmitted, 4)
     (True, 1.0)
@@ -95,7 +95,7 @@ class PlaneWaves:
         check_densities(self.system.parts, "for waves")
         # the trapezoidal rule: e = 1/6 in Ω² = ω²(1 + e ω²Δt²)
         errors = {} if self.step is None else dict.fromkeys(self.system.names, self.step**2 / 6.0)
-        object.__setattr__(self, "_assembly", assemble(self.system, errors, absorbs=True))
+        object.__setattr__(self, "_assembly", assemble(self.system, errors))
         assembly = self.assembly
         if isinstance(assembly.mass, DistributedMatrix):
             refuse_ranks("PlaneWaves")

@@ -101,11 +101,6 @@ def part_steps(scheme: Scheme, system: System, step: float) -> dict[str, float]:
     return dict.fromkeys(system.names, step) if own is None else dict(own(system, step))
 
 
-def absorbs(scheme: Scheme) -> bool:
-    """Whether junctions with absorbing="auto" absorb: of schemes that say so (`absorbs`), whose step stays stable."""
-    return bool(getattr(scheme, "absorbs", False))
-
-
 def linear_only(assembly: Assembly, scheme: str) -> None:
     """Refuses nonlinear parts, which the scheme would step as linear ones."""
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):

@@ -332,14 +332,11 @@ class Assembly:
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
 
 
-def assemble(
-    system: System, time_errors: Mapping[str, float] = MappingProxyType({}), absorbs: bool = False
-) -> Assembly:
+def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType({})) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows.
 
     time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 where none is given; only
     parts with mass="dispersion" depend on it.
-    absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """
     if system.levels:
@@ -375,7 +372,7 @@ def assemble(
     for relation in system.relations:
         constraint_rows.append(relation_rows(relation, layout))
         grams.append(sp.eye_array(relation.count, format="csr"))
-    absorption, absorbing = _absorption(system.junctions, layout, absorbs)
+    absorption, absorbing = _absorption(system.junctions, layout)
     if absorption is not None and isinstance(mass, DistributedMatrix):
         absorption = Absorption(spread(absorption.matrix))
     found = Assembly(
@@ -435,11 +432,9 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _absorption(
-    junctions: Sequence[Any], layout: DofLayout, automatic: bool
-) -> tuple[Absorption | None, tuple[str, ...]]:
+def _absorption(junctions: Sequence[Any], layout: DofLayout) -> tuple[Absorption | None, tuple[str, ...]]:
     """Absorbing terms of all junctions, None where there is none, and the names of the junctions that absorb."""
-    forms = [(junction, junction.absorbing_form(automatic)) for junction in junctions]
+    forms = [(junction, junction.absorbing_form()) for junction in junctions]
     terms = [(form, junction.coarse, junction.fine) for junction, form in forms if form is not None]
     names = tuple(junction.name for junction, form in forms if form is not None)
     return (Absorption(None, layout, terms) if terms else None), names

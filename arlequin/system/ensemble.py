@@ -32,17 +32,15 @@ class Members:
     source: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, systems: Sequence[System], time_errors: Mapping[str, float] = MappingProxyType({}), absorbs: bool = False
-    ) -> "Members":
-        """The members; `UserError` where their matrices differ. time_errors, absorbs: see `assemble`."""
-        first = _linear(0, systems[0], time_errors, absorbs)
+    def of(cls, systems: Sequence[System], time_errors: Mapping[str, float] = MappingProxyType({})) -> "Members":
+        """The members; `UserError` where their matrices differ. time_errors: see `assemble`."""
+        first = _linear(0, systems[0], time_errors)
         _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # cached before the copies
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
             like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
             if like is None:
-                own = _linear(i, system, time_errors, absorbs)
+                own = _linear(i, system, time_errors)
                 _check_alike(i, first, own)
                 each.append(replace(first, system=system, parts=own.parts))
                 source.append(i)
@@ -91,9 +89,9 @@ class Members:
         return first, place
 
 
-def _linear(i: int, system: System, time_errors: Mapping[str, float], absorbs: bool) -> Assembly:
+def _linear(i: int, system: System, time_errors: Mapping[str, float]) -> Assembly:
     """The assembly of a member; `UserError` where anything but contact with fixed pairings is nonlinear."""
-    assembly = assemble(system, time_errors, absorbs)
+    assembly = assemble(system, time_errors)
     for part, own in zip(system.parts, assembly.parts, strict=True):
         if isinstance(own, Nonlinear | PathDependent) or own.rotating:
             raise UserError(

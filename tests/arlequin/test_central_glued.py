@@ -50,7 +50,7 @@ def thrown(parts, absorbing=None, **given):
 SYSTEMS = {
     "plane": lambda: thrown(plates()),
     "triangles": lambda: thrown(plates("tri"), gravity=(0.0, -9e6)),
-    "held": lambda: aq.System(p := plates(imposed={"left": {"x": 0.0, "y": 0.0}}), [aq.Junction(*p, absorbing=None)]),
+    "held": lambda: aq.System(p := plates(imposed={"left": {"x": 0.0, "y": 0.0}}), [aq.Junction(*p)]),
     "space": lambda: thrown(cubes()),
     "bars": lambda: thrown(bars()),
     "absorbing": lambda: thrown(plates(), aq.Absorber()),

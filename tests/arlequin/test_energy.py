@@ -282,7 +282,7 @@ def glued_impact(scheme: str, mass: str) -> xarray.DataTree:
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.7, cells=7), UNIT, mass=mass)
     fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=18), UNIT, mass=mass)
     wall = aq.Interface("contact", fine.boundary("right"), aq.RigidPlane(1.05, -1.0), aq.Unilateral())
-    glue = aq.Junction(coarse, fine, absorbing=None)
+    glue = aq.Junction(coarse, fine)
     system = aq.System([coarse, fine], junctions=[glue], interfaces=[wall], velocity=SPEED)
     return aq.Study(system, SCHEMES[scheme], duration=3.2, step=0.01 if mass == "lumped" else 0.04).run()
 

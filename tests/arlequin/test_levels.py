@@ -469,7 +469,7 @@ def test_resumed_bits_of_a_moving_patch(goes_on):
         def patch(k):
             mesh = aq.mesh.rectangle((0.2 + 0.025 * k, 0.5 + 0.025 * k), (0.0, 0.1), (24, 8))
             fine = aq.Solid("fine", mesh, STEEL, plane="strain")
-            return aq.Level([fine], junctions=[aq.Junction(track, fine, zone=aq.Box(width=0.05), absorbing=None)])
+            return aq.Level([fine], junctions=[aq.Junction(track, fine, zone=aq.Box(width=0.05))])
 
         follow = aq.MovingPatch("patch", patch, lambda state: 0.1 * np.sin(3e5 * state.time), pitch=0.025)
         moving = {"track": lambda x: np.sin(9 * x), "fine": lambda x: np.sin(9 * x)}

@@ -229,7 +229,7 @@ def test_junction_glues_modal_parts(which):
     }
 
     def path(first, second):
-        junction = aq.Junction(first, second, absorbing=None)
+        junction = aq.Junction(first, second)
         return run(aq.System([first, second], [junction], velocity=lambda x: np.sin(np.pi * x)), 4e-4, 2e-6)
 
     results = path(coarse, fine), path(sides["coarse"], sides["fine"])
@@ -244,7 +244,7 @@ def test_cells_that_weigh_nothing():
     coarse, fine = bar(20, "coarse"), bar(30, "fine", (0.4, 1.0))
 
     def path(first):
-        junction = aq.Junction(first, fine, zone=aq.Strip(0.4, 0.6), absorbing=None)
+        junction = aq.Junction(first, fine, zone=aq.Strip(0.4, 0.6))
         return run(aq.System([first, fine], [junction], velocity=lambda x: np.sin(np.pi * x)), 4e-4, 2e-6)
 
     results = path(coarse), path(aq.Modal(coarse, 13))
@@ -283,7 +283,7 @@ def test_multirate():
     modal = all_modes(coarse)
     results = [
         run(
-            aq.System([first, fine], [aq.Junction(first, fine, absorbing=None)], velocity=lambda x: np.sin(np.pi * x)),
+            aq.System([first, fine], [aq.Junction(first, fine)], velocity=lambda x: np.sin(np.pi * x)),
             2e-4, 4e-6, aq.Multirate(4),
         )
         for first in (coarse, modal)

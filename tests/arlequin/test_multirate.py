@@ -27,7 +27,7 @@ def bars(mass: str = "consistent", length: float = 1.0, contact: bool = False, *
     held = {} if contact else {"imposed": {"left": {"x": 0.0}}}
     coarse = aq.Bar("coarse", coarse_mesh, UNIT, mass=mass, **held)
     fine = aq.Bar("fine", fine_mesh, UNIT, mass=mass)
-    junctions = [aq.Junction(coarse, fine, **{"absorbing": None, **options})]
+    junctions = [aq.Junction(coarse, fine, **options)]
     if contact:
         wall = aq.RigidPlane(inner + length + 0.05, -1.0)
         touch = aq.Interface("contact", fine.boundary("right"), wall, aq.Asperities(30.0, 2.0, 0.02))

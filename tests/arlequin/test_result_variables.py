@@ -96,7 +96,7 @@ def followed() -> xarray.DataTree:
     def patch(k: int) -> aq.Level:
         mesh = aq.mesh.rectangle((0.1 + 0.05 * k, 0.6 + 0.05 * k), (0.0, 0.2), (20, 8))
         fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02)
-        return aq.Level([fine], junctions=[aq.Junction(bar, fine, zone=aq.Box(width=0.1), absorbing=None)])
+        return aq.Level([fine], junctions=[aq.Junction(bar, fine, zone=aq.Box(width=0.1))])
 
     follow = aq.MovingPatch("patch", patch, lambda state: 0.05 * state.time / 1e-7, pitch=0.05)
     return aq.simulate(aq.System([bar], levels=[follow]), aq.Theta(0.5), duration=2e-7, step=1e-7)

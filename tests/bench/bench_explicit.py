@@ -94,9 +94,7 @@ def glued_cubes(n: int, depth: int, joined: bool, absorbs: bool = True) -> aq.Sy
         aq.Solid("coarse", aq.mesh.box(side, side, side, cells=(n,) * 3), STEEL, mass="lumped"),
         aq.Solid("fine", aq.mesh.box(along, side, side, cells=(2 * n,) * 3), STEEL, mass="lumped"),
     ]
-    return aq.System(
-        parts, [aq.Junction(*parts, absorbing="auto" if absorbs else None)] if joined else [], velocity=(1.0, 0.5, 0.2)
-    )
+    return aq.System(parts, [aq.Junction(*parts, absorbing=absorbs)] if joined else [], velocity=(1.0, 0.5, 0.2))
 
 
 def explicit_glued(n: int = 26, depth: int = 8, steps: int = 100) -> Report:

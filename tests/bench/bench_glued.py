@@ -67,7 +67,7 @@ class RoundedBar:
         if model == "glued":
             coarse = self.part("coarse", 0.0, self.interest, coarse_size)
             parts = [coarse, self.part("fine", self.interest - 2 * coarse_size, self.length, self.size)]
-            junctions = [aq.Junction(*parts, absorbing=None)]
+            junctions = [aq.Junction(*parts)]
         else:
             parts = [self.part("fine", 0.0, self.length, self.size)]
         none, height = [0.0] * (self.axes - 1), 2e-5
@@ -130,7 +130,7 @@ def coupled_step() -> dict[str, float]:
     fine = aq.Solid("fine", aq.mesh.rectangle((0.055, 0.1), (0.0, 0.02), cells=(180, 80)), STEEL, plane="strain")
     step, none = 1e-7, {"fields_every": 10**6}
     speed = (1.0, 0.0)
-    glued = aq.System([coarse, fine], [aq.Junction(coarse, fine, absorbing=None)], velocity=speed)
+    glued = aq.System([coarse, fine], [aq.Junction(coarse, fine)], velocity=speed)
     studies = {
         "coarse": aq.Study(aq.System([coarse], velocity=speed), aq.Theta(0.5), 1e-5, step, **none),
         "fine": aq.Study(aq.System([fine], velocity=speed), aq.Theta(0.5), 1e-5, step, **none),

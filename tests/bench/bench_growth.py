@@ -35,7 +35,7 @@ def cubes(cells: int, friction: float = 0.0, mass: Any = "consistent") -> aq.Sys
     rubs = aq.Coulomb(friction) if friction else None
     contact = aq.Interface("contact", parts[1].boundary("bottom"), plane, aq.Unilateral(), friction=rubs)
     interfaces = [] if mass == "lumped" else [contact]
-    return aq.System([*parts], [aq.Junction(*parts, absorbing=None)], interfaces, velocity=(1.0, 0.0, -10.0))
+    return aq.System([*parts], [aq.Junction(*parts)], interfaces, velocity=(1.0, 0.0, -10.0))
 
 
 def seconds(action: Callable[[], Any]) -> tuple[float, Any]:

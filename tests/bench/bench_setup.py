@@ -19,7 +19,7 @@ def glued_plane() -> tuple[aq.System, float]:
     """60 × 20 and 180 × 80 quadrilaterals, glued."""
     coarse = aq.Solid("coarse", aq.mesh.rectangle((0.0, 0.06), (0.0, 0.02), cells=(60, 20)), STEEL, plane="strain")
     fine = aq.Solid("fine", aq.mesh.rectangle((0.055, 0.1), (0.0, 0.02), cells=(180, 80)), STEEL, plane="strain")
-    return aq.System([coarse, fine], [aq.Junction(coarse, fine, absorbing=None)], velocity=(1.0, 0.0)), 1e-7
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], velocity=(1.0, 0.0)), 1e-7
 
 
 def space() -> tuple[aq.System, float]:

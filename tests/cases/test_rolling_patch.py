@@ -85,7 +85,7 @@ def test_the_patch_as_slave():
 
     def at(k, wear=None):
         fine = patch.at(k).parts[0]
-        glue = aq.Junction(block, fine, name="rim", zone=aq.Box(width=2e-3), absorbing=None)
+        glue = aq.Junction(block, fine, name="rim", zone=aq.Box(width=2e-3))
         law, friction = aq.Unilateral(level="gap"), aq.Coulomb(0.3)
         press = aq.Interface("disc", fine.boundary("top"), disc, law, friction=friction, wear=wear)
         return aq.Level([fine], junctions=[glue], interfaces=[press])

@@ -119,7 +119,7 @@ def duffing_folds(guesses: list[tuple[float, complex]]) -> list[float]:
     ids=["layers", "friction", "multiplier", "elastic stick"],
 )
 def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System) -> None:
-    own = PeriodMap(assemble(system, absorbs=True), aq.Theta(0.5), 100, 1.0)
+    own = PeriodMap(assemble(system), aq.Theta(0.5), 100, 1.0)
     x = 0.5 * np.random.default_rng(0).standard_normal(own.state_size)
     if own.size == 4:
         x[:8] *= [1.0, 0.1] * 4
