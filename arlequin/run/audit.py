@@ -78,6 +78,11 @@ class Audit:
         self._unbalanced.append(unbalanced)
         return table, np.divide(unbalanced, largest, out=np.zeros_like(unbalanced), where=largest != 0.0)
 
+    @property
+    def largest(self) -> Any:
+        """Largest energy so far, J; (n,) of an ensemble."""
+        return self._largest
+
     def state_dict(self) -> Any:
         """Energy table at the last step and at the start, and the largest energy so far."""
         return self._table, self._first, self._largest

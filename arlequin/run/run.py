@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from arlequin.levels.series import LevelSeries
 from arlequin.levels.stepper import Configurations, LevelStepper
-from arlequin.models.errors import FAILURE, UserError, UserTypeError, shown
+from arlequin.models.errors import FAILURE, ModelWarning, UserError, UserTypeError, shown, warn_user
 from arlequin.models.limits import check_work
 from arlequin.models.parallel.ranks import ranks
 from arlequin.models.phases import seconds_in
@@ -27,6 +27,7 @@ from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import run_attributes
+from arlequin.run.reflection import Reflection
 from arlequin.run.resume import digest, study_of
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
@@ -164,6 +165,7 @@ class Run:
         self._recorder = _of_one_rank(recorder) if record.path is not None else recorder()
         self._progress = progress
         self._statistics = _Statistics()
+        self._reflection = None if scheme.static or configurations else Reflection(self.assembly, steps)
         duration = 1.0 if scheme.static else step
         scales = [model.contact.scale for model in models]
         # J by normal impulses, N·s
@@ -215,6 +217,7 @@ class Run:
                     **self._statistics.attributes(),
                     **self._compile_time(),
                     **self._spread,
+                    **self._reflecting(),
                     **self.attributes,
                     "complete": complete,
                 },
@@ -227,6 +230,15 @@ class Run:
         ranks().by_root(close)
         if not ranks().root:
             self.result = open_result(self._path)
+
+    def _reflected(self) -> dict[str, float]:
+        """Shares of the energy in gluing zones that their junctions reflect, by name, where they are to be told."""
+        return {} if self._reflection is None else self._reflection.shares(self._audit.largest)
+
+    def _reflecting(self) -> dict[str, str]:
+        """The attribute `reflecting`: junctions and shares; empty where there is nothing to tell."""
+        shares = ", ".join(f"{name} ({100 * share:.2g} %)" for name, share in self._reflected().items())
+        return {"reflecting": shares} if shares else {}
 
     def _compile_time(self) -> dict[str, float]:
         """Time that the compilation of kernels took meanwhile, s; empty where none were compiled."""
@@ -250,6 +262,9 @@ class Run:
                 shown = self._keep(*found)
                 self.mark()
             self._show(shown)
+        if n == self.steps and self._reflection is not None:
+            for name, share in self._reflected().items():
+                warn_user(self._reflection.line(name, share), ModelWarning)
 
     def tried(self, n: int) -> list[tuple[State, StepBatch]]:
         """Steps to t = n Δt without committing them: pass them to `commit`, or drop them."""
@@ -271,7 +286,10 @@ class Run:
         kept = None if self._checkpointed is None else self._checkpointed.state_dict()
         self.extra = self.extra if extra is None else extra
         # immutable: valid until the next mark
-        sums = self._audit.state_dict(), self._history.state_dict(), self._statistics.state_dict()
+        statistics = self._statistics.state_dict()
+        if self._reflection is not None:
+            statistics["reflection"] = self._reflection.state_dict()
+        sums = self._audit.state_dict(), self._history.state_dict(), statistics
         self._last = self.state, kept, *sums, self.extra
         if self._now() > self._save_due:
             _flush(self._history, self._recorder)
@@ -289,7 +307,11 @@ class Run:
             self._history.load_state_dict(found.history)
             energies = ranks().by_root(lambda: self._recorder.recorded(("", "energy")))
             self._audit.load_state_dict(found.audit, self._history.tables(energies))
-            self._statistics.load_state_dict(found.statistics)
+            statistics = dict(found.statistics)
+            reflection = statistics.pop("reflection", {})
+            self._statistics.load_state_dict(statistics)
+            if self._reflection is not None:
+                self._reflection.load_state_dict(reflection)
             if self._checkpointed is not None:
                 self._checkpointed.load_state_dict(found.kept)
             if self._progress is not None:
@@ -312,6 +334,8 @@ class Run:
         count = min(max(self._most, stepper.least_batch), n - state.n)
         if stepper.fields_at_end:
             count = min(count, self._every - state.n % self._every)
+            if self._reflection:
+                count = min(count, self._reflection.every - state.n % self._reflection.every)
         state, batch = stepper.advance(state, count)
         self._most = _next_block(self._most, len(batch), clock.perf_counter() - begin)
         return state, batch
@@ -344,6 +368,8 @@ class Run:
             raise UserError(f"{who}the energies are no longer finite at t = {t:.6g} s", code=1)
         history.add(batch, table, balance)
         self._statistics.add(batch)
+        if self._reflection:
+            self._reflection.add(batch)
         now = self._now()
         shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
         if shown:
