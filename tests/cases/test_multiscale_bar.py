@@ -140,8 +140,8 @@ def test_figures_without_junction_or_reference(tip):
     [
         ({"length": 0.2}, "length = 0.2: the mesh of the tip ends at x = 0.1 m"),
         ({"overlap": 0.02}, "overlap = 0.02: must be less than the tip's length of 0.02 m"),
-        ({"overlap": 1e-4}, "junction 'junction': .* less than one cell of 'coarse'"),
-        ({"coarse_size": 1.0}, "junction 'junction': .* less than one cell of 'coarse'"),
+        ({"overlap": 1e-4}, "junction 'junction': the zone of .* is thinner than one cell of 'coarse'"),
+        ({"coarse_size": 1.0}, "junction 'junction': the zone of .* is thinner than one cell of 'coarse'"),
         ({"coarse_size": 1e-8}, "cells = .*: gives .* cells; at most .* are made"),
         ({"gap": 1e-4}, "gap = 0.0001: must be at least asperity_height = 0.0005"),
     ],
