@@ -69,6 +69,7 @@ class LevelSeries:
             for variable in self._of(chosen).plain_variables():
                 units = PER_METRE.get(variable.units, variable.units) if per else variable.units
                 found.setdefault((variable.group, variable.name), replace(variable, units=units))
+        self._count_in_any(found)
         for part in self._moving:
             axes = AXES[: part.positions.shape[1]]
             for variable in VariableGroup(f"part/{part.name}", {"axis": axes}).variables(
@@ -82,6 +83,20 @@ class LevelSeries:
             ):
                 found[variable.group, variable.name] = variable
         return list(found.values())
+
+    def _count_in_any(self, found: dict[Key, Variable]) -> None:
+        """Cells count, and nodes are there, that do so in any of the configurations which have the part."""
+        for name, union in (("weight", np.maximum), ("left_out", np.minimum)):
+            for key in [key for key in found if key[1] == name]:
+                every = [
+                    {(own.group, own.name): own for own in self._of(chosen).plain_variables()}
+                    for chosen in self._configurations.singles
+                ]
+                having = [one for one in every if (key[0], "position") in one]
+                if all(key in one for one in having):
+                    found[key] = replace(found[key], data=union.reduce([one[key].data for one in having]))
+                else:
+                    del found[key]
 
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
         """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""

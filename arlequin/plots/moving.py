@@ -10,6 +10,7 @@ import numpy as np
 from arlequin.models.checks import integer, one_of
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array, Indices
+from arlequin.results.cell_weights import counting_nodes
 from arlequin.results.paraview import cells_of, faces_of
 
 if TYPE_CHECKING:
@@ -116,10 +117,11 @@ def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, a
     places[..., : moved.shape[2]] = moved
     if axes == 1:
         places[..., 1] = row
-    pieces, owner = faces_of(cells_of(group))
-    if "left_out" in group:
-        kept = ~(group["left_out"].values > 0)[pieces].any(axis=1)
-        pieces, owner = pieces[kept], owner[kept]
+    pieces, owner = faces_of(cells_of(group).counting(group))
+    seen = np.arange(places.shape[1])
+    if not counting_nodes(group).all():
+        seen, numbers = np.unique(pieces, return_inverse=True)
+        places, pieces = places[:, seen], numbers.reshape(pieces.shape)
     if field not in group:
         return Moving(places, pieces, np.full((len(frames), len(pieces)), np.nan))
     chosen = group[field].isel(frame=frames)
@@ -127,4 +129,4 @@ def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, a
     if values.ndim == 3:
         values = np.sqrt((values**2).sum(axis=2))
     on_cells = group[field].dims[1] == "cell"
-    return Moving(places, pieces, values[:, owner] if on_cells else values[:, pieces].mean(axis=2))
+    return Moving(places, pieces, values[:, owner] if on_cells else values[:, seen[pieces]].mean(axis=2))

@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.moving import drawn_name, hint, of_component
+from arlequin.results.cell_weights import counting_cells, counting_nodes
 from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
@@ -86,6 +87,8 @@ def _line(group: xarray.Dataset, field: str, frames: list[int]) -> tuple[Array, 
         backwards = places[:, 0] > places[:, 1]
         places[backwards], values[:, backwards] = places[backwards, ::-1], values[:, backwards, ::-1]
         order = np.argsort(places.mean(axis=1))
+        order = order[counting_cells(group)[order]]
         return places[order].ravel(), values[:, order].reshape(len(frames), -1)
     order = np.argsort(places)
+    order = order[counting_nodes(group)[order]]
     return places[order], values[:, order]

@@ -16,6 +16,7 @@ from arlequin.plots.histories import instants
 from arlequin.plots.moving import active_at, drawn_name, groups_of, hint, moving, of_component, shifted_positions
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import add_lines, stage
+from arlequin.results.cell_weights import counting_cells
 from arlequin.results.members import one_member
 from arlequin.results.paraview import cells_of
 from arlequin.results.reading import frame_number, of_result
@@ -164,14 +165,18 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
     if "component" in group[field].dims:
         values = np.sqrt((values**2).sum(axis=-1))
     points = shifted_positions(group, frame) + magnify * group["displacement"].isel(frame=frame).values
-    cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
+    cells, owner = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]], np.arange(group.sizes["cell"])
     if "cell_lattice" in group:
         pieces = cells_of(group)
-        cells, values = pieces.nodes, values[pieces.owner] if group[field].dims[1] == "cell" else values
-    if "left_out" in group:
-        kept = ~(group["left_out"].values > 0)[cells].any(axis=1)
-        values = values[kept] if group[field].dims[1] == "cell" else values
-        cells = cells[kept]
+        cells, owner = pieces.nodes, pieces.owner
+    kept = counting_cells(group)[owner]
+    cells = cells[kept]
+    if group[field].dims[1] == "cell":
+        values = values[owner[kept]]
+    if not kept.all():  # without the nodes that no cell has any more: limits and colours are those of what is seen
+        used, numbers = np.unique(cells, return_inverse=True)
+        points, cells = points[used], numbers.reshape(cells.shape)
+        values = values if group[field].dims[1] == "cell" else values[used]
     return _Drawn(name, points, cells, values)
 
 

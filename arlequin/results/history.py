@@ -20,6 +20,7 @@ from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Sur
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster
+from arlequin.results.cell_weights import WEIGHT_TEXT, counting
 from arlequin.results.recorder import Record
 from arlequin.results.stresses import StressSeries, stressed
 from arlequin.results.variables import Key, Variable, VariableGroup
@@ -292,11 +293,12 @@ TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or p
 class PointSeries:
     """Cell means of internal variables at the frames, and, on request, the variables of inelastic points."""
 
-    def __init__(self, part: Part, own: PathDependent, whole: bool) -> None:
+    def __init__(self, part: Part, own: PathDependent, whole: bool, hidden: NDArray[np.bool_] | None) -> None:
+        """whole: internal variables too; hidden (c,): cells whose means are left out."""
         self._group = f"part/{part.name}"
         self._own = own
         self._cells = len(part.connectivity)
-        self._whole = whole and own.dissipates
+        self._whole, self._hidden = whole and own.dissipates, hidden
 
     def variables(self) -> Sequence[Variable]:
         """With units and names."""
@@ -310,10 +312,14 @@ class PointSeries:
     def frame(self, u: Array, memory: Array) -> dict[Key, Array]:
         """The values of one frame at u (d,) with internal variables `memory`."""
         means = zip(self._own.recorded, self._own.cell_means(u, memory), strict=True)
-        values = {(self._group, name): mean[None] for (name, *_), mean in means}
+        values = {(self._group, name): self._seen(mean)[None] for (name, *_), mean in means}
         if self._whole:
             values[self._group, "point_memory"] = self._own.everywhere(memory)[None]
         return values
+
+    def _seen(self, means: Array) -> Array:
+        """The means (c,) with nan in the cells that are left out."""
+        return means if self._hidden is None else np.where(self._hidden, np.nan, means)
 
 
 AXES = ("x", "y", "z")
@@ -358,7 +364,7 @@ class TimeSeries:
         interfaces = range(len(assembly.contact.interfaces))
         self._contacts = [ContactSeries(assembly.contact, i, step, self._duration, box) for i in interfaces]
         self._points = {
-            i: PointSeries(part, own, record.point_memory)
+            i: PointSeries(part, own, record.point_memory, self._hidden(part))
             for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
             if isinstance(own, PathDependent)
         }
@@ -367,7 +373,7 @@ class TimeSeries:
             whole = stressed(part)
             if whole is not None:
                 known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
-                self._stresses[i] = StressSeries(whole, assembly.parts[i], known, self._left_out(i))
+                self._stresses[i] = StressSeries(whole, assembly.parts[i], known, self._hidden(part))
         sizes = [sum(item.dofs.size for item in own.imposed) for own in assembly.parts]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
@@ -455,6 +461,11 @@ class TimeSeries:
             )
         return out
 
+    def _hidden(self, part: Part) -> NDArray[np.bool_] | None:
+        """Mask (c,) of the cells of a part that do not count; None where all do."""
+        weights = self._assembly.cell_weights.get(part.name)
+        return None if weights is None or counting(weights).all() else ~counting(weights)
+
     def _left_out(self, index: int) -> NDArray[np.bool_] | None:
         """Nodes (n,) of a part that others have taken over; None if there are none."""
         assembly, part = self._assembly, self._assembly.system.parts[index]
@@ -480,6 +491,7 @@ class TimeSeries:
             ("angular_velocity", "time", "rad/s", "angular velocity"),
         )
         model = part.model if isinstance(part, MeshedPart) else None
+        weights = self._assembly.cell_weights.get(part.name)
         text = "1 at nodes that other parts have taken over, which rest, 0 at the others"
         return VariableGroup(f"part/{part.name}", dims).variables(
             ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
@@ -487,6 +499,7 @@ class TimeSeries:
             ("connectivity", "cell corner", "1", "nodes at the corners of the cell", part.connectivity),
             *_cell_nodes(model),
             *([] if left_out is None else [("left_out", "node", "1", text, left_out.astype(np.int8))]),
+            *([] if weights is None else [("weight", "cell", "1", WEIGHT_TEXT, weights)]),
             ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
             ("displacement", "frame node component", "m", "displacement"),
             ("velocity", "frame node component", "m/s", "velocity"),

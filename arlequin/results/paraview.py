@@ -5,6 +5,8 @@ The cells of a recorded part as VTK and meshio have them, the faces on its outsi
 A record has the corners of each cell in scikit-fem's order, which is VTK's but for hexahedra.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.fem.spectral import lattice_pieces
 from arlequin.models.types import Array, Indices
+from arlequin.results.cell_weights import counting_cells
 from arlequin.results.damage import warn_and_skip
 from arlequin.results.files import file_errors
 from arlequin.results.members import one_member
@@ -42,16 +45,27 @@ _FACES = {
 
 
 class VtuCells(NamedTuple):
-    """Cells of one of meshio's types: nodes (c, corner) in VTK's order; each cell of the record is `pieces` of them."""
+    """Cells of one of meshio's types: nodes (c, corner) in VTK's order; each cell of the record is `pieces` of them.
+
+    chosen: the cells of the record that are there, None if all are.
+    """
 
     kind: str
     nodes: Indices
     pieces: int = 1
+    chosen: Indices | None = None
 
     @property
     def owner(self) -> Indices:
         """Cell of the record (c,) of each."""
-        return np.arange(len(self.nodes)) // self.pieces
+        number = np.arange(len(self.nodes)) // self.pieces
+        return number if self.chosen is None else self.chosen[number]
+
+    def counting(self, group: xarray.Dataset) -> VtuCells:
+        """Those that count in the energy of the system (`arlequin.results.cell_weights`)."""
+        if "connectivity" not in group or (kept := counting_cells(group)).all():
+            return self
+        return self._replace(nodes=self.nodes[kept[self.owner]], chosen=np.flatnonzero(kept))
 
 
 def cells_of(group: xarray.Dataset) -> VtuCells:
@@ -154,7 +168,8 @@ _ON = ((), ("component",), ("turn",), ("stress_component",), ("end", "force_comp
 class _VtuPiece(NamedTuple):
     """A part or an interface: name of its files, points (n, 3), cells, its group with the fields to write.
 
-    on: the dimensions whose fields are of the points, and of the cells; pieces: cells of one cell of the record.
+    on: the dimensions whose fields are of the points, and of the cells; owner: cell of the record of each, None where
+    they are the same; places: numbers in the record of the points, None if all are there.
     """
 
     name: str
@@ -163,7 +178,8 @@ class _VtuPiece(NamedTuple):
     nodes: Indices
     group: xarray.Dataset
     on: tuple[str, str]
-    pieces: int = 1
+    owner: Indices | None = None
+    places: Indices | None = None
 
 
 @of_result
@@ -173,6 +189,7 @@ def export_vtu(
     *,
     frames: int | None = None,
     member: int | None = None,
+    all_cells: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
@@ -186,6 +203,10 @@ def export_vtu(
     pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
     `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
     names are replaced.
+
+    Of parts that overlap others, cells of negligible weight, which others have taken over, are left out, with the nodes
+    that no other cell has; all_cells=True writes them, too. The cell array `weight` is the share of the energy of a
+    cell that the part has.
 
     frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
     progress: called as (files written, files in all).
@@ -203,7 +224,7 @@ def export_vtu(
     import meshio
 
     result = one_member(result, member, "a VTU export")
-    pieces = [*_parts(result), *_interfaces(result)]
+    pieces = [*_parts(result, all_cells), *_interfaces(result)]
     if pieces:
         pieces += _obstacles(result)
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
@@ -233,7 +254,7 @@ def export_vtu(
     return target / ALL
 
 
-def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
+def _parts(result: xarray.DataTree, all_cells: bool) -> list[_VtuPiece]:
     """The parts that have positions and frames."""
     pieces = []
     for name, node in result["part"].children.items() if "part" in result.children else ():
@@ -241,10 +262,13 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
         if "position" in group and "displacement" in group:
             with warn_and_skip(f"the part {name}"):
                 cells, points = whole_cells_of(group), _space(group["position"].values)
-                on = "node", "cell"
-                pieces.append(
-                    _VtuPiece(_file_name("part", name), points, cells.kind, cells.nodes, group, on, cells.pieces)
-                )
+                nodes, places = cells.nodes, None
+                if not all_cells and (some := cells.counting(group)) is not cells:
+                    cells = some
+                    places, nodes = np.unique(cells.nodes, return_inverse=True)
+                    points, nodes = points[places], nodes.reshape(cells.nodes.shape)
+                on, file = ("node", "cell"), _file_name("part", name)
+                pieces.append(_VtuPiece(file, points, cells.kind, nodes, group, on, cells.owner, places))
     return pieces
 
 
@@ -294,10 +318,15 @@ def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array
     block = max(1, _BLOCK // max(row, 1))
     for start in range(0, chosen.size, block):
         some = chosen[start : start + block]
-        points = {name: _values(field, some) for name, field in on_points.items()}
-        cells = {name: np.repeat(_values(field, some), piece.pieces, axis=1) for name, field in on_cells.items()}
+        points = {name: _some(_values(field, some), piece.places) for name, field in on_points.items()}
+        cells = {name: _some(_values(field, some), piece.owner) for name, field in on_cells.items()}
         for n in range(some.size):
             yield {name: v[n] for name, v in points.items()}, {name: [v[n]] for name, v in cells.items()}
+
+
+def _some(values: Array, chosen: Indices | None) -> Array:
+    """Values (f, n, …) of some places."""
+    return values if chosen is None else values[:, chosen]
 
 
 def _fields(group: xarray.Dataset, dim: str) -> dict[str, xarray.DataArray]:

@@ -6,7 +6,7 @@
     section_moment  M_x, M_y, M_z (cell, end, component), N·m, of a beam at the two ends of its cells, local axes
 
 The stress of a part in a gluing zone is that of its own displacement, without the weight α of its energy. It is nan in
-cells that another part has taken over: their nodes are left out of the model and stay at rest. In finite kinematics it
+cells of negligible weight, which another part has taken over (`arlequin.results.cell_weights`). In finite kinematics it
 is Cauchy's. Forces and moments at a section are those on its side of smaller arc length, from the side of
 larger arc length: N > 0 is tension, V_y acts along local y, M_z > 0 bends towards +y. They follow
 from the displacement: the N of a beam at rest, `Beam(tension=)`, is not among them.
@@ -26,7 +26,8 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.stress import STRESS_FIELDS, displacements, part_components, von_mises
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
 from arlequin.models.rigid.solid import Rigid
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
+from arlequin.results.cell_weights import counting_cells
 from arlequin.results.members import one_member
 from arlequin.results.variables import Variable, VariableGroup
 
@@ -61,11 +62,6 @@ def variables_of(part: MeshedPart) -> list[Variable]:
     )
 
 
-def hidden(cells: Indices, left_out: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Mask (c,) of the cells (c, corner) with a node (n,) that another part has taken over: they weigh nothing."""
-    return np.zeros(len(cells), dtype=bool) if left_out is None else np.asarray(left_out[cells].any(axis=1))
-
-
 def values_of(
     part: MeshedPart, u: Array, memory: Array | None = None, hide: NDArray[np.bool_] | None = None
 ) -> dict[str, Array]:
@@ -96,10 +92,11 @@ class StressSeries:
     """Stresses of a part at the frames of a run."""
 
     def __init__(
-        self, part: MeshedPart, own: Assembled, known: tuple[str, ...], left_out: NDArray[np.bool_] | None
+        self, part: MeshedPart, own: Assembled, known: tuple[str, ...], hidden: NDArray[np.bool_] | None
     ) -> None:
-        """own: the assembled part; known: names of variables that it records anyway; left_out (n,): see `hidden`."""
-        self._part, self._hidden = part, hidden(part.connectivity, left_out)
+        """own: the assembled part; known: names of variables that it records anyway; hidden (c,): cells to leave
+        out."""
+        self._part, self._hidden = part, hidden
         self._own = own if isinstance(own, PathDependent) else None
         self._group = f"part/{part.name}"
         self._variables = [variable for variable in variables_of(part) if variable.name not in known]
@@ -121,7 +118,10 @@ class StressSeries:
         try:
             if self._own is not None and memory is not None:
                 model: Any = self._part.model
-                return {"stress": part_components(model, self._own.mean_stress(u, memory), -1)}
+                found = part_components(model, self._own.mean_stress(u, memory), -1)
+                if self._hidden is not None:
+                    found[self._hidden] = np.nan
+                return {"stress": found}
             return values_of(self._part, u, hide=self._hidden)
         except UserError as error:
             if error.code != FAILURE:
@@ -151,7 +151,7 @@ def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) ->
     if "displacement" not in group:
         raise UserError(f"part {part.name}: its displacement is not recorded")
     memory = group.get("point_memory")
-    hide = hidden(own.connectivity, group["left_out"].values > 0 if "left_out" in group else None)
+    hide = ~counting_cells(group)
     frames = []
     for n in range(group.sizes["frame"]):
         u = group["displacement"].isel(frame=n).values

@@ -4,7 +4,7 @@ The parts of a system assembled: with the weights of their junctions, and what t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
@@ -49,8 +49,10 @@ LEAST_CELLS = 8  # of a part for each rank
 
 def assembled_parts(
     system: System, operators: Sequence[JunctionOperator], time_errors: Mapping[str, float]
-) -> tuple[Assembled, ...]:
-    """All parts; the operators are those of the system's junctions, which reduced parts have shapes for.
+) -> tuple[tuple[Assembled, ...], dict[str, Array]]:
+    """All parts, and the mean weights (c,) of the cells of those that share energy, by name.
+
+    The operators are those of the system's junctions, which reduced parts have shapes for.
 
     time_errors: see `assemble`. Under several ranks each assembles its share of the cells of continuum parts.
     """
@@ -70,7 +72,9 @@ def assembled_parts(
             return part.assemble(weighting, time_error=time_errors.get(part.name, 0.0))
         return part.assemble(weighting, massless=massless.get(part.name))
 
-    return tuple(assembled(part) for part in system.parts)
+    return tuple(assembled(part) for part in system.parts), {
+        name: own.stiffness.mean(axis=1) for name, own in weights.items()
+    }
 
 
 def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
@@ -103,8 +107,8 @@ class Assembly:
     coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
     each part, `junction_start` the rows of the junctions. Constraints through dofs that are left out (`ghost`) are
     combined to some without: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the
-    multipliers of C₀. The absorbing terms of junctions (`absorbing`: their
-    names) act as damping.
+    multipliers of C₀. The absorbing terms of junctions (`absorbing`: their names) act as damping. `cell_weights`: mean
+    weights (c,) of the cells of parts that junctions weigh, by name.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
     `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
@@ -126,6 +130,7 @@ class Assembly:
     contact: Contact
     links: SpringSet
     combination: sp.csr_array | None = None
+    cell_weights: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
     def linear(self) -> bool:
@@ -346,7 +351,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)
     with phase("matrices of the parts"):
-        parts = assembled_parts(system, operators, time_errors)
+        parts, cell_weights = assembled_parts(system, operators, time_errors)
     warn_of_unjoined(system)
     layout = DofLayout.of(system.parts, parts)
 
@@ -390,6 +395,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
+        cell_weights=cell_weights,
     )
     kept, combination = rows_without(found.constraints, found.ghost)
     if combination is not None:

@@ -71,5 +71,6 @@ def restrict_assembly(
         junction_start=np.zeros(1, dtype=np.int64),
         contact=Contact.of(kept, layout, assembly.contact.method),
         links=SpringSet.of(springs, layout),
+        cell_weights={name: own for name, own in assembly.cell_weights.items() if name in names},
         **block,
     )

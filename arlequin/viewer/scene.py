@@ -107,11 +107,8 @@ def scene_of(
 def _viewed(
     name: str, group: xarray.Dataset, frames: Indices, contact: dict[str, Field], row: int, whole: bool
 ) -> ViewedPart:
-    cells = cells_of(group)
+    cells = cells_of(group).counting(group)
     kind, (pieces, owner) = cells.kind, (cells.nodes, cells.owner) if whole else faces_of(cells)
-    if "left_out" in group:
-        seen = ~(group["left_out"].values > 0)[pieces].any(axis=1)
-        pieces, owner = pieces[seen], owner[seen]
     kind = kind if whole else _FACES.get(kind, kind)
     kept = np.unique(pieces)
     place = np.full(group.sizes["node"], -1)
