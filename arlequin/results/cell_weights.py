@@ -38,7 +38,7 @@ def counting_cells(group: xarray.Dataset) -> NDArray[np.bool_]:
     count = group.sizes.get("cell", 0)
     if "left_out" not in group:  # of a result of an earlier version
         return np.ones(count, dtype=bool)
-    return ~(group["left_out"].values > 0)[_nodes(group)].any(axis=1)
+    return np.asarray(~(group["left_out"].values > 0)[_nodes(group)].any(axis=1))
 
 
 def counting_nodes(group: xarray.Dataset) -> NDArray[np.bool_]:
