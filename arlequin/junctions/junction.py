@@ -171,7 +171,6 @@ class Junction:
         """
         return weightings([self])
 
-    @cached_property
     def sharing(self) -> Sharing:
         """The weights of both parts as if there were no other junction."""
         return Sharing(self.name, self.coarse, self.fine, self.zone_coordinate, self.overlap)

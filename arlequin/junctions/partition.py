@@ -83,7 +83,6 @@ class ZonedJunction(Protocol):
     @property
     def zone_coordinate(self) -> ZoneCoordinate: ...
 
-    @property
     def sharing(self) -> Sharing:
         """The weights of the two parts as if there were no other junction."""
         ...
@@ -201,11 +200,16 @@ class Partition:
         return below
 
     @cached_property
+    def sharings(self) -> dict[str, Sharing]:
+        """By junction: the weights of its parts on the pieces of their overlap."""
+        return {each.name: each.sharing() for each in self.junctions}
+
+    @cached_property
     def _pairs(self) -> dict[str, dict[str, dict[str, Array]]]:
         """By junction and kind of energy: the weights of its parts as if there were no other junction."""
         return {
             each.name: {
-                kind: each.sharing.weights(each.weights_of(kind), each.floor, moments=kind == "stiffness")
+                kind: self.sharings[each.name].weights(each.weights_of(kind), each.floor, moments=kind == "stiffness")
                 for kind in KINDS
             }
             for each in self.junctions
@@ -221,7 +225,7 @@ class Partition:
         covers = {}
         for each in self.junctions:
             for part, other in ((each.coarse, each.fine), (each.fine, each.coarse)):
-                covers[part.name, other.name] = each.sharing.cover(part)
+                covers[part.name, other.name] = self.sharings[each.name].cover(part)
         return covers
 
     @cached_property
@@ -606,7 +610,11 @@ class PartLoads:
         cells, points, taken = partition.joint_pieces(self.name, "stiffness")
         found = [(cells, points, -taken)]
         for each in partition.of(self.name):
-            found.append(each.sharing.taken(part, self._rough[each.name], each.weights_of("stiffness"), each.floor))
+            found.append(
+                partition.sharings[each.name].taken(
+                    part, self._rough[each.name], each.weights_of("stiffness"), each.floor
+                )
+            )
         cells, points, taken = joined(found, part.mesh.dim())
         return LoadPieces(cells, to_reference(part.mesh, cells, points)[0], points, taken)
 
@@ -632,7 +640,9 @@ class PartLoads:
             chosen = np.flatnonzero((self.partition.covers[self.name, other].met & ~self._on_border)[cells])
             if chosen.size:
                 weights = each.weights_of("stiffness")
-                result[chosen] *= each.sharing.at(part, points[:, chosen], cells[chosen], weights, each.floor)
+                result[chosen] *= self.partition.sharings[each.name].at(
+                    part, points[:, chosen], cells[chosen], weights, each.floor
+                )
         return result
 
 

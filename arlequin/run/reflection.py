@@ -69,7 +69,7 @@ class Reflection:
     2 H, 0.9 at 1.5 H, 1 at H. Rigid and linear motions have R = 0. It is told from `SHARE` on, if 2 R_n, what waves
     with R_n have with their strain energy, was ever more than `ENERGY` of the largest energy of the system: not in
     quasi-static motion, nor where the parts rest at the zone. The integrals are sums over a sample of points. Not for
-    runs on several ranks and with levels.
+    runs on several ranks and with levels, nor where nothing is left of the coarse part (`Assembly.mediated`).
     """
 
     def __init__(self, assembly: Assembly, steps: int) -> None:
@@ -79,7 +79,7 @@ class Reflection:
         self._zones = {
             junction.name: _SampledZone.of(junction, assembly.layout)
             for junction in junctions
-            if isinstance(junction, Junction) and not junction.absorbing
+            if isinstance(junction, Junction) and not junction.absorbing and junction.name not in assembly.mediated
         }
         self._sums: dict[str, tuple[Array, Array, Array]] = {}
 

@@ -107,8 +107,9 @@ class Assembly:
     coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
     each part, `junction_start` the rows of the junctions. Constraints through dofs that are left out (`ghost`) are
     combined to some without: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the
-    multipliers of C₀. The absorbing terms of junctions (`absorbing`: their names) act as damping. `cell_weights`: mean
-    weights (c,) of the cells of parts that junctions weigh, by name.
+    multipliers of C₀; `mediated` names the junctions of such constraints. The absorbing terms of junctions
+    (`absorbing`: their names) act as damping. `cell_weights`: mean weights (c,) of the cells of parts that junctions
+    weigh, by name.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
     `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
@@ -130,6 +131,7 @@ class Assembly:
     contact: Contact
     links: SpringSet
     combination: sp.csr_array | None = None
+    mediated: tuple[str, ...] = ()
     cell_weights: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
@@ -399,16 +401,35 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
     )
     kept, combination = rows_without(found.constraints, found.ghost)
     if combination is not None:
+        mediated = _through(found)
+        both = [name for name in absorbing if name in mediated]
+        if both:
+            raise UserError(
+                f"junction '{both[0]}': nothing is left of the coarse part where zones of several junctions "
+                f"coincide, so that "
+                "its motion there, against which waves are absorbed, is not known: absorbing=None, or zones apart"
+            )
         found = replace(
             found,
             constraints=sp.csr_array(combination @ found.constraints),
             gram=found.gram[kept][:, kept],
             junction_start=np.searchsorted(kept, found.junction_start),
             combination=combination,
+            mediated=mediated,
         )
     if isinstance(mass, DistributedMatrix):
         _release(system)
     return found
+
+
+def _through(assembly: Assembly) -> tuple[str, ...]:
+    """Names of the junctions that have constraints through dofs which are left out."""
+    columns = assembly.constraints[:, np.flatnonzero(assembly.ghost)]
+    return tuple(
+        junction.name
+        for junction, (a, b) in zip(assembly.system.junctions, pairwise(assembly.junction_start), strict=False)
+        if columns[a:b].nnz
+    )
 
 
 def _release(system: System) -> None:

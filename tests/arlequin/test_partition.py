@@ -161,6 +161,7 @@ def test_two_patches_with_one_common_zone_hand_over_to_each_other():
         np.testing.assert_allclose(cell_means(parts, weights, name), exact, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 def test_nested_patches_share_as_differences_of_profiles():
     """The inner patch rises to one before the outer one has: from x = 2.5 on the outer one has nothing left."""
     parts = [bar("coarse", 0, 9, 9), bar("outer", 1.2, 8.8, 15), bar("inner", 1.9, 8.1, 31)]
@@ -245,3 +246,12 @@ def test_beams_in_both_ends_of_a_solid_must_not_share_a_cell():
     junctions = [aq.BeamJunction(own, solid, name=own.name) for own in beams]
     with pytest.raises(aq.UserError, match=r"junction 'right'.*share the cell of 'solid' at"):
         weights_of(junctions)
+
+
+def test_waves_are_not_absorbed_against_a_part_of_which_nothing_is_left():
+    coarse = bar("coarse", 0, 10, 10)
+    fine = [bar("one", 2.1, 5.3, 9), bar("two", 4.2, 8.3, 12)]
+    junctions = [aq.Junction(coarse, own, zone=aq.Box(width=1.1), name=own.name, absorbing=True) for own in fine]
+    system = aq.System([coarse, *fine], junctions)
+    with pytest.raises(aq.UserError, match=r"junction 'one': nothing is left of the coarse part.*absorbing=None"):
+        aq.simulate(system, aq.Theta(0.5), duration=1e-3, step=1e-3, progress=False)
