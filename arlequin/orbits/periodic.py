@@ -20,6 +20,7 @@ from arlequin.orbits.family import Family, Setting, linear_mode
 from arlequin.orbits.period_map import PeriodMap
 from arlequin.orbits.shooting import first_mode, first_point, tangent
 from arlequin.run.progress import Progress, reporting
+from arlequin.run.run import compile_seconds
 from arlequin.schemes.theta import Theta
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
@@ -77,6 +78,7 @@ def periodic(
     >>> bool(abs(largest * 0.2 * np.sqrt(0.99) - 1.0) < 1e-3), bool(branch["stable"].all())
     (True, True)
     """
+    compiled = compile_seconds()
     family, guess, attributes = _family(
         system, scheme, (period, frequency, amplitude, parameter, energy), (mode, periods, steps), start
     )
@@ -110,7 +112,8 @@ def periodic(
             raise UserError(line, 1)
         # periodic ← checked_call ← the user
         warnings.warn(line, ModelWarning, stacklevel=3)
-    return branch_dataset(family, branch, {**attributes, "complete": int(not branch.reason)})
+    attributes |= {"compile_time": compile_seconds() - compiled, "complete": int(not branch.reason)}
+    return branch_dataset(family, branch, attributes)
 
 
 def _family(

@@ -158,8 +158,9 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
     for name, value in attributes.items():
         text = f"{value:.6g}" if isinstance(value, float) else str(value)
         facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
-    if "wall time" in facts and "compile time" in facts:
-        facts["wall time"] += f" (+ {facts.pop('compile time')} compiling kernels, once on this machine)"
+    compiled = facts.pop("compile time", "")
+    if "wall time" in facts and attributes.get("compile_time"):  # 0.0 s where all kernels were in the cache
+        facts["wall time"] += f" (+ {compiled} compiling kernels, once on this machine)"
     if "energy" not in root or not len(time):
         return Summary(facts, parameters, [])
     kinds, unit = [str(kind) for kind in root["kind"].values], str(root["energy"].attrs.get("units", "J"))

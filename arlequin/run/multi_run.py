@@ -21,6 +21,7 @@ from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import found_by_root, together
 from arlequin.run.provenance import commit, version
 from arlequin.run.resume import digest, find_result
+from arlequin.run.run import compile_seconds
 
 TIME: Key = ("", "time")
 
@@ -86,6 +87,7 @@ def _collected(
     about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
     given = plain_attributes({**record.attributes, **about})
     stores: list[Store] = []
+    compiled = compile_seconds() - (0.0 if found is None else found.attrs.get("compile_time", 0.0))
 
     def begin() -> None:
         if record.path is None:
@@ -106,7 +108,7 @@ def _collected(
             complete = 1
         finally:
             with defer_interrupts():
-                store.annotate({"complete": complete})
+                store.annotate({"complete": complete, "compile_time": compile_seconds() - compiled})
         ranks().goes_on("the result of several runs")
         return store.tree() if stores or record.path is None else open_result(record.path)
 

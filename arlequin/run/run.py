@@ -80,7 +80,7 @@ class Run:
         With `record.resume` the run resumes from its checkpoint; `complete` is true where it had finished.
         """
         check_distributed(system, scheme)
-        begin, self._compiled = running_clock(), compile_seconds()
+        begin, compiled = running_clock(), compile_seconds()
         members, configurations = None, None
         if isinstance(system, Ensemble):
             members = Members.of(system.systems, time_errors(scheme, system.systems[0], step))
@@ -143,7 +143,7 @@ class Run:
         self._every = record.fields_every
         self._path = None if record.path is None else str(record.path)
         self._by_case = "case" in {**record.attributes, **attributes}
-        setup = running_clock() - begin
+        times = {"setup_time": running_clock() - begin, "compile_time": compile_seconds() - compiled}
         about = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
             about["linear_solver"] = self._stepper.linear_solver
@@ -158,13 +158,13 @@ class Run:
                 self._history.variables(),
                 steps=steps,
                 frames=self._history.frame_count,
-                attributes={**about, "setup_time": setup, **attributes, "study": digest(self._study)},
+                attributes={**about, **times, **attributes, "study": digest(self._study)},
                 done=None if found is None else found.history[:2],
             )
 
         self._recorder = _of_one_rank(recorder) if record.path is not None else recorder()
         self._progress = progress
-        self._statistics = _Statistics()
+        self._statistics = _Statistics(compiled)
         self._reflection = None if scheme.static or configurations else Reflection(self.assembly, steps)
         duration = 1.0 if scheme.static else step
         scales = [model.contact.scale for model in models]
@@ -215,7 +215,6 @@ class Run:
             self.result = self._recorder.close(
                 {
                     **self._statistics.attributes(),
-                    **self._compile_time(),
                     **self._spread,
                     **self._reflecting(),
                     **self.attributes,
@@ -239,11 +238,6 @@ class Run:
         """The attribute `reflecting`: junctions and shares; empty where there is nothing to tell."""
         shares = ", ".join(f"{name} ({100 * share:.2g} %)" for name, share in self._reflected().items())
         return {"reflecting": shares} if shares else {}
-
-    def _compile_time(self) -> dict[str, float]:
-        """Time that the compilation of kernels took meanwhile, s; empty where none were compiled."""
-        seconds = compile_seconds() - self._compiled
-        return {"compile_time": seconds} if seconds > 0.0 else {}
 
     def _how_to_resume(self) -> tuple[str, ...]:
         """What resumes a run that was interrupted, in one line; nothing where it is not on disk."""
@@ -424,9 +418,12 @@ def running_clock() -> float:
 
 
 class _Statistics:
-    """Solver statistics of the steps."""
+    """Solver statistics of the steps, and times.
 
-    def __init__(self) -> None:
+    compiled: `compile_seconds()` when the run began, before its set-up.
+    """
+
+    def __init__(self, compiled: float) -> None:
         self.steps = 0
         self.iterations = 0
         self.most_iterations = 0
@@ -434,6 +431,7 @@ class _Statistics:
         self.most_newton = 0
         self.worst_residual = 0.0
         self.begin = running_clock()
+        self.compiled = compiled
 
     def add(self, batch: StepBatch) -> None:
         self.steps += len(batch)
@@ -444,19 +442,22 @@ class _Statistics:
         self.worst_residual = max(self.worst_residual, float(batch.residual.max()))
 
     def state_dict(self) -> dict[str, Any]:
-        """The statistics, with the time spent so far (`begin`), s."""
-        return {**vars(self), "begin": running_clock() - self.begin}
+        """The statistics, with the times spent so far on steps (`begin`) and compilation (`compiled`), s."""
+        spent = {"begin": running_clock() - self.begin, "compiled": compile_seconds() - self.compiled}
+        return {**vars(self), **spent}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore from `state_dict()`."""
+        compiled = self.compiled - state.get("compiled", 0.0)  # 0: of an earlier version
         vars(self).update(state)
-        self.begin = running_clock() - state["begin"]
+        self.begin, self.compiled = running_clock() - state["begin"], compiled
 
     def attributes(self) -> dict[str, float | int]:
         taken = running_clock() - self.begin
         return {
             "steps": self.steps,
             "wall_time": taken,
+            "compile_time": compile_seconds() - self.compiled,
             "wall_time_per_step": taken / max(self.steps, 1),
             "contact_iterations": self.iterations,
             "contact_iterations_most": self.most_iterations,
