@@ -1,7 +1,9 @@
 """The exception of all errors that a user can cause, and short views of the values that they and `repr` show."""
 
 import dataclasses
+import linecache
 import sys
+import traceback
 import warnings
 from types import CodeType
 from typing import Any
@@ -33,6 +35,15 @@ class UserError(ValueError):
     def __reduce__(self) -> tuple[type["UserError"], tuple[str, int]]:
         # errors cross process boundaries in sweeps: keep the code
         return type(self), (self.message, self.code)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and notebooks print in place of a traceback: the user's call, and the line."""
+        call = None
+        for frame, number in traceback.walk_tb(self.__traceback__):
+            if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "arlequin":
+                break
+            call = linecache.getline(frame.f_code.co_filename, number).strip()
+        return [*([f"in: {call}"] if call else []), f"{type(self).__name__}: {self.message}"]
 
     @classmethod
     def parameter(cls, name: str, given: Any, allowed: str) -> "UserError":

@@ -28,7 +28,9 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 TRIES = 2
-HINT = "define it in a module that can be imported, install cloudpickle, or compute here with workers=0"
+HINT = (
+    "import it from a module (a .py file), pip install cloudpickle, or give workers=1, which computes in this process"
+)
 START = """from arlequin.sweeps.local import serve
 serve(int(sys.argv[1]), int(sys.argv[2]))"""
 
@@ -175,13 +177,14 @@ def pickled(function: Any) -> bytes:
     except ImportError:
         pass
     except Exception as error:
-        raise UserError(f"the function cannot be sent to another process: {error}") from error
+        raise UserError(f"the function cannot be sent to another process: {error}") from None
     try:
         sent = pickle.dumps(function)
-        if b"__main__" in sent:  # also arguments of a partial; in a worker `__main__` is another script
-            raise pickle.PicklingError("it is defined in the script that runs")
     except Exception as error:
-        raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from error
+        raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from None
+    if b"__main__" in sent:  # also arguments of a partial; in a worker `__main__` is another script
+        where = "the script that runs" if hasattr(sys.modules["__main__"], "__file__") else "this notebook or session"
+        raise UserError(f"the function cannot be sent to another process: it is defined in {where}: {HINT}")
     return sent
 
 

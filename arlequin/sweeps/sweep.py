@@ -52,8 +52,8 @@ def sweep(
     values or more of them, only what is missing is computed; `open_sweep` reads it at any time. A store of another
     sweep is refused unless `overwrite`. Failed points are kept as failed unless `retry`.
     workers: processes of this machine, with one thread each; by default as many as it has cores. 0 computes in this
-    process, for the debugger and for functions that cannot be sent. A process that dies loses nothing: its point is
-    tried once more.
+    process, for the debugger and for functions that cannot be sent, and so does 1 of these. A process that dies loses
+    nothing: its point is tried once more.
     scheduler: a Dask cluster instead: the address of its scheduler ("tcp://host:8786"), a `distributed.Client` or a
     cluster. Its workers need this package, and one thread each (`dask worker --nthreads 1`). On Slurm, with
     dask-jobqueue:
@@ -187,7 +187,13 @@ def evaluator(
     if workers == 0:
         return functools.partial(compute_here, function)
     count = cores() if workers is None else workers
-    return stack.enter_context(contextlib.closing(Workers(pickled(function), count))).compute
+    try:
+        sent = pickled(function)
+    except UserError:
+        if count > 1:
+            raise
+        return functools.partial(compute_here, function)  # nothing is gained by one other process
+    return stack.enter_context(contextlib.closing(Workers(sent, count))).compute
 
 
 def function_identity(function: Any) -> tuple[str, dict[str, Any], str]:

@@ -1,10 +1,12 @@
 """Sweeps of studies that misbehave, of names that meet, of folders that are not what they seem."""
 
+import builtins
 import functools
 import io
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -134,13 +136,61 @@ def test_a_point_that_is_not_whole_is_missing(studies, tmp_path, harm):
     assert (found["message"] == "").all()
 
 
-def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+@pytest.fixture
+def without_cloudpickle(monkeypatch):
+    """As where it is not installed, but for Dask, which xarray looks for and needs it."""
+    real = builtins.__import__
+
+    def without(name, space=None, *given, **named):
+        if name == "cloudpickle" and str((space or {}).get("__name__")).startswith("arlequin"):
+            raise ImportError(name)
+        return real(name, space, *given, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+
+
+@pytest.fixture
+def typed_in(monkeypatch):
+    """A function of a notebook, or typed in: of `__main__`, which is no file."""
+    main = ModuleType("__main__")
+    exec("def square(x):\n    return x * x\n\ndef study(x):\n    return {'square': square(x)}\n", vars(main))
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    return main
+
+
+MANY = {
+    "sweep": lambda own, **how: aq.sweep(own.study, {"x": [1.0, 2.0]}, progress=False, **how),
+    "partial": lambda own, **how: aq.sweep(functools.partial(own.study), {"x": [1.0]}, progress=False, **how),
+    "estimate": lambda own, **how: aq.estimate(own.square, None, INPUTS, samples=8, **how),
+    "probability": lambda own, **how: aq.probability(own.square, None, INPUTS, above=1.0, samples=16, **how),
+    "sobol_indices": lambda own, **how: aq.sobol_indices(own.square, None, INPUTS, samples=8, **how),
+}
+INPUTS = {"x": (0.5, 1.5)}
+
+
+@pytest.mark.parametrize("call", list(MANY))
+def test_a_function_of_a_notebook_is_refused_in_one_line_or_computed_here(without_cloudpickle, typed_in, call):
+    with pytest.raises(aq.UserError) as refused:
+        MANY[call](typed_in, workers=2)
+    line = str(refused.value)
+    assert "is defined in this notebook or session: import it from a module" in line and "workers=1" in line
+    assert "pip install cloudpickle" in line and "\n" not in line
+    assert refused.value.__cause__ is None and refused.value.__context__ is None
+    shown = refused.value._render_traceback_()  # in place of the traceback, by IPython
+    assert shown[-1] == f"UserError: {line}" and all("\n" not in text for text in shown) and len(shown) == 2
+    assert MANY[call](typed_in, workers=1) is not None
+
+
+def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, without_cloudpickle, monkeypatch):
     monkeypatch.setattr(studies.parabola, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "parabola", studies.parabola, raising=False)
-    with pytest.raises(aq.UserError, match=r"is defined in the script that runs: define it in a module"):
-        aq.sweep(functools.partial(studies.parabola, y=1), {"x": [1]}, store=tmp_path / "a", workers=1)
+    function = functools.partial(studies.parabola, y=1)
+    with pytest.raises(aq.UserError, match=r"is defined in the script that runs: import it from a module"):
+        aq.sweep(function, {"x": [1]}, store=tmp_path / "a", workers=2)
     assert not (tmp_path / "a").exists()
+    with pytest.raises(aq.UserError, match=r"cannot be sent to another process: .*: import it from a module"):
+        aq.sweep(lambda x: {"y": x}, {"x": [1]}, store=tmp_path / "a", workers=2)
+    assert aq.sweep(lambda x: {"y": 2 * x}, {"x": [1]}, workers=1)["y"].item() == 2
 
 
 def test_a_folder_that_another_sweep_has_just_filled(studies, tmp_path, monkeypatch):
