@@ -164,6 +164,29 @@ def test_the_study_of_the_readme_runs(empty_folder):
     np.testing.assert_allclose(impulse, lost[-1] - lost[0], rtol=1e-9)
 
 
+def test_the_site_shows_the_study_of_the_readme():
+    """By the lines that its first page includes, which are found once."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    (given,) = re.findall(r"```\{literalinclude\} \.\./README\.md\n(.*?)```", index, re.DOTALL)
+    options = {key: value.strip('"') for key, value in re.findall(r"^:([\w-]+): (.*)$", given, re.MULTILINE)}
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    first, last = (
+        next(n for n, line in enumerate(lines) if options[key] in line) for key in ("start-at", "end-at")
+    )  # as Sphinx finds them
+    shown = "\n".join(line[int(options["dedent"]) :] for line in lines[first : last + 1])
+    assert [shown] == [code.rstrip("\n") for code in readme_code()]
+
+
+def test_what_is_ruled_out_does_not_exist():
+    """Orders of elements that the README and the site call missing."""
+    from arlequin.models.fem.spectral import LARGEST_ORDER
+
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        orders = [int(n) for n in re.findall(r"elements of order (?:above )?(\d)", text)]
+        assert orders == [LARGEST_ORDER] and "order 3 and more" not in text, page
+
+
 def test_the_commands_of_the_readme_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     known = set(_parser()._subparsers._group_actions[0].choices)
