@@ -137,7 +137,10 @@ def found(result: xarray.DataTree, parameters: Parameters, seed: int | None = No
     if seed is not None:
         record = record + p.noise * np.random.default_rng(seed).standard_normal(record.size)
     bounds = {name: (0.3 * value, 3.0 * value) for name, value in guess(p).items()}
-    return aq.fit(identified(p), {"record": (seen, record)}, guess(p), bounds=bounds, deviation=p.noise, progress=False)
+    return aq.fit(
+        identified(p), {"record": (seen, record)}, guess(p), bounds=bounds, deviation=p.noise, starts=0, units=UNITS,
+        progress=False,
+    )  # fmt: skip
 
 
 def _measures() -> tuple[Measure, ...]:

@@ -31,7 +31,8 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
         (p − p̂)ᵀ C⁻¹ (p − p̂) = 2 F₀.₉₅(2, ν)      (χ²₀.₉₅(2) where the deviation of the noise is given).
 
     The bars are the intervals of 95 % of each parameter alone, which are shorter than the ellipse. The attribute
-    `ellipse` of the fit is for all its parameters together. truth: values to be marked, {name: value}.
+    `ellipse` of the fit is for all its parameters together. Axes have the units that the fit was given (`units=`).
+    truth: values to be marked, {name: value}.
 
     >>> import numpy as np
     >>> import arlequin as aq
@@ -78,10 +79,16 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
             shown += axes.plot(*place, "x", **look, label="truth")
         axes.ticklabel_format(useOffset=False)
         axes.locator_params(axis="x", nbins=6)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set_xlabel(_label(found, x))
+        axes.set_ylabel(_label(found, y))
         figure.legend(handles=shown, loc="outside upper left", ncols=3)
     return figure
+
+
+def _label(found: xarray.Dataset, name: str) -> str:
+    """The name of a parameter, with its unit where the fit was given it."""
+    unit = str(found["units"].sel(parameter=name).item()) if "units" in found.coords else ""
+    return f"{name} ({unit})" if unit else name
 
 
 def _interval(found: xarray.Dataset, name: str) -> str:

@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 import xarray
 
-from arlequin.models.checks import finite_array, mapping, positive, positive_integer, within
+from arlequin.models.checks import (
+    finite_array,
+    mapping,
+    non_negative_integer,
+    positive,
+    positive_integer,
+    within,
+)
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.gradient import along, check_paths, parameters_of, widths_of
-from arlequin.sensitivity.least_squares import Estimates, Minimum, estimates, minimise
+from arlequin.sensitivity.least_squares import Estimates, Minimum, estimates, few_sign_changes
+from arlequin.sensitivity.multistart import SCREENED, Minima, minimise_from_several
 from arlequin.sensitivity.tangent import run_with_tangents
 
 Predict = Callable[[xarray.DataTree], Any]
@@ -22,6 +30,9 @@ Predict = Callable[[xarray.DataTree], Any]
 _DEPENDENT = 0.999  # multiple correlation of a parameter with the others, beyond which it is told
 _OFF = 0.1  # deviations that an end may be from the minimum,
 _ROUND_OFF = 1e-6  # or part of the parameter, where nearly nothing is left of the records
+_RARE = 0.005  # probability that residuals of the right model are told of
+_NOTHING = 1e-9  # of the records, which is not noise
+_ALIKE = 0.05  # of the cost: minima of nearly equal misfit
 
 
 @checked_call
@@ -36,6 +47,8 @@ def fit(
     deviation: float | Mapping[str, float] | None = None,
     tolerance: float = 1e-8,
     most: int = 50,
+    starts: int | None = None,
+    units: Mapping[str, str] | None = None,
     progress: Progress | bool | None = None,
 ) -> xarray.Dataset:
     """Parameters with which a study reproduces measured records best, with their covariance.
@@ -48,7 +61,10 @@ def fit(
 
     Minimised is ½ Σ ((prediction − data)/deviation)², by the trust-region method of `scipy.optimize.least_squares`
     with the derivatives J of the predictions (see `gradient`), up to the relative `tolerance` of cost or parameters, in
-    `most` evaluations; values that the study refuses are left out by shorter steps. To first order the covariance of
+    `most` evaluations; values that the study refuses are left out by shorter steps. The guess leads to a minimum near
+    it, which need not be the least one: where parameters have two bounds, `starts` points between them are tried as
+    well (by default 16 of one such parameter, 32 of more), and the best few are starts of their own; the estimate is
+    the best of all minima. starts=0: from the guess alone. To first order the covariance of
     the estimates is σ² (JᵀJ)⁻¹, and the truth lies with 95 % in the ellipse
 
         (p − p̂)ᵀ C⁻¹ (p − p̂) ≤ n F₀.₉₅(n, N − n)      (χ²₀.₉₅(n) where the deviation is given)
@@ -60,11 +76,18 @@ def fit(
     others, has risen by what 95 % allow; it holds the truth with 95 % or more. No interval leaves the bounds.
 
     `ModelWarning` where a bound holds; where parameters are nearly dependent, with a multiple correlation of more than
-    0.999; and where the iterations end at more than a tenth of a deviation from the minimum that the derivatives
-    predict, as at a jump. UserError where the records do not determine the parameters, or `most` is not enough.
+    0.999; where another minimum between the bounds fits nearly as well (within the confidence of 95 %, or 5 % of the
+    cost); where the residuals are no noise: larger than the given deviation, by χ², or with too few changes of sign, by
+    the binomial distribution of independent ones, each at a level of 0.5 %; and where the iterations end at more than a
+    tenth of a deviation from the minimum that the derivatives predict, as at a jump. UserError where the records do not
+    determine the parameters, or `most` is not enough.
+
+    units: of parameters, {"stiffness": "N/m"}, a coordinate of tables and on the axes of the ellipse.
 
     Variables: value, deviation, low, high (parameter), the ends of intervals of 95 %, at_bound: −1, 1 at the lower and
-    upper bound, else 0, first (the guess), covariance (parameter, with); attributes: noise, the deviation that is left,
+    upper bound, else 0, first (the guess), covariance (parameter, with); start_first, start_end (start, parameter),
+    start_cost, start_minimum (start): where each start ended, the guess first, and the number of its minimum, 0 of the
+    estimate; attributes: noise, the deviation that is left,
     of given deviations over them, so that 1 is expected; ellipse, the bound above; freedom, N − n, or inf where the
     deviation is given; offset, the largest step to the predicted minimum over the deviation; cost, values, evaluations,
     gradients, message.
@@ -83,13 +106,14 @@ def fit(
     [4.0]
 
     Source: Seber & Wild, Nonlinear Regression, Wiley 1989, §5; Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999)
-    1–23.
+    1–23; Wald & Wolfowitz, Ann. Math. Stat. 11 (1940) 147–162 (runs of signs).
     """
     positive_integer("most", most)
     within("tolerance", tolerance, 1e-15, 0.1)
     predictions, measured = _records(data)
     point, names = parameters_of(study, wrt, at or {})
     widths = widths_of(point, names, scales or {})
+    labels = _units(units or {}, names)
     low, high = _bounds(bounds or {}, point, names)
     check_paths(study(**point), [key for key, own in data.items() if not isinstance(own, tuple)], "data")
     noise = _deviations(deviation, list(predictions))
@@ -140,10 +164,26 @@ def fit(
         each = zip(along(predicted, record), by, strict=True)
         return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
+    between = int(np.isfinite(high - low).sum())
+    if starts is None:
+        starts = 0 if between == 0 else SCREENED * min(between, 2)
+    elif not between and non_negative_integer("starts", starts):
+        raise UserError.parameter("starts", starts, "needs bounds, {name: (low, high)}: starts lie between them")
+    done = 0
     with reporting(progress, "fit") as told:
-        found = minimise(
-            counted(residual, told, most), jacobian, start / width, (low / width, high / width), tolerance, most
-        )
+
+        def counted(x: Array, strict: bool) -> Array:
+            nonlocal done
+            done += 1
+            if told is not None:
+                told(min(done, most + starts), most + starts)
+            return residual(x, strict)
+
+        minima = minimise_from_several(
+            counted, jacobian, start / width, (low / width, high / width), tolerance, most, starts,
+            lambda share: _first_part(measured, share),
+        )  # fmt: skip
+    found = minima.found[0]
     at_bound = found.at_bound  # bounds are kept to the bit
     best = np.where(at_bound < 0, low, np.where(at_bound > 0, high, scaled(found.x)))
     if not found.converged:
@@ -153,6 +193,12 @@ def fit(
     given = deviation is not None
     own = estimates(found, names, (low / width, high / width), float(np.linalg.norm(whole * weights)), given)
     _warn(found, own, names, best)
+    _warn_of_others(minima, own, names, width)
+    _warn_of_residuals(found, own, measured, np.linalg.norm(whole * weights), given)
+    ends = [minima.found[k] for _, k in minima.starts]
+    coordinates: dict[str, Any] = {"parameter": names, "with": names}
+    if units is not None:
+        coordinates["units"] = ("parameter", labels)
     return xarray.Dataset(
         {
             "value": ("parameter", best, {"long_name": "estimate"}),
@@ -162,11 +208,15 @@ def fit(
             "at_bound": ("parameter", at_bound, {"long_name": "−1 at the lower bound, 1 at the upper bound"}),
             "first": ("parameter", start, {"long_name": "first guess"}),
             "covariance": (("parameter", "with"), own.covariance * np.outer(width, width)),
+            "start_first": (("start", "parameter"), np.array([first for first, _ in minima.starts]) * width),
+            "start_end": (("start", "parameter"), np.array([end.x for end in ends]) * width),
+            "start_cost": ("start", [end.cost for end in ends]),
+            "start_minimum": ("start", [k for _, k in minima.starts], {"long_name": "number of the minimum"}),
         },
-        coords={"parameter": names, "with": names},
+        coords=coordinates,
         attrs={
             "noise": own.noise, "ellipse": own.ellipse, "cost": found.cost, "values": int(whole.size),
-            "freedom": own.freedom, "offset": own.offset, "evaluations": found.evaluations,
+            "freedom": own.freedom, "offset": own.offset, "evaluations": done,
             "gradients": found.gradients, "message": found.message,
         },
     )  # fmt: skip
@@ -199,20 +249,63 @@ def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> 
         )
 
 
-def counted(
-    function: Callable[[Array, bool], Array], told: Progress | None, most: int
-) -> Callable[[Array, bool], Array]:
-    """The function, whose calls are shown as progress."""
-    done = 0
+def _warn_of_others(minima: Minima, own: Estimates, names: Sequence[str], width: Array) -> None:
+    """ModelWarning of other minima that fit nearly as well."""
+    best = minima.found[0]
+    sigma = 1.0 if np.isinf(own.freedom) else own.noise
+    reach = max(0.5 * sigma**2 * own.ellipse, _ALIKE * best.cost)
+    others = [other for other in minima.found[1:] if other.converged and other.cost - best.cost <= reach]
+    if others:
+        ends = ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, others[0].x * width, strict=True))
+        many = f"{len(others)} other minima" if len(others) > 1 else "another minimum"
+        cost = f"{others[0].cost:.4g} beside {best.cost:.4g}"
+        rule = "narrow the bounds or add a record that tells them apart"
+        warn_user(f"fit: {many} between the bounds fit nearly as well, as {ends} (cost {cost}): {rule}", ModelWarning)
 
-    def call(x: Array, strict: bool) -> Array:
-        nonlocal done
-        done += 1
-        if told is not None:
-            told(min(done, most), most)
-        return function(x, strict)
 
-    return call
+def _warn_of_residuals(found: Minimum, own: Estimates, measured: Mapping[str, Array], size: float, given: bool) -> None:
+    """ModelWarning of residuals that are no noise; size: norm of the records, as they are in the residuals."""
+    from scipy.stats import chi2
+
+    left = float(np.linalg.norm(found.residual))
+    if left <= _NOTHING * size or own.gain > _ALIKE * left**2:  # round-off, or the iterations ended too early to tell
+        return
+    rule = "the model, the deviation or the minimum is wrong, and the intervals are too short"
+    if given and chi2.sf(left**2, found.residual.size - found.free.size) < _RARE:
+        warn_user(
+            f"fit: what is left of the records is {own.noise:.3g} times the given deviation: {rule}", ModelWarning
+        )
+        return
+    ends = np.cumsum([values.size for values in measured.values()])[:-1]
+    pieces = np.split(found.residual, ends)
+    series = [piece.reshape(values.shape) for piece, values in zip(pieces, measured.values(), strict=True)]
+    changes, pairs, rare = few_sign_changes(series)
+    if rare < _RARE:
+        rule = "noise is independent from value to value, so that the model or the minimum is wrong and the intervals"
+        told = f"the residuals change their sign {changes} times, where noise does {0.5 * pairs:.0f} times"
+        warn_user(f"fit: {told}: {rule} are too short", ModelWarning)
+
+
+def _first_part(measured: Mapping[str, Array], share: float) -> Indices:
+    """Places in the residuals of the first part of each record; one value alone is all of it."""
+    pieces, first = [], 0
+    for values in measured.values():
+        rows = values.shape[0] if values.ndim else 1
+        across = values.size // max(rows, 1)
+        pieces.append(first + np.arange(int(np.ceil(share * rows)) * across))
+        first += values.size
+    return np.concatenate(pieces)
+
+
+def _units(given: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Units of the parameters, "" where none is given."""
+    mapping("units", given, 'must map parameters of wrt to texts, {"stiffness": "N/m"}')
+    for name, unit in given.items():
+        if name not in names:
+            raise UserError(f"units: {name!r} is no parameter of wrt{meant(str(name), list(names))}")
+        if not isinstance(unit, str):
+            raise UserTypeError.parameter(f"units: {name}", unit, "must be a text")
+    return [given.get(name, "") for name in names]
 
 
 def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Array]]:

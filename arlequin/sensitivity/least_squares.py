@@ -113,7 +113,7 @@ class Estimates:
     covariance (n, n), nan where a bound holds; low, high (n,): ends of the intervals of 95 %; noise: σ that is left;
     freedom: N less the number of free parameters, infinite where the deviation is given; ellipse: bound of the
     quadratic form of the free ones; multiple (n,): multiple correlation of each with all other free ones, and step
-    (n,): that of Gauss and Newton that is left, 0 at a bound.
+    (n,): that of Gauss and Newton that is left, 0 at a bound; gain: by which it lowers ‖r‖².
     """
 
     covariance: Array
@@ -124,6 +124,7 @@ class Estimates:
     ellipse: float
     multiple: Array
     step: Array
+    gain: float
 
     @property
     def deviation(self) -> Array:
@@ -168,6 +169,7 @@ def estimates(
     covariance, multiple, step = np.full((count, count), np.nan), np.zeros(count), np.zeros(count)
     matrix = minimum.jacobian
     base = np.zeros((own.size, 0))
+    gain = 0.0
     if free.size:
         base, values, turned, norms = _decomposed(matrix[:, free], [names[i] for i in free], _ZERO * size)
         root = turned.T / values / norms[:, None]
@@ -175,6 +177,7 @@ def estimates(
         inflation = (norms * np.linalg.norm(root, axis=1)) ** 2
         multiple[free] = np.sqrt(np.maximum(1.0 - 1.0 / inflation, 0.0))
         step[free] = -root @ (base.T @ own)
+        gain = float(np.sum((base.T @ own) ** 2))
     half = reach * np.sqrt(np.diag(covariance))
     low, high = minimum.x - half, minimum.x + half
     for i in np.flatnonzero(minimum.at_bound):
@@ -189,7 +192,29 @@ def estimates(
     else:
         ellipse = float(chi2.ppf(LEVEL, free.size) if given else free.size * f.ppf(LEVEL, free.size, left))
     low, high = np.clip(low, *bounds), np.clip(high, *bounds)
-    return Estimates(covariance, low, high, noise, freedom, ellipse, multiple, step)
+    return Estimates(covariance, low, high, noise, freedom, ellipse, multiple, step, gain)
+
+
+def few_sign_changes(series: Sequence[Array]) -> tuple[int, int, float]:
+    """Changes of sign from value to value along the first axis of residuals, the number of pairs of values, and the
+    probability of so few in independent residuals of median 0.
+
+    Each pair then changes its sign with ½, independently of the others: the number is binomial (the runs of signs of
+    Wald and Wolfowitz, about the known median 0). Values of 0 are left out.
+
+    >>> import numpy as np
+    >>> few_sign_changes([np.array([1.0, 2.0, -1.0, -3.0, -2.0])])
+    (1, 4, 0.3125)
+    """
+    from scipy.stats import binom
+
+    changes = pairs = 0
+    for values in series:
+        for column in np.atleast_1d(values).reshape(len(np.atleast_1d(values)), -1).T:
+            positive = column[column != 0.0] > 0.0
+            changes += int(np.count_nonzero(positive[1:] != positive[:-1]))
+            pairs += max(positive.size - 1, 0)
+    return changes, pairs, float(binom.cdf(changes, pairs, 0.5)) if pairs else 1.0
 
 
 def _decomposed(matrix: Array, names: Sequence[str], least: float) -> tuple[Array, Array, Array, Array]:

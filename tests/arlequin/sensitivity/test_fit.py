@@ -1,5 +1,8 @@
 """Identification from records: the truth without noise, ellipses that hold what they promise."""
 
+import warnings
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit
@@ -7,6 +10,7 @@ from scipy.stats import t as student
 
 import arlequin as aq
 from arlequin.models.errors import ModelWarning
+from arlequin.sensitivity.least_squares import few_sign_changes
 
 TRUTH = {"stiffness": 400.0, "damping": 0.5, "friction": 0.2}
 
@@ -57,7 +61,7 @@ def test_ellipses_hold_the_truth(record):
     noise, random, held = 1e-3, np.random.default_rng(1), 0
     for _ in range(20):
         noisy = record + noise * random.standard_normal(record.size)
-        found = aq.fit(slider, {"moved": (moved, noisy)}, TRUTH, bounds={"damping": (0.01, 2.0)})
+        found = aq.fit(slider, {"moved": (moved, noisy)}, TRUTH, bounds={"damping": (0.01, 2.0)}, starts=0)
         held += in_ellipse(found, TRUTH)
         assert found.attrs["noise"] == pytest.approx(noise, rel=0.3)
     assert held >= 16
@@ -228,8 +232,9 @@ def test_intervals_near_a_bound_hold_the_truth():
     for _ in range(count):
         noisy = exact + NOISE * random.standard_normal(COUNT)
         own = aq.fit(
-            oscillator, {"swing": (swing, noisy)}, SWING, bounds={"damping": (0.5 - 0.5 * spread, 2.0)}, progress=False
-        )
+            oscillator, {"swing": (swing, noisy)}, SWING, bounds={"damping": (0.5 - 0.5 * spread, 2.0)}, starts=0,
+            progress=False,
+        )  # fmt: skip
         ends += int(own["at_bound"].sel(parameter="damping") == -1)
         for i, name in enumerate(("damping", "stiffness")):
             low, high = (float(own[key].sel(parameter=name)) for key in ("low", "high"))
@@ -247,6 +252,10 @@ def test_intervals_near_a_bound_hold_the_truth():
         ({"interface/rub/wear_powr": np.zeros(100)}, {}, "did you mean interface/rub/wear_power"),
         ({"moved": (moved, np.zeros(100))}, {"bounds": {"friction": (0.5, 0.9)}}, "must be within its bounds"),
         ({"moved": (moved, np.zeros(100))}, {"bounds": {"mu": (0.5, 0.9)}}, "'mu' is no parameter of wrt"),
+        ({"moved": (moved, np.zeros(100))}, {"units": {"frction": "1"}}, "'frction' is no .*did you mean friction"),
+        ({"moved": (moved, np.zeros(100))}, {"units": {"friction": 1}}, "units: friction = 1: must be a text"),
+        ({"moved": (moved, np.zeros(100))}, {"starts": 8}, "starts = 8: needs bounds"),
+        ({"moved": (moved, np.zeros(100))}, {"starts": -1}, "starts = -1"),
         ({"moved": (moved, np.full(100, np.nan))}, {}, "data: moved"),
         ({"moved": (moved, np.zeros(100))}, {"deviation": {"other": 1.0}}, "deviation: lacks moved"),
         ({"moved": (moved, np.zeros(100))}, {"deviation": {"moved": 1.0, "other": 1.0}}, "'other' is no record"),
@@ -267,3 +276,103 @@ def test_what_the_study_needs_is_told():
         aq.fit(oscillator, {"swing": (swing, SWUNG)}, {"stiffness": 35.0})
     with pytest.raises(aq.UserError, match="must be a function of named numbers that gives a Study"):
         aq.fit(oscillator(**SWING), {"swing": (swing, SWUNG)}, {"stiffness": 35.0})
+
+
+RINGS = {"stiffness": (60.0, 4000.0), "damping": (0.0, 3.0)}  # 1.2 to 10 Hz of 1 kg
+
+
+@pytest.fixture(scope="module")
+def rings():
+    """A record of five periods with white noise, of 2.5 Hz."""
+    exact = closed(N, 250.0, 0.2, 2.0)
+    return exact + 2e-3 * np.random.default_rng(7).standard_normal(COUNT)
+
+
+def test_starts_between_bounds_find_the_least_minimum(rings):
+    """A frequency far from the record's ends in a wrong minimum, and the fit says that its residuals are no noise; with
+    starts between the bounds it is that of the closed form, by SciPy from the truth."""
+    records, guess = {"swing": (swing, rings)}, {"stiffness": 2000.0, "damping": 0.5}
+    study = lambda stiffness, damping: oscillator(stiffness, damping, 2.0)  # noqa: E731
+    model = lambda n, stiffness, damping: closed(n, stiffness, damping, 2.0)  # noqa: E731
+    best, _ = curve_fit(model, N, rings, [250.0, 0.2], **TIGHT)
+    found = aq.fit(study, records, guess, bounds=RINGS)
+    np.testing.assert_allclose(found["value"], best, rtol=1e-6)
+    ends = found["start_end"].values[found["start_minimum"].values == 0]
+    assert len(ends) and abs(ends / best - 1.0).max() < 1e-2
+    assert found["start_cost"].min() == pytest.approx(found.attrs["cost"])
+    assert found["start_first"].values[0].tolist() == list(guess.values()) and found["start_minimum"][0] > 0
+    again = aq.fit(study, records, guess, bounds=RINGS)
+    assert found.identical(again)
+
+
+def test_a_wrong_minimum_is_told(rings):
+    study = lambda stiffness: oscillator(stiffness, 0.2, 2.0)  # noqa: E731
+    with pytest.warns(ModelWarning, match=r"change their sign \d+ times, where noise does \d+ times"):
+        wrong = aq.fit(study, {"swing": (swing, rings)}, {"stiffness": 700.0})
+    assert abs(wrong["value"].item() / 250.0 - 1.0) > 0.3
+    with pytest.warns(ModelWarning, match=r"is \d+ times the given deviation"):
+        aq.fit(study, {"swing": (swing, rings)}, {"stiffness": 700.0}, deviation=2e-3)
+
+
+def test_two_minima_that_fit_alike_are_told():
+    """The sign of a start's displacement does not show in its square."""
+
+    def thrown(height):
+        ball = aq.PointMasses("ball", 0.0, 1.0)
+        return aq.Study(aq.System([ball], displacement=height), aq.Theta(0.5), 1.0, 0.1)
+
+    def square(result):
+        return result["part/ball/displacement"][1:, 0, 0] ** 2
+
+    record = 4.0 + 0.01 * np.cos(9.0 * np.arange(10))
+    with pytest.warns(ModelWarning, match="another minimum between the bounds fit nearly as well, as height = -2"):
+        found = aq.fit(thrown, {"square": (square, record)}, {"height": 1.5}, bounds={"height": (-3.0, 3.0)})
+    assert found["value"].item() == pytest.approx(2.0, abs=0.01)
+    assert set(found["start_minimum"].values) == {0, 1}
+
+
+def test_white_noise_is_not_told():
+    """Of 100 records with white noise at most five."""
+
+    def thrown(speed, height):
+        ball = aq.PointMasses("ball", 0.0, 1.0)
+        return aq.Study(aq.System([ball], displacement=height, velocity=speed), aq.Theta(0.5), 1.0, 0.02)
+
+    def place(result):
+        return result["part/ball/displacement"][1:, 0, 0]
+
+    told, random = 0, np.random.default_rng(8)
+    line = 1.0 + 3.0 * np.linspace(0.02, 1.0, 50)
+    for i in range(100):
+        record = line + 0.1 * random.standard_normal(50)
+        given = 0.1 if i % 2 else None
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            aq.fit(thrown, {"place": (place, record)}, {"speed": 3.0, "height": 1.0}, deviation=given, progress=False)
+        told += bool(said)
+    assert told <= 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 60])
+def test_few_sign_changes_have_their_probability(count):
+    """Of all, or of 20,000, sequences of independent signs."""
+    random = np.random.default_rng(9)
+    signs = np.array(list(product((-1.0, 1.0), repeat=count))) if count < 10 else None
+    signs = random.choice((-1.0, 1.0), (20_000, count)) if signs is None else signs
+    changes = (signs[:, 1:] != signs[:, :-1]).sum(axis=1)
+    for row in signs[:: max(1, len(signs) // 50)]:
+        own, pairs, share = few_sign_changes([row])
+        assert own == np.count_nonzero(np.diff(row)) and pairs == count - 1
+        assert share == pytest.approx((changes <= own).mean(), abs=1e-12 if count < 10 else 0.02)
+    both = few_sign_changes([signs[0], np.stack([signs[0], signs[-1]], axis=1)])
+    assert both[1] == 3 * (count - 1)
+
+
+def test_units_stand_in_tables():
+    found = aq.fit(
+        oscillator, {"swing": (swing, SWUNG)}, START, units={"stiffness": "N/m", "speed": "m/s"}
+    )  # fmt: skip
+    table = found[["value", "low", "high"]].to_dataframe()
+    assert table["units"].to_dict() == {"stiffness": "N/m", "damping": "", "speed": "m/s"}
+    picture = aq.plots.confidence_ellipse(found, "stiffness", "damping")
+    assert (picture.axes[0].get_xlabel(), picture.axes[0].get_ylabel()) == ("stiffness (N/m)", "damping")
