@@ -146,12 +146,11 @@ def fit(
 
     def residual(x: Array, strict: bool) -> Array:
         try:
-            result = study(**values(x)).run(progress=False)
+            return (predicted(study(**values(x)).run(progress=False)) - whole) * weights
         except UserError:
             if strict:
                 raise
             return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
-        return (predicted(result) - whole) * weights
 
     def jacobian(x: Array, chosen: Indices) -> Array:
         by = [names[i] for i in chosen]
@@ -167,7 +166,7 @@ def fit(
     between = int(np.isfinite(high - low).sum())
     if starts is None:
         starts = 0 if between == 0 else SCREENED * min(between, 2)
-    elif not between and non_negative_integer("starts", starts):
+    elif non_negative_integer("starts", starts) and not between:
         raise UserError.parameter("starts", starts, "needs bounds, {name: (low, high)}: starts lie between them")
     done = 0
     with reporting(progress, "fit") as told:
