@@ -88,7 +88,7 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
 def _label(found: xarray.Dataset, name: str) -> str:
     """The name of a parameter, with its unit where the fit was given it."""
     unit = str(found["units"].sel(parameter=name).item()) if "units" in found.coords else ""
-    return f"{name} ({unit})" if unit else name
+    return f"{name} ({unit})" if unit not in ("", "1") else name
 
 
 def _interval(found: xarray.Dataset, name: str) -> str:

@@ -193,7 +193,7 @@ def fit(
     own = estimates(found, names, (low / width, high / width), float(np.linalg.norm(whole * weights)), given)
     _warn(found, own, names, best)
     _warn_of_others(minima, own, names, width)
-    _warn_of_residuals(found, own, measured, np.linalg.norm(whole * weights), given)
+    warn_of_residuals(found, own, measured, np.linalg.norm(whole * weights), given)
     ends = [minima.found[k] for _, k in minima.starts]
     coordinates: dict[str, Any] = {"parameter": names, "with": names}
     if units is not None:
@@ -262,7 +262,7 @@ def _warn_of_others(minima: Minima, own: Estimates, names: Sequence[str], width:
         warn_user(f"fit: {many} between the bounds fit nearly as well, as {ends} (cost {cost}): {rule}", ModelWarning)
 
 
-def _warn_of_residuals(found: Minimum, own: Estimates, measured: Mapping[str, Array], size: float, given: bool) -> None:
+def warn_of_residuals(found: Minimum, own: Estimates, measured: Mapping[str, Array], size: float, given: bool) -> None:
     """ModelWarning of residuals that are no noise; size: norm of the records, as they are in the residuals."""
     from scipy.stats import chi2
 
