@@ -190,10 +190,11 @@ def fit(
         rule = "give another guess, bounds, or a larger `most`"
         raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
     given = deviation is not None
-    own = estimates(found, names, (low / width, high / width), float(np.linalg.norm(whole * weights)), given)
+    size = float(np.linalg.norm(whole * weights))
+    own = estimates(found, names, (low / width, high / width), size, given)
     _warn(found, own, names, best)
     _warn_of_others(minima, own, names, width)
-    warn_of_residuals(found, own, measured, np.linalg.norm(whole * weights), given)
+    warn_of_residuals(found, own, measured, size, given)
     ends = [minima.found[k] for _, k in minima.starts]
     coordinates: dict[str, Any] = {"parameter": names, "with": names}
     if units is not None:

@@ -160,10 +160,11 @@ def _approached(
     """The end of fits to growing parts of the records, of all but the last."""
     while share < 1.0:
         rows = early(share)
-        part = minimise(
-            lambda x, strict, rows=rows: residual(x, strict)[rows],  # type: ignore[misc]
-            lambda x, chosen, rows=rows: jacobian(x, chosen)[rows],  # type: ignore[misc]
-            x, bounds, _PARTIAL, _PARTIAL_MOST,
-        )  # fmt: skip
+        part = minimise(_of(residual, rows), _of(jacobian, rows), x, bounds, _PARTIAL, _PARTIAL_MOST)
         x, share = part.x, 2.0 * share
     return x
+
+
+def _of(function: Callable[..., Array], rows: Indices) -> Callable[..., Array]:
+    """The rows of what a function gives."""
+    return lambda *given: np.asarray(function(*given)[rows])
