@@ -15,8 +15,9 @@ is in one, is therefore not used: a line on stderr says so, and kernels are kept
 ends. For the same reason numba's settings are taken from the environment only, not from a `.numba_config.yaml` in the
 working folder, which could lead to a cache beside it.
 
-What must be compiled is compiled once on a machine. Meanwhile progress bars show the phase `COMPILING`; without one a
-line on stderr says so. `compile_ahead` lets another process compile what a run will need later.
+What must be compiled is compiled once on a machine. Meanwhile progress bars show the phase `COMPILING`; without one, in
+pipes and log files as well, a line on stderr says so. `compile_ahead` lets another process compile what a run will need
+later.
 """
 
 import atexit
@@ -44,13 +45,14 @@ from numba.misc.appdirs import AppDirs
 
 from arlequin.models.host.folders import make_private, open_to_others
 from arlequin.models.host.processes import child_environment, python_command
-from arlequin.models.phases import is_listening, phase
+from arlequin.models.phases import WORKER, is_listening, phase
 
 KEPT = 8  # keys in the user's cache, 60 MB each
 IN_USE = 86400.0  # s since its last use: a key that other processes may be using is never removed
 KEY = re.compile(r"[0-9a-f]{20}")  # name of a key: nothing else in the folder is removed
 
 COMPILING = "compiling kernels, once on this machine"
+_RANK = "OMPI_COMM_WORLD_RANK"  # of a process of mpiexec
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -225,15 +227,17 @@ event.register("numba:compile", _Announced())
 
 @functools.cache
 def _say() -> None:
-    """A line on stderr, once, where somebody watches."""
-    if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
-        print(f"arlequin: {COMPILING}", file=sys.stderr)
+    """A line on stderr, once: of the first of several processes alone."""
+    first = os.environ.get(WORKER, "first") == "first" and os.environ.get(_RANK, "0") == "0"
+    if sys.stderr is not None and first:
+        print(f"arlequin: {COMPILING}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """A context in which kernels are compiled, as a progress bar or else a line tells."""
-    if not is_listening():
+    """A context in which kernels are compiled, as a progress bar that is seen or else a line tells."""
+    seen = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if not (is_listening() and seen):
         _say()
     with phase(COMPILING):
         yield
@@ -243,33 +247,38 @@ AHEAD = """import importlib
 from pathlib import Path
 from arlequin.models.host.processes import end_with_parent
 end_with_parent(0)
-importlib.import_module(sys.argv[1])
-Path(sys.argv[2]).touch()
+module = importlib.import_module(sys.argv[1])
+if sys.argv[2]:
+    eval(sys.argv[2], vars(module))
+Path(sys.argv[3]).touch()
 """
 _ahead: dict[str, subprocess.Popen[bytes]] = {}
 
 
-def compile_ahead(module: str) -> None:
-    """Compile the kernels of a module that declare their types in another process, while this one assembles.
+def compile_ahead(module: str, call: str = "") -> None:
+    """Compile kernels that declare their types in another process, while this one assembles.
 
-    Nothing is done where they are compiled already, in processes of a sweep, and where the cache cannot be kept.
+    call: of a function of the module that compiles them, as "mean_force(2)"; by default its import does. Nothing is
+    done where they are compiled already, in processes of a sweep, and where the cache cannot be kept.
     """
+    name = f"{module}.{call}" if call else module
     folder = None if config.DISABLE_JIT else folder_of_key(user_cache())  # type: ignore[attr-defined]
-    mark = None if folder is None else folder / f"{module}.compiled"
-    if module in sys.modules or module in _ahead or mark is None or mark.exists() or not sys.executable:
+    mark = None if folder is None else folder / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}.compiled"
+    if (not call and module in sys.modules) or name in _ahead or mark is None or mark.exists() or not sys.executable:
         return
-    if multiprocessing.parent_process() is not None:
+    if WORKER in os.environ or multiprocessing.parent_process() is not None:
         return
     with suppress(OSError):  # then this process compiles them
-        _ahead[module] = subprocess.Popen(
-            python_command(AHEAD, module, str(mark)), env=child_environment(),
+        _ahead[name] = subprocess.Popen(
+            python_command(AHEAD, module, call, str(mark)), env=child_environment(),
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
 
-def await_compilation(module: str) -> None:
-    """Wait for the process that compiles the kernels of a module, if there is one: first statement of that module."""
-    process = _ahead.pop(module, None)
+def await_compilation(name: str) -> None:
+    """Wait for the process that compiles kernels, if there is one; name: the module, whose first statement this is, or
+    module.call."""
+    process = _ahead.pop(name, None)
     if process is not None and process.poll() is None:
         with _compiling():
             process.wait()

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 
 Listener = Callable[[str], None]
 
+WORKER = "_ARLEQUIN_WORKER"  # in the environment of the processes of a sweep: "first", or "other", which say nothing
+
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
 _seconds: dict[str, float] = {}

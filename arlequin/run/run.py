@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from arlequin.levels.series import LevelSeries
 from arlequin.levels.stepper import Configurations, LevelStepper
 from arlequin.models.errors import FAILURE, ModelWarning, UserError, UserTypeError, shown, warn_user
+from arlequin.models.fem.solid import Solid
 from arlequin.models.limits import check_work
 from arlequin.models.parallel.ranks import ranks
 from arlequin.models.phases import seconds_in
@@ -90,6 +91,7 @@ class Run:
                 from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
 
                 compile_ahead(SOLVER_KERNELS)
+            _compile_parts_ahead(system, scheme)
             if system.levels:
                 configurations = Configurations(system, scheme, step)
                 self.assembly = configurations.assembly(configurations.first)
@@ -374,6 +376,17 @@ class Run:
     def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:
             self._progress(self.state.n, self.steps)
+
+
+def _compile_parts_ahead(system: System, scheme: Scheme) -> None:
+    """Kernels of parts in finite kinematics, each in a process of its own."""
+    theta = getattr(scheme, "theta", None)
+    calls = [call for part in system.parts if isinstance(part, Solid) for call in part.kernels(theta)]
+    if calls:
+        from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
+
+        for module, call in dict.fromkeys(calls):
+            compile_ahead(module, call)
 
 
 def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepper:

@@ -20,6 +20,7 @@ from typing import Any
 
 from arlequin.models.errors import UserError
 from arlequin.models.host.processes import child_environment, end_with_parent, python_command
+from arlequin.models.phases import WORKER
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import PointOutcome, evaluate, line
 
@@ -102,21 +103,22 @@ class Workers:
         self._workers.clear()
 
     def _start(self) -> None:
-        worker = _Worker(self._sent)
+        worker = _Worker(self._sent, "other" if self._workers else "first")
         self._workers[worker.connection] = worker
 
 
 class _Worker:
     """A worker process and the index of its point; None while it starts."""
 
-    def __init__(self, function: bytes) -> None:
+    def __init__(self, function: bytes, place: str) -> None:
+        """place: "first", or "other", which leaves it to the first one to say that kernels are compiled."""
         here, there = socket.socketpair()
         watched, held = os.pipe()
         self._held = os.fdopen(held, "wb")  # closed when this process ends
         with here, there:
             self.process = subprocess.Popen(
                 python_command(START, str(there.fileno()), str(watched)),
-                env=child_environment(**ONE_THREAD),
+                env=child_environment(**ONE_THREAD, **{WORKER: place}),
                 stdin=subprocess.DEVNULL,  # reading input fails instead of blocking
                 pass_fds=[there.fileno(), watched],
                 process_group=0,  # Ctrl-C goes to this process only

@@ -1,9 +1,11 @@
 """Forces and tangents of cells whose points are materials of finite strain (see
 `arlequin.models.materials._point_kernels`).
 
-The kernels take cells (a plain tuple of the fields of a `KernelCells`: a named one costs 1 µs more a call), law (a
-`KernelLaw`), the step in s, the displacement u (d,), the internal variables before the step (c, q, 9) and, for
-tangents, pattern (a `KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r around the axis.
+`respond_cells` and `tangent_cells` give the kernel of one law, by its number `kind`, and one number of axes, compiled
+when it is first called: the branches of the others, which would take most of the time, are not. The kernels take cells
+(a plain tuple of the fields of a `KernelCells`: a named one costs 1 µs more a call), law (a `KernelLaw`), the step in
+s, the displacement u (d,), the internal variables before the step (c, q, 9) and, for tangents, pattern (a
+`KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r around the axis.
 With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 
     E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
@@ -11,9 +13,12 @@ With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 Source: Simo, Taylor & Pister, CMAME 51 (1985) 177–208 (mean dilatation).
 """
 
-import numpy as np
+import functools
 
-from arlequin.models.kernel_cache import njit
+import numpy as np
+from numba import boolean, float64, int32, int64, types
+
+from arlequin.models.kernel_cache import await_compilation, njit
 from arlequin.models.materials._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
 from arlequin.models.materials.plastic import BULK
 
@@ -86,10 +91,10 @@ def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, g
 
 
 @njit(inline="always")
-def _respond_cells(axes, cells, law, step, u, before, after, force):
-    """`respond_cells` on a constant number of axes."""
+def _respond_cells(kind, axes, cells, law, step, u, before, after, force):
+    """`respond_cells` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    kind, coefficients, mean = law
+    coefficients, mean = law
     count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
@@ -132,22 +137,20 @@ def _respond_cells(axes, cells, law, step, u, before, after, force):
     return stored, dissipated, -1
 
 
-@njit(cache=True, nogil=True)
-def respond_cells(cells, law, step, u, before, after, force):
-    """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
+@functools.cache
+def respond_cells(kind, axes):
+    """The kernel that adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills
+    `after`.
 
-    Returns the stored energy, what the step dissipated (J), and a cell that is inside out (−1: none).
+    It returns the stored energy, what the step dissipated (J), and a cell that is inside out (−1: none).
     """
-    _, gradients, _, _ = cells
-    if gradients.shape[2] == 2:
-        return _respond_cells(2, cells, law, step, u, before, after, force)
-    return _respond_cells(3, cells, law, step, u, before, after, force)
+    await_compilation(f"{__name__}.compile_response({kind}, {axes})")
 
+    @njit(cache=True, nogil=True)
+    def kernel(cells, law, step, u, before, after, force):
+        return _respond_cells(kind, axes, cells, law, step, u, before, after, force)
 
-@njit(cache=True)
-def linearised(kind, axes, H, before, step, m, tau, after, moduli):
-    """`_point_kernels.linearise`, compiled by itself: inlined it takes long to compile, and factors take longer."""
-    linearise(kind, axes, H, before, step, m, tau, after, moduli)
+    return kernel
 
 
 @njit(cache=True)
@@ -162,10 +165,10 @@ def scatter(axes, nodes, slots, starts, K, data):
 
 
 @njit(inline="always")
-def _tangent_cells(axes, cells, law, step, u, before, pattern):
-    """`tangent_cells` on a constant number of axes."""
+def _tangent_cells(kind, axes, cells, law, step, u, before, pattern):
+    """`tangent_cells` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    kind, coefficients, mean = law
+    coefficients, mean = law
     starts, slots, data = pattern
     count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
@@ -194,7 +197,7 @@ def _tangent_cells(axes, cells, law, step, u, before, pattern):
         whole = 0.0
         for q in range(points):
             w = weight[c, q]
-            linearised(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            linearise(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
             _, push, stiffer = volumetric(bulk, grown[q])
             pressure = push * J[q]
             for i in range(3):
@@ -254,17 +257,32 @@ def _tangent_cells(axes, cells, law, step, u, before, pattern):
     return -1
 
 
-@njit(cache=True)
-def tangent_cells(cells, law, step, u, before, pattern):
-    """Adds ∂f/∂u of `respond_cells` to the values of a CSR matrix.
+@functools.cache
+def tangent_cells(kind, axes):
+    """The kernel that adds ∂f/∂u of `respond_cells` to the values of a CSR matrix.
 
     With g = F⁻ᵀ ∇φ and c = ∂τ_dev/∂h (δF = h F):
 
         K_ai,bk = ∫ g_a,j [c_ijkm + p J δ_ij δ_km − τ_im δ_jk] g_b,m dV + V p′(J̄) ∂J̄/∂u_ai ∂J̄/∂u_bk.
 
-    Returns a cell that is inside out (−1: none).
+    It returns a cell that is inside out (−1: none).
     """
-    _, gradients, _, _ = cells
-    if gradients.shape[2] == 2:
-        return _tangent_cells(2, cells, law, step, u, before, pattern)
-    return _tangent_cells(3, cells, law, step, u, before, pattern)
+
+    @njit(cache=True)
+    def kernel(cells, law, step, u, before, pattern):
+        return _tangent_cells(kind, axes, cells, law, step, u, before, pattern)
+
+    return kernel
+
+
+# the arrays of a run; kernels are compiled for others when they are called with them
+VECTOR = types.Array(float64, 1, "C")
+MEMORIES = types.Array(float64, 3, "C")
+CELLS = types.Tuple((types.Array(int64, 2, "C"), types.Array(float64, 4, "C"), MEMORIES, types.Array(float64, 2, "C")))
+LAW = types.Tuple((VECTOR, boolean))
+PATTERN = types.Tuple((types.Array(int32, 1, "C"), types.Array(int32, 3, "C"), VECTOR))
+
+
+def compile_response(kind, axes):
+    """Compile `respond_cells` of a law, for `arlequin.models.kernel_cache.compile_ahead`."""
+    respond_cells(kind, axes).compile((CELLS, LAW, float64, VECTOR, MEMORIES, MEMORIES, VECTOR))

@@ -10,10 +10,12 @@ displacement. Displacements are taken relative to the cell's first node, so that
 zero. Inlined functions take the number of axes as a constant: the loops are unrolled and the force is twice as fast.
 """
 
+import functools
+
 import numpy as np
 from numba import types
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import await_compilation, njit
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
@@ -133,64 +135,67 @@ def _mean_force(axes, nodes, gradients, hoop, weight, lam, mu, elastic, viscous,
     return energy
 
 
-@njit(
-    _REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")),
-    cache=True,
-    fastmath=FAST,
-)
-def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
-    """Add f_a = ∫ F S ∇φ_a to force (d,); returns ½ ∫ S:(strain that makes S), the energy where u₀ = u₁."""
-    if gradients.shape[2] == 2:
-        return _mean_force(2, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
-    return _mean_force(3, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
+@functools.cache
+def mean_force(axes):
+    """The kernel that adds f_a = ∫ F S ∇φ_a to force (d,), on 2 or 3 axes; compiled when it is first asked for.
+
+    It returns ½ ∫ S:(strain that makes S), the energy where u₀ = u₁.
+    """
+    await_compilation(f"{__name__}.mean_force({axes})")
+
+    @njit(_REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")), cache=True, fastmath=FAST)
+    def kernel(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
+        return _mean_force(axes, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
+
+    return kernel
 
 
-@njit(
-    types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
-    cache=True,
-    fastmath=FAST,
-)
-def least_volume(nodes, gradients, hoop, u):
-    """The smallest det F at the points and its cell; F of the plane alone (and the hoop's, if any) on 2D meshes."""
-    cells, points, axes, size = gradients.shape
-    mid = np.empty((axes, size))
-    delta = np.empty((axes, size))
-    F = np.empty((axes, axes))
-    D = np.empty((axes, axes))
-    axisymmetric = hoop.size > 0
-    least, cell = np.inf, -1
-    for c in range(cells):
-        _gather(axes, nodes[c], axisymmetric, u, u, mid, delta)
-        for q in range(points):
-            _deform(axes, gradients[c, q], mid, delta, F, D)
-            for i in range(axes):
-                F[i, i] += 1.0
-            if axes == 2:
-                volume = F[0, 0] * F[1, 1] - F[0, 1] * F[1, 0]
-            else:
-                volume = F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
-                volume -= F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
-                volume += F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
-            if axisymmetric:
-                h = 1.0
-                for n in range(size):
-                    h += hoop[c, q, n] * mid[0, n]
-                volume *= h
-            if not volume >= least:
-                least, cell = volume, c
-    return least, cell
+@functools.cache
+def least_volume(axes):
+    """The kernel of the smallest det F at the points, and its cell; F of the plane alone (and the hoop's, if any) on 2
+    axes."""
+
+    @njit(
+        types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
+        cache=True,
+        fastmath=FAST,
+    )
+    def kernel(nodes, gradients, hoop, u):
+        cells, points, _, size = gradients.shape
+        mid = np.empty((axes, size))
+        delta = np.empty((axes, size))
+        F = np.empty((axes, axes))
+        D = np.empty((axes, axes))
+        axisymmetric = hoop.size > 0
+        least, cell = np.inf, -1
+        for c in range(cells):
+            _gather(axes, nodes[c], axisymmetric, u, u, mid, delta)
+            for q in range(points):
+                _deform(axes, gradients[c, q], mid, delta, F, D)
+                for i in range(axes):
+                    F[i, i] += 1.0
+                if axes == 2:
+                    volume = F[0, 0] * F[1, 1] - F[0, 1] * F[1, 0]
+                else:
+                    volume = F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
+                    volume -= F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
+                    volume += F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
+                if axisymmetric:
+                    h = 1.0
+                    for n in range(size):
+                        h += hoop[c, q, n] * mid[0, n]
+                    volume *= h
+                if not volume >= least:
+                    least, cell = volume, c
+        return least, cell
+
+    return kernel
 
 
-@njit(
-    types.void(
-        *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
-        _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
-    ),
-    cache=True,
-    fastmath=FAST,
-)  # fmt: skip
-def mean_tangent(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, slots, data):
-    """Add scale · ∂f/∂u₁ of `mean_force` (elastic 1) to data, the values of a CSR matrix (see `block_slots`).
+@functools.cache
+def mean_tangent():
+    """The kernel that adds scale · ∂f/∂u₁ of `mean_force` (elastic 1) to data, the values of a CSR matrix (see
+    `block_slots`).
 
     lame: (λ, μ); factors: (viscous, lead, scale).
 
@@ -198,101 +203,97 @@ def mean_tangent(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, 
     K_ab = m ∫ [λ p_a ⊗ r_b + μ p_b ⊗ r_a + μ (∇φ_a·∇φ_b) F Rᵀ] + ½ ∫ (∇φ_a·S ∇φ_b) 1; lead = 0 makes it symmetric.
     The hoop strain adds F_θθ φ_a/r to the λ term's p_a, and terms of its own in rr.
     """
-    lam, mu = lame
-    viscous, lead, scale = factors
-    cells, points, axes, size = gradients.shape
-    mid = np.empty((axes, size))
-    delta = np.empty((axes, size))
-    F = np.empty((axes, axes))
-    D = np.empty((axes, axes))
-    S = np.empty((axes, axes))
-    A = np.empty((axes, axes))
-    p = np.empty((axes, size))
-    r = np.empty((axes, size))
-    bulk = np.empty((axes, size))
-    flat = np.empty(size)
-    geometric = np.empty(size)
-    K = np.empty((size, axes, axes, size))
-    axisymmetric = hoop.size > 0
-    for c in range(cells):
-        _gather(axes, nodes[c], axisymmetric, u0, u1, mid, delta)
-        K[:] = 0.0
-        for q in range(points):
-            _deform(axes, gradients[c, q], mid, delta, F, D)
-            h = 0.0
-            dh = 0.0
-            if axisymmetric:
-                for n in range(size):
-                    h += hoop[c, q, n] * mid[0, n]
-                    dh += hoop[c, q, n] * delta[0, n]
-            around, _ = _stress(axes, lam, mu, 1.0, viscous, F, D, h, dh, S)
-            m = scale * (0.5 + viscous) * weight[c, q]
-            half = 0.5 * scale * weight[c, q]
-            for i in range(axes):
-                for n in range(size):
-                    p[i, n] = 0.0
-                    r[i, n] = 0.0
-                for j in range(axes):
-                    A[i, j] = 0.0
-                    for k in range(axes):
-                        A[i, j] += m * mu * F[i, k] * (F[j, k] + lead * D[j, k])
-                    ahead = F[i, j] + lead * D[i, j]
-                    for n in range(size):
-                        p[i, n] += F[i, j] * gradients[c, q, j, n]
-                        r[i, n] += ahead * gradients[c, q, j, n]
-                for n in range(size):
-                    bulk[i, n] = m * lam * r[i, n]
-            if axisymmetric:
-                for n in range(size):
-                    bulk[0, n] += m * lam * (1.0 + h + lead * dh) * hoop[c, q, n]
-            for a in range(size):
-                for b in range(size):
-                    flat[b] = 0.0
-                    geometric[b] = 0.0
-                for j in range(axes):
-                    slope = gradients[c, q, j, a]
-                    pull = 0.0
-                    for k in range(axes):
-                        pull += S[j, k] * gradients[c, q, k, a]
-                    pull *= half
-                    for b in range(size):
-                        flat[b] += slope * gradients[c, q, j, b]
-                        geometric[b] += pull * gradients[c, q, j, b]
-                for i in range(axes):
-                    whole = p[i, a]
-                    if axisymmetric and i == 0:
-                        whole += (1.0 + h) * hoop[c, q, a]
-                    for j in range(axes):
-                        turn = m * mu * r[j, a]
-                        for b in range(size):
-                            K[a, i, j, b] += whole * bulk[j, b] + turn * p[i, b] + A[i, j] * flat[b]
-                    for b in range(size):
-                        K[a, i, i, b] += geometric[b]
+    await_compilation(f"{__name__}.mean_tangent()")
+
+    @njit(
+        types.void(
+            *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
+            _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
+        ),
+        cache=True,
+        fastmath=FAST,
+    )  # fmt: skip
+    def kernel(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, slots, data):
+        lam, mu = lame
+        viscous, lead, scale = factors
+        cells, points, axes, size = gradients.shape
+        mid = np.empty((axes, size))
+        delta = np.empty((axes, size))
+        F = np.empty((axes, axes))
+        D = np.empty((axes, axes))
+        S = np.empty((axes, axes))
+        A = np.empty((axes, axes))
+        p = np.empty((axes, size))
+        r = np.empty((axes, size))
+        bulk = np.empty((axes, size))
+        flat = np.empty(size)
+        geometric = np.empty(size)
+        K = np.empty((size, axes, axes, size))
+        axisymmetric = hoop.size > 0
+        for c in range(cells):
+            _gather(axes, nodes[c], axisymmetric, u0, u1, mid, delta)
+            K[:] = 0.0
+            for q in range(points):
+                _deform(axes, gradients[c, q], mid, delta, F, D)
+                h = 0.0
+                dh = 0.0
                 if axisymmetric:
-                    ring = 2.0 * m * mu * (1.0 + h) * (1.0 + h + lead * dh) + half * around
-                    ring *= hoop[c, q, a]
-                    for b in range(size):
-                        K[a, 0, 0, b] += ring * hoop[c, q, b]
-        for a in range(size):
-            for i in range(axes):
-                start = starts[axes * nodes[c, a] + i]
-                for b in range(size):
+                    for n in range(size):
+                        h += hoop[c, q, n] * mid[0, n]
+                        dh += hoop[c, q, n] * delta[0, n]
+                around, _ = _stress(axes, lam, mu, 1.0, viscous, F, D, h, dh, S)
+                m = scale * (0.5 + viscous) * weight[c, q]
+                half = 0.5 * scale * weight[c, q]
+                for i in range(axes):
+                    for n in range(size):
+                        p[i, n] = 0.0
+                        r[i, n] = 0.0
                     for j in range(axes):
-                        data[start + slots[c, a, b] + j] += K[a, i, j, b]
+                        A[i, j] = 0.0
+                        for k in range(axes):
+                            A[i, j] += m * mu * F[i, k] * (F[j, k] + lead * D[j, k])
+                        ahead = F[i, j] + lead * D[i, j]
+                        for n in range(size):
+                            p[i, n] += F[i, j] * gradients[c, q, j, n]
+                            r[i, n] += ahead * gradients[c, q, j, n]
+                    for n in range(size):
+                        bulk[i, n] = m * lam * r[i, n]
+                if axisymmetric:
+                    for n in range(size):
+                        bulk[0, n] += m * lam * (1.0 + h + lead * dh) * hoop[c, q, n]
+                for a in range(size):
+                    for b in range(size):
+                        flat[b] = 0.0
+                        geometric[b] = 0.0
+                    for j in range(axes):
+                        slope = gradients[c, q, j, a]
+                        pull = 0.0
+                        for k in range(axes):
+                            pull += S[j, k] * gradients[c, q, k, a]
+                        pull *= half
+                        for b in range(size):
+                            flat[b] += slope * gradients[c, q, j, b]
+                            geometric[b] += pull * gradients[c, q, j, b]
+                    for i in range(axes):
+                        whole = p[i, a]
+                        if axisymmetric and i == 0:
+                            whole += (1.0 + h) * hoop[c, q, a]
+                        for j in range(axes):
+                            turn = m * mu * r[j, a]
+                            for b in range(size):
+                                K[a, i, j, b] += whole * bulk[j, b] + turn * p[i, b] + A[i, j] * flat[b]
+                        for b in range(size):
+                            K[a, i, i, b] += geometric[b]
+                    if axisymmetric:
+                        ring = 2.0 * m * mu * (1.0 + h) * (1.0 + h + lead * dh) + half * around
+                        ring *= hoop[c, q, a]
+                        for b in range(size):
+                            K[a, 0, 0, b] += ring * hoop[c, q, b]
+            for a in range(size):
+                for i in range(axes):
+                    start = starts[axes * nodes[c, a] + i]
+                    for b in range(size):
+                        for j in range(axes):
+                            data[start + slots[c, a, b] + j] += K[a, i, j, b]
 
-
-@njit(
-    types.void(
-        _given(types.int64, 2), types.int64, _given(types.int32, 1), _given(types.int32, 1),
-        types.Array(types.int32, 3, "C"),
-    ),
-    cache=True,
-)  # fmt: skip
-def block_slots(nodes, components, starts, columns, slots):
-    """Fill slots (c, a, b): where in the rows of node a of a CSR matrix of node blocks those of node b begin."""
-    for c in range(nodes.shape[0]):
-        for a in range(nodes.shape[1]):
-            first = starts[components * nodes[c, a]]
-            last = starts[components * nodes[c, a] + 1]
-            for b in range(nodes.shape[1]):
-                slots[c, a, b] = np.searchsorted(columns[first:last], components * nodes[c, b])
+    return kernel

@@ -17,13 +17,15 @@ The arguments are those of `_cell_kernels`. Source: Gonzalez, CMAME 190 (2000) 1
 CMAME 335 (2018) 660–696 (the mean of the cofactor).
 """
 
+import functools
 import math
 
 import numpy as np
+from numba import float64
 
-from arlequin.models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
-from arlequin.models.kernel_cache import called_njit, njit
-from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
+from arlequin.models.fem._cell_kernels import CELLS, LAW, MEMORIES, PATTERN, VECTOR, _inverse, _shape_cell, scatter
+from arlequin.models.kernel_cache import await_compilation, called_njit, njit
+from arlequin.models.materials._point_kernels import MEMORY, linearise, respond, volumetric
 from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import BULK, SHEAR, YIELD
 
@@ -32,11 +34,13 @@ from arlequin.models.materials.plastic import BULK, SHEAR, YIELD
 def _pulled_back(tau, inverse, S):
     """S = F⁻¹ τ F⁻ᵀ (3, 3)."""
     for i in range(3):
+        x, y, z = 0.0, 0.0, 0.0  # of the row i of F⁻¹ τ
+        for k in range(3):
+            x += inverse[i, k] * tau[k, 0]
+            y += inverse[i, k] * tau[k, 1]
+            z += inverse[i, k] * tau[k, 2]
         for j in range(i + 1):
-            total = 0.0
-            for k in range(3):
-                for l in range(3):  # noqa: E741
-                    total += inverse[i, k] * tau[k, l] * inverse[j, l]
+            total = x * inverse[j, 0] + y * inverse[j, 1] + z * inverse[j, 2]
             S[i, j] = total
             S[j, i] = total
 
@@ -109,7 +113,7 @@ def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
         S[i, i] += one
 
 
-@called_njit()
+@njit(inline="always")
 def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
     """S (3, 3) at the end of a step, and the memory there."""
     respond(kind, axes, H, before, step, m, tau, after)
@@ -120,27 +124,30 @@ def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
     _pulled_back(tau, inverse, S)
 
 
-@called_njit()
-def _mean_stress(axes, law, elastic, step, theta, H0, H1, J, grown, before, work, after):
-    """S̄ at a point, to work[5]; H0, H1 (3, 3), J and J̄ − 1 (2,) of both ends; work (6, 3, 3), zero at first."""
-    kind, m, _ = law
+@njit(inline="always")
+def _mean_stress(kind, axes, middle, m, elastic, step, theta, H, J, grown, before, work, after):
+    """S̄ at a point, to work[5]; H (2, 3, 3), J and J̄ − 1 (2,) of both ends; work (6, 3, 3), zero at first.
+
+    middle: the neo-Hookean law at θ = ½, which needs no stress of the ends.
+    """
     first, last, S = work[3], work[4], work[5]
-    if kind != NEO_HOOKE or theta != 0.5:
-        _stress(kind, axes, H0, J[0], grown[0], before, 0.0, elastic, work[0], work[1], after, first)
-        _stress(kind, axes, H1, J[1], grown[1], before, step, m, work[0], work[1], after, last)
+    if not middle:
+        for end in range(2):  # the start without flow
+            within, law = (step, m) if end else (0.0, elastic)
+            _stress(kind, axes, H[end], J[end], grown[end], before, within, law, work[0], work[1], after, work[3 + end])
     if kind != NEO_HOOKE:
         for i in range(3):
             for j in range(3):
                 S[i, j] = (1.0 - theta) * first[i, j] + theta * last[i, j]
         return
-    _neo_hooke_mean(m, H0, H1, J[0] - 1.0, J[1] - 1.0, grown[0], grown[1], work[0], work[1], work[2], S)
-    if theta != 0.5:
+    _neo_hooke_mean(m, H[0], H[1], J[0] - 1.0, J[1] - 1.0, grown[0], grown[1], work[0], work[1], work[2], S)
+    if not middle:
         for i in range(3):
             for j in range(3):
                 S[i, j] += (theta - 0.5) * (last[i, j] - first[i, j])
 
 
-@called_njit()
+@njit(inline="always")
 def _without_flow(kind, m):
     """The coefficients of the same elasticity that never yields."""
     out = m.copy()
@@ -150,10 +157,10 @@ def _without_flow(kind, m):
 
 
 @njit(inline="always")
-def _mean_force(axes, cells, law, step, theta, u0, u1, before, force):
-    """`mean_force` on a constant number of axes."""
+def _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, force):
+    """`mean_force` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    kind, m, mean = law
+    m, mean = law
     count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     elastic = _without_flow(kind, m)
@@ -170,7 +177,7 @@ def _mean_force(axes, cells, law, step, theta, u0, u1, before, force):
         for q in range(points):
             w = weight[c, q]
             _mean_stress(
-                axes, law, elastic, step, theta, H[0, q], H[1, q], J[:, q], grown[:, q], before[c, q], work, after
+                kind, axes, middle, m, elastic, step, theta, H[:, q], J[:, q], grown[:, q], before[c, q], work, after
             )
             for i in range(axes):
                 for j in range(axes):
@@ -190,47 +197,44 @@ def _mean_force(axes, cells, law, step, theta, u0, u1, before, force):
     return -1
 
 
-@njit(cache=True, nogil=True)
-def mean_force(cells, law, step, theta, u0, u1, before, force):
-    """Adds the mean force of the step from u₀, of the memory `before` (c, q, 9), to u₁.
+@functools.cache
+def mean_force(kind, axes, middle):
+    """The kernel that adds the mean force of the step from u₀, of the memory `before` (c, q, 9), to u₁.
 
-    Returns a cell that is inside out at u₁ (−1: none).
+    It returns a cell that is inside out at u₁ (−1: none). middle: the neo-Hookean law at θ = ½.
     """
-    _, gradients, _, _ = cells
-    if gradients.shape[2] == 2:
-        return _mean_force(2, cells, law, step, theta, u0, u1, before, force)
-    return _mean_force(3, cells, law, step, theta, u0, u1, before, force)
+    await_compilation(f"{__name__}.compile_force({kind}, {axes}, {middle})")
+
+    @njit(cache=True, nogil=True)
+    def kernel(cells, law, step, theta, u0, u1, before, force):
+        return _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, force)
+
+    return kernel
 
 
-@njit(cache=True)
-def mean_tangent(cells, law, step, theta, u0, u1, before, pattern):
-    """Adds ∂f/∂u₁ of `mean_force` to the values of a CSR matrix: symmetric, an approximation where u₀ ≠ u₁.
-
-        K = θ ∫ B_½ᵀ C₁ B_½ dV + θ V p′(J̄) ∂J̄/∂u ⊗ ∂J̄/∂u + ½ ∫ (∇φ_a·S̄ ∇φ_b) 1 dV,   B_½ δu = sym(F_½ᵀ δF),
-
-    C₁ = ∂S/∂E at the end; it is taken there in space, L_v τ = a:h, with h_ij = (F_½ F₁⁻¹)_ki (δF F₁⁻¹)_kj.
-    Returns a cell that is inside out (−1: none).
-    """
+@njit(inline="always")
+def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, pattern):
+    """`mean_tangent` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    kind, m, mean = law
+    m, mean = law
     starts, slots, data = pattern
-    count, points, axes, size = gradients.shape
+    count, points, rows, size = gradients.shape  # rows = axes, whose loops would be unrolled
     axisymmetric = hoop.size > 0
     bulk = m[BULK]
     elastic = _without_flow(kind, m)
-    pairs = axes * axes + (1 if axisymmetric else 0)
+    pairs = rows * rows + (1 if axisymmetric else 0)
     local = np.empty((axes, size))
     H = np.zeros((2, points, 3, 3))
     J, grown = np.empty((2, points)), np.empty((2, points))
     work, after = np.zeros((6, 3, 3)), np.empty(MEMORY)
     S = work[5]
-    tau, inverse, moduli, middle = np.empty((3, 3)), np.zeros((3, 3)), np.empty((3, 3, 3, 3)), np.zeros((3, 3))
-    D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
-    K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
+    tau, inverse, moduli, half = np.empty((3, 3)), np.zeros((3, 3)), np.empty((3, 3, 3, 3)), np.zeros((3, 3))
+    D, B = np.empty((pairs, pairs)), np.empty((pairs, rows * size))
+    K, opening = np.empty((rows * size, rows * size)), np.empty(rows * size)
     row, column = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
-    for i in range(axes):
-        for j in range(axes):
-            row[axes * i + j], column[axes * i + j] = i, j
+    for i in range(rows):
+        for j in range(rows):
+            row[rows * i + j], column[rows * i + j] = i, j
     if axisymmetric:
         row[pairs - 1] = column[pairs - 1] = 2
     for c in range(count):
@@ -244,9 +248,9 @@ def mean_tangent(cells, law, step, theta, u0, u1, before, pattern):
             w = weight[c, q]
             whole += w
             _mean_stress(
-                axes, law, elastic, step, theta, H[0, q], H[1, q], J[:, q], grown[:, q], before[c, q], work, after
+                kind, axes, middle, m, elastic, step, theta, H[:, q], J[:, q], grown[:, q], before[c, q], work, after
             )
-            linearised(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
+            linearise(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
             _, push, stiffer = volumetric(bulk, grown[1, q])
             pressure = push * J[1, q]
             for i in range(3):
@@ -254,9 +258,9 @@ def mean_tangent(cells, law, step, theta, u0, u1, before, pattern):
             _inverse(axes, H[1, q], J[1, q], inverse)
             for i in range(3):  # F_½ F₁⁻¹
                 for j in range(3):
-                    middle[i, j] = inverse[i, j]
+                    half[i, j] = inverse[i, j]
                     for k in range(3):
-                        middle[i, j] += 0.5 * (H[0, q, i, k] + H[1, q, i, k]) * inverse[k, j]
+                        half[i, j] += 0.5 * (H[0, q, i, k] + H[1, q, i, k]) * inverse[k, j]
             swelling = 0.0 if mean else stiffer * J[1, q] * J[1, q]  # of the point's own p
             for a in range(pairs):
                 i, j = row[a], column[a]
@@ -274,36 +278,65 @@ def mean_tangent(cells, law, step, theta, u0, u1, before, pattern):
                     D[a, b] = D[b, a] = theta * w * value
             B[:] = 0.0
             for n in range(size):
-                for j in range(axes):
+                for j in range(rows):
                     slope = 0.0
-                    for k in range(axes):
+                    for k in range(rows):
                         slope += gradients[c, q, k, n] * inverse[k, j]
-                    for i in range(axes):
-                        for k in range(axes):
-                            B[axes * i + j, axes * n + k] = middle[k, i] * slope
+                    for i in range(rows):
+                        for k in range(rows):
+                            B[rows * i + j, rows * n + k] = half[k, i] * slope
                 if axisymmetric:
-                    B[pairs - 1, axes * n] = middle[2, 2] * hoop[c, q, n] * inverse[2, 2]
+                    B[pairs - 1, rows * n] = half[2, 2] * hoop[c, q, n] * inverse[2, 2]
             for a in range(pairs):
                 if row[a] == column[a]:
-                    for d in range(axes * size):
+                    for d in range(rows * size):
                         opening[d] += w * J[1, q] * B[a, d]
             K += B.T @ (D @ B)
             for a in range(size):
                 for b in range(size):
                     along = 0.0
-                    for i in range(axes):
-                        for j in range(axes):
+                    for i in range(rows):
+                        for j in range(rows):
                             along += gradients[c, q, i, a] * S[i, j] * gradients[c, q, j, b]
                     along *= 0.5 * w
-                    for i in range(axes):
-                        K[axes * a + i, axes * b + i] += along
+                    for i in range(rows):
+                        K[rows * a + i, rows * b + i] += along
                     if axisymmetric:
-                        K[axes * a, axes * b] += 0.5 * w * hoop[c, q, a] * S[2, 2] * hoop[c, q, b]
+                        K[rows * a, rows * b] += 0.5 * w * hoop[c, q, a] * S[2, 2] * hoop[c, q, b]
         if mean:
             _, _, stiffer = volumetric(bulk, grown[1, 0])
             change = theta * stiffer / whole
-            for e in range(axes * size):
-                for d in range(axes * size):
+            for e in range(rows * size):
+                for d in range(rows * size):
                     K[e, d] += change * opening[e] * opening[d]
-        scatter(axes, nodes[c], slots[c], starts, K, data)
+        scatter(rows, nodes[c], slots[c], starts, K, data)
     return -1
+
+
+@functools.cache
+def mean_tangent(kind, axes, middle):
+    """The kernel that adds ∂f/∂u₁ of `mean_force` to the values of a CSR matrix: symmetric, an approximation where
+    u₀ ≠ u₁.
+
+        K = θ ∫ B_½ᵀ C₁ B_½ dV + θ V p′(J̄) ∂J̄/∂u ⊗ ∂J̄/∂u + ½ ∫ (∇φ_a·S̄ ∇φ_b) 1 dV,   B_½ δu = sym(F_½ᵀ δF),
+
+    C₁ = ∂S/∂E at the end; it is taken there in space, L_v τ = a:h, with h_ij = (F_½ F₁⁻¹)_ki (δF F₁⁻¹)_kj.
+    It returns a cell that is inside out (−1: none).
+    """
+    await_compilation(f"{__name__}.compile_tangent({kind}, {axes}, {middle})")
+
+    @njit(cache=True)
+    def kernel(cells, law, step, theta, u0, u1, before, pattern):
+        return _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, pattern)
+
+    return kernel
+
+
+def compile_force(kind, axes, middle):
+    """Compile `mean_force` of a law, for `arlequin.models.kernel_cache.compile_ahead`."""
+    mean_force(kind, axes, middle).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, VECTOR))
+
+
+def compile_tangent(kind, axes, middle):
+    """Compile `mean_tangent` of a law, for `arlequin.models.kernel_cache.compile_ahead`."""
+    mean_tangent(kind, axes, middle).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, PATTERN))

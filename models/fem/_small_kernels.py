@@ -8,11 +8,13 @@ modulus,
 Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
 """
 
+import functools
+
 import numpy as np
 
-from arlequin.models.fem._cell_kernels import _deform, _gather, linearised, scatter
+from arlequin.models.fem._cell_kernels import _deform, _gather, scatter
 from arlequin.models.kernel_cache import njit
-from arlequin.models.materials._point_kernels import MEMORY, WORK, respond
+from arlequin.models.materials._point_kernels import MEMORY, WORK, linearise, respond
 from arlequin.models.materials.plastic import BULK, SMALL_J2
 
 
@@ -37,7 +39,7 @@ def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, gro
 def _respond(axes, cells, law, step, u, before, after, force):
     """`respond_small` on a constant number of axes."""
     nodes, gradients, hoop, weight = cells
-    _, coefficients, mean = law
+    coefficients, mean = law
     count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
@@ -68,23 +70,26 @@ def _respond(axes, cells, law, step, u, before, after, force):
     return stored, dissipated
 
 
-@njit(cache=True, nogil=True)
-def respond_small(cells, law, step, u, before, after, force):
-    """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
+@functools.cache
+def respond_small(axes):
+    """The kernel that adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills
+    `after`.
 
-    Returns the stored energy and what the step dissipated (J).
+    It returns the stored energy and what the step dissipated (J).
     """
-    _, gradients, _, _ = cells
-    if gradients.shape[2] == 2:
-        return _respond(2, cells, law, step, u, before, after, force)
-    return _respond(3, cells, law, step, u, before, after, force)
+
+    @njit(cache=True, nogil=True)
+    def kernel(cells, law, step, u, before, after, force):
+        return _respond(axes, cells, law, step, u, before, after, force)
+
+    return kernel
 
 
 @njit(inline="always")
 def _tangent(axes, cells, law, step, u, before, pattern):
     """`tangent_small` on a constant number of axes."""
     nodes, gradients, hoop, weight = cells
-    _, coefficients, mean = law
+    coefficients, mean = law
     starts, slots, data = pattern
     count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
@@ -105,7 +110,7 @@ def _tangent(axes, cells, law, step, u, before, pattern):
         whole = 0.0
         for q in range(points):
             w = weight[c, q]
-            linearised(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            linearise(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
             B[:] = 0.0
             for n in range(size):
                 for j in range(axes):
@@ -131,14 +136,15 @@ def _tangent(axes, cells, law, step, u, before, pattern):
         scatter(axes, nodes[c], slots[c], starts, K, data)
 
 
-@njit(cache=True)
-def tangent_small(cells, law, step, u, before, pattern):
-    """Adds ∂f/∂u of `respond_small` to the values of a CSR matrix.
+@functools.cache
+def tangent_small(axes):
+    """The kernel that adds ∂f/∂u of `respond_small` to the values of a CSR matrix.
 
     K_ab = ∫ ∇φ_a · c · ∇φ_b dV + K V ∂ē/∂u_a ∂ē/∂u_b, c = ∂s/∂∇u of the law.
     """
-    _, gradients, _, _ = cells
-    if gradients.shape[2] == 2:
-        _tangent(2, cells, law, step, u, before, pattern)
-    else:
-        _tangent(3, cells, law, step, u, before, pattern)
+
+    @njit(cache=True)
+    def kernel(cells, law, step, u, before, pattern):
+        _tangent(axes, cells, law, step, u, before, pattern)
+
+    return kernel

@@ -5,19 +5,15 @@ Arguments as there, the law with the coefficients of the material without a yiel
 plastic flow, and memory (c, q, 9) the internal variables at u. out (c, q, 6): xx, yy, zz, yz, xz, xy.
 """
 
+import functools
+
 import numpy as np
 
 from arlequin.models.fem._cell_kernels import _shape_cell
 from arlequin.models.fem._small_kernels import _strain_cell
-from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
 from arlequin.models.materials.plastic import BULK, SMALL_J2
-
-
-@called_njit()
-def _deviatoric(kind, axes, H, memory, still, tau, after):
-    """`_point_kernels.respond`, compiled once for all that call it here."""
-    respond(kind, axes, H, memory, 0.0, still, tau, after)
 
 
 @njit(inline="always")
@@ -29,33 +25,44 @@ def _write(tau, J, mean, out):
         out[3 + i] = tau[a, b] / J
 
 
-@njit(cache=True)
-def finite_stress(cells, law, u, memory, out):
-    """σ = τ_dev/J + K ln J̄/J̄ 1; returns a cell that is inside out (−1: none)."""
+@njit(inline="always")
+def _finite_stress(kind, axes, cells, law, u, memory, out):
+    """`finite_stress` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    kind, still, mean = law
-    count, points, axes, size = gradients.shape
+    still, mean = law
+    count, points, _, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
     J, grown = np.empty(points), np.empty(points)
     for c in range(count):
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
             return c
         for q in range(points):
-            _deviatoric(kind, axes, H[q], memory[c, q], still, tau, after)
+            respond(kind, axes, H[q], memory[c, q], 0.0, still, tau, after)
             _write(tau, J[q], volumetric(still[BULK], grown[q])[1], out[c, q])
     return -1
+
+
+@functools.cache
+def finite_stress(kind, axes):
+    """The kernel of σ = τ_dev/J + K ln J̄/J̄ 1; it returns a cell that is inside out (−1: none)."""
+
+    @njit(cache=True)
+    def kernel(cells, law, u, memory, out):
+        return _finite_stress(kind, axes, cells, law, u, memory, out)
+
+    return kernel
 
 
 @njit(cache=True)
 def small_stress(cells, law, u, memory, out):
     """σ = s + K ē 1 of small strains."""
     nodes, gradients, hoop, weight = cells
-    _, still, mean = law
+    still, mean = law
     count, points, axes, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
     grown = np.empty(points)
     for c in range(count):
         _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
         for q in range(points):
-            _deviatoric(SMALL_J2, axes, H[q], memory[c, q], still, tau, after)
+            respond(SMALL_J2, axes, H[q], memory[c, q], 0.0, still, tau, after)
             _write(tau, 1.0, still[BULK] * grown[q], out[c, q])

@@ -25,6 +25,11 @@ class KernelCells(NamedTuple):
     hoop: Array
     weight: Array
 
+    @property
+    def axes(self) -> int:
+        """Number of axes of the gradients."""
+        return int(self.gradients.shape[2])
+
     def part(self, chosen: slice) -> "KernelCells":
         """Some of the cells."""
         if chosen.stop - chosen.start == len(self.nodes):
@@ -33,8 +38,8 @@ class KernelCells(NamedTuple):
         return KernelCells(self.nodes[chosen], self.gradients[chosen], hoop, self.weight[chosen])
 
 
-# A law of `_point_kernels` for a cell: its number, coefficients, and whether J̄ is the mean over the cell.
-KernelLaw = tuple[int, Array, bool]
+# A law of `_point_kernels` for a cell: its coefficients, and whether J̄ is the mean over the cell.
+KernelLaw = tuple[Array, bool]
 
 # A CSR matrix of node blocks to add to: row starts (d + 1,), slots (c, a, b) of `block_slots`, values.
 KernelPattern = tuple[NDArray[np.int32], NDArray[np.int32], Array]

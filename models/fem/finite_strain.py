@@ -94,7 +94,7 @@ class FiniteNodal(LoadedCoordinates):
     @cached_property
     def _slots(self) -> np.ndarray:
         """Places (c, a, b) of the element blocks in the rows of the pattern."""
-        from arlequin.models.fem._finite_kernels import block_slots
+        from arlequin.models.fem._slot_kernels import block_slots
 
         nodes = self._cells.nodes
         slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
@@ -133,7 +133,8 @@ class FiniteAssembled(FiniteNodal):
         from arlequin.models.fem import _finite_kernels
 
         cells = self._cells
-        least, cell = _finite_kernels.least_volume(cells.nodes, cells.gradients, cells.hoop, self._displacement(u))
+        kernel = _finite_kernels.least_volume(cells.axes)
+        least, cell = kernel(cells.nodes, cells.gradients, cells.hoop, self._displacement(u))
         return float(least), int(cell)
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
@@ -177,7 +178,8 @@ class FiniteAssembled(FiniteNodal):
         from arlequin.models.fem import _finite_kernels
 
         force = np.zeros_like(u0)
-        energy = _finite_kernels.mean_force(*self._cells, *self.linear.lame, elastic, viscous, u0, u1, force)
+        kernel = _finite_kernels.mean_force(self._cells.axes)
+        energy = kernel(*self._cells, *self.linear.lame, elastic, viscous, u0, u1, force)
         return force, float(energy)
 
     def _tangent(self, u0: Array, u1: Array, viscous: float, lead: float, scale: float) -> csr_array:
@@ -186,5 +188,5 @@ class FiniteAssembled(FiniteNodal):
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
         factors = self.linear.lame, (float(viscous), float(lead), float(scale))
-        _finite_kernels.mean_tangent(*self._cells, *factors, u0, u1, pattern.indptr, self._slots, data)
+        _finite_kernels.mean_tangent()(*self._cells, *factors, u0, u1, pattern.indptr, self._slots, data)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

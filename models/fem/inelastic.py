@@ -21,6 +21,7 @@ from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, finite_stress, invariants, small_stress
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.linalg.threads import map_slices, slices
+from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import MEMORY, MEMORY_NAMES
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Response
@@ -63,10 +64,11 @@ class InelasticAssembled(FiniteNodal):
         from arlequin.models.fem import _cell_kernels
 
         u, after, law = self._displacement(u), np.empty_like(memory), self._law
+        kernel = _cell_kernels.respond_cells(self.material.kind, self._cells.axes)
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
-            stored, dissipated, inverted = _cell_kernels.respond_cells(
+            stored, dissipated, inverted = kernel(
                 tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated, inverted
@@ -83,11 +85,12 @@ class InelasticAssembled(FiniteNodal):
         from arlequin.models.fem import _mean_kernels
 
         u0, u1, law = self._displacement(u0), self._displacement(u1), self._law
+        kernel = _mean_kernels.mean_force(*self._variant(theta))
 
         def mean_slice(chosen: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
             cells = tuple(self._cells.part(chosen))
-            return force, _mean_kernels.mean_force(cells, law, step, theta, u0, u1, memory[chosen], force)
+            return force, kernel(cells, law, step, theta, u0, u1, memory[chosen], force)
 
         forces, inverted = zip(*map_slices(mean_slice, len(memory)), strict=True)
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
@@ -102,7 +105,8 @@ class InelasticAssembled(FiniteNodal):
         u0, u1 = self._displacement(u0), self._displacement(u1)
         matrix, pattern = self._matrix_to_fill()
         cells = tuple(self._cells)
-        inverted = _mean_kernels.mean_tangent(cells, self._law, step, theta, u0, u1, memory, pattern)
+        kernel = _mean_kernels.mean_tangent(*self._variant(theta))
+        inverted = kernel(cells, self._law, step, theta, u0, u1, memory, pattern)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         return matrix
@@ -113,7 +117,8 @@ class InelasticAssembled(FiniteNodal):
 
         matrix, pattern = self._matrix_to_fill()
         cells = tuple(self._cells)
-        _cell_kernels.tangent_cells(cells, self._law, step, self._displacement(u), memory, pattern)
+        kernel = _cell_kernels.tangent_cells(self.material.kind, self._cells.axes)
+        kernel(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     @property
@@ -157,9 +162,13 @@ class InelasticAssembled(FiniteNodal):
         """Number of internal variables that are recorded, from α on."""
         return self.material.dissipates + self.material.heats
 
+    def _variant(self, theta: float) -> tuple[int, int, bool]:
+        """Law, axes and whether stresses of the ends are not needed: what the kernels of a step are compiled for."""
+        return self.material.kind, self._cells.axes, self.material.kind == NEO_HOOKE and theta == 0.5
+
     @cached_property
     def _law(self) -> KernelLaw:
-        return self.material.kind, self.material.coefficients, self.mean
+        return self.material.coefficients, self.mean
 
 
 def _first(inverted: Sequence[int], count: int) -> int:
@@ -177,7 +186,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """(1 − θ) f(u₀) + θ f(u₁), f(u₀) without plastic flow, and −1: small strains invert no cell."""
-        start = self._respond(u0, memory, step, (self.material.kind, self.material.unyielding, self.mean))
+        start = self._respond(u0, memory, step, (self.material.unyielding, self.mean))
         end = self.respond(u1, memory, step)
         return (1.0 - theta) * start.force + theta * end.force, -1
 
@@ -191,7 +200,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
         matrix, pattern = self._matrix_to_fill()
         cells = tuple(self._cells)
-        _small_kernels.tangent_small(cells, self._law, step, self._displacement(u), memory, pattern)
+        _small_kernels.tangent_small(self._cells.axes)(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
@@ -206,10 +215,11 @@ class SmallInelasticAssembled(InelasticAssembled):
         from arlequin.models.fem import _small_kernels
 
         u, after = self._displacement(u), np.empty_like(memory)
+        kernel = _small_kernels.respond_small(self._cells.axes)
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
-            stored, dissipated = _small_kernels.respond_small(
+            stored, dissipated = kernel(
                 tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated

@@ -22,7 +22,7 @@ from arlequin.models.fem.stress import (
     part_memory,
 )  # fmt: skip
 from arlequin.models.materials.elastic import LinearElastic, Rayleigh
-from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.hyperelastic import NEO_HOOKE, NeoHooke
 from arlequin.models.materials.plastic import J2
 from arlequin.models.materials.point import CompiledLaw, PointMaterial
 from arlequin.models.part import Assembled, Weighting
@@ -163,6 +163,22 @@ class Solid(Continuum):
             make = SmallInelasticAssembled if small else InelasticAssembled
             return make(linear, self.material, self.mean_dilatation)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self._rayleigh)
+
+    def kernels(self, theta: float | None) -> list[tuple[str, str]]:
+        """Module and call of what `kernel_cache.compile_ahead` may compile for a run of this part in finite kinematics;
+        theta: of the θ-scheme, None of others."""
+        if self.kinematics == "small" or isinstance(self.material, PointMaterial):
+            return []
+        axes = self.mesh.dim()
+        if not isinstance(self.material, CompiledLaw):
+            return [("arlequin.models.fem._finite_kernels", call) for call in ("mean_tangent()", f"mean_force({axes})")]
+        law = f"{self.material.kind}, {axes}"
+        found = [("arlequin.models.fem._cell_kernels", f"compile_response({law})")]
+        if theta is not None:
+            law += f", {self.material.kind == NEO_HOOKE and theta == 0.5}"
+            calls = f"compile_tangent({law})", f"compile_force({law})"
+            found = [*(("arlequin.models.fem._mean_kernels", call) for call in calls), *found]
+        return found
 
     def stress(self, u: Array, memory: Array | None = None) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.

@@ -66,7 +66,8 @@ def finite_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, me
     from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
-    bad = _stress_kernels.finite_stress(tuple(cells), (law.kind, law.unyielding, mean), u, memory, out)
+    kernel = _stress_kernels.finite_stress(law.kind, cells.axes)
+    bad = kernel(tuple(cells), (law.unyielding, mean), u, memory, out)
     return out, int(bad)
 
 
@@ -75,7 +76,7 @@ def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, mem
     from arlequin.models.fem import _stress_kernels
 
     out = np.empty((*memory.shape[:2], len(SIX)))
-    _stress_kernels.small_stress(tuple(cells), (law.kind, law.unyielding, mean), u, memory, out)
+    _stress_kernels.small_stress(tuple(cells), (law.unyielding, mean), u, memory, out)
     return out
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from arlequin.models import kernel_cache
 from arlequin.models.kernel_cache import COMPILING, IN_USE, UniquelyNamedFiles, kernels_key, remove_oldest
-from arlequin.models.phases import listening
+from arlequin.models.phases import WORKER, listening
 
 PACKAGE = Path(kernel_cache.__file__).parents[1]
 KERNELS = "models/linalg/_row_kernels.py"
@@ -214,7 +214,61 @@ def test_another_process_compiles_ahead(tmp_path):
     for which in ("first", "second"):  # the second finds that nothing is left to do
         words = [sys.executable, "-c", AHEAD, which]
         out = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
-        assert out.stdout == "0 True\n" and out.stderr == ""
+        said = f"arlequin: {COMPILING}\n" if which == "first" else ""
+        assert out.stdout == "0 True\n" and out.stderr == said
+
+
+FINITE = """
+import sys, numpy as np, arlequin as aq
+from arlequin.models import kernel_cache
+from arlequin.models.fem import _mean_kernels
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+rubber = aq.NeoHooke(young=1e6, poisson=0.3, density=1e3)
+part = aq.Solid("part", aq.mesh.rectangle((0, 1), (0, 1), cells=(1, 1)), rubber, plane="strain", kinematics="finite")
+for module, call in part.kernels(0.5):
+    kernel_cache.compile_ahead(module, call)
+assert len(kernel_cache._ahead) == 3
+own, zero = part.assemble(), np.zeros(8)
+own.mean_tangent(zero, zero, own.fresh(), 0.1)
+own.respond(zero, own.fresh(), 0.1)
+own.mean_internal(zero, zero, own.fresh(), 0.1)
+assert not kernel_cache._ahead
+print([name for name in compiled if name.startswith(("mean_", "respond_"))], len(compiled) > 0)
+"""
+
+
+@pytest.mark.slow  # compiles for half a minute
+def test_kernels_of_finite_strains_are_compiled_ahead(tmp_path):
+    """Those of the law and the axes of a part, for the arrays that a run has: nothing is left to this process."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-c", FINITE]
+    out = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
+    assert out.stdout == "[] True\n" and out.stderr == f"arlequin: {COMPILING}\n"
+
+
+SAY = """
+import numba
+from arlequin.models import kernel_cache
+for _ in range(2):
+    kernel = numba.njit(lambda x: x + 1.0)
+    kernel.py_func.__module__ = "arlequin.somewhere"
+    kernel(1.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "lines"), [({}, 1), ({WORKER: "first"}, 1), ({WORKER: "other"}, 0), ({"OMPI_COMM_WORLD_RANK": "1"}, 0)]
+)
+def test_a_pipe_is_told_once_of_compilation(named, lines):
+    """By the first of several processes alone."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **named}
+    out = subprocess.run([sys.executable, "-c", SAY], env=environment, check=True, capture_output=True, text=True)
+    assert out.stderr == lines * f"arlequin: {COMPILING}\n" and out.stdout == ""
 
 
 def test_compilation_is_a_phase_of_the_progress():
