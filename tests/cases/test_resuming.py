@@ -64,7 +64,8 @@ def test_a_case_of_several_runs_goes_on(name, values, total, stop, capsys):
     cases.resume("a.zarr", lambda done, total: seen.append((done, total)))
     assert seen == [(done, total) for done in range(2, total + 1)]
     whole, resumed = cases.run(name, **values), aq.open("a.zarr")
-    assert resumed.attrs == whole.attrs and resumed.attrs["complete"] == 1
+    said, alike = ({**run.attrs, "compile_time": 0.0} for run in (resumed, whole))
+    assert said == alike and resumed.attrs["complete"] == 1
     for node in whole.subtree:
         for key, variable in node.variables.items():
             assert resumed[node.path].variables[key].values.tobytes() == variable.values.tobytes(), key
