@@ -312,7 +312,7 @@ def test_a_wrong_minimum_is_told(rings):
     model = lambda n, stiffness: closed(n, stiffness, 0.2, 2.0)  # noqa: E731
     near, _ = curve_fit(model, N, rings, [400.0])
     assert wrong["value"].item() == pytest.approx(near[0], rel=1e-3) and near[0] > 350.0  # of 250
-    with pytest.warns(ModelWarning, match=r"is \d+ times the given deviation"):
+    with pytest.warns(ModelWarning, match=r"is [\d.]+ times the given deviation"):
         aq.fit(study, {"swing": (swing, rings)}, {"stiffness": 400.0}, deviation=2e-3)
 
 
