@@ -121,6 +121,7 @@ from arlequin.sweeps.sweep import sweep as sweep
 from arlequin.system.levels import Level as Level
 from arlequin.system.levels import Levels as Levels
 from arlequin.system.levels import MovingPatch as MovingPatch
+from arlequin.system.result_frame import ResultFrame as ResultFrame
 from arlequin.system.system import System as System
 from arlequin.uncertainty.estimate import estimate as estimate
 from arlequin.uncertainty.estimate import probability as probability

@@ -120,6 +120,8 @@ aq.Bar("bar", LINE, aq.LinearElastic)
     → material = LinearElastic: must be a LinearElastic (LinearElastic is a class: write LinearElastic(…))
 aq.Bar("bar", LINE, STEEL, damping=0.1)
     → damping = 0.1: must be a Rayleigh, a ShortWaveDamping or None
+aq.System([BAR], from_result="run.zarr")
+    → from_result = 'run.zarr': must be a result: that of simulate(…), or open('run.zarr')
 aq.Bar(3, LINE, STEEL)
     → name = 3: must be a text, not empty and without '/'
 aq.Beam("b", LINE, STEEL, 0.01)
@@ -390,6 +392,24 @@ aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
 aq.System([BAR], velocity={"ber": 1.0})
     → velocity of 'ber': no part has this name, did you mean bar?; the parts are bar
+aq.ResultFrame(RESULT, 9)
+    → frame = 9: must be one of the 5 frames of the result
+aq.System([LEFT], from_result=RESULT)
+    → from_result: has no part 'left'; its parts are bar: say how it starts, as displacement={'left': 0.0}
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=5), STEEL)], from_result=RESULT)
+    → from_result: part 'bar' has 5 nodes on 1 axes there and 6 nodes on 1 axes here: give it the same mesh
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.2, cells=4), STEEL)], from_result=RESULT)
+    → from_result: the nodes of part 'bar' are up to 0.1 m from those there: give it the same mesh
+aq.System([BAR], displacement=0.1, from_result=RESULT)
+    → give displacement or from_result, one of them
+aq.System([BAR], displacement={"bar": 0.1}, from_result=RESULT)
+    → displacement of 'bar': from_result has it: leave it out
+run(aq.System([BAR], from_result=RESULT), aq.Static())
+    → from_result: statics starts from an unloaded equilibrium: let one static run go through all its loads;
+      Theta, Newmark, CentralDifference and the others start from a result
+run(aq.System([aq.Bar("bar", LINE, STEEL, imposed={"left": {"x": 1.0}})], from_result=RESULT))
+    → from_result: part 'bar' is displaced by other values than are imposed on it at t = 0, by up to 1: let the
+      imposed motion start from where the result ends
 run(aq.System([LEFT], velocity=1.0))
     → velocity = 1.0: must give 2 components at each node of part 'left'
 run(step=0.0)

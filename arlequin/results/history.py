@@ -45,6 +45,7 @@ class ContactSeries:
         self._axes = kin.normals.shape[1]
         self._points = slice(*contact.start[index : index + 2])
         self._frictional = self._interface.friction is not None
+        self._springs = bool(contact.laws.elastic_stick[self._points].any())
         self._wear_law = self._interface.wear
         self._area = contact.laws.area[self._points]
         self._span = slice(*contact.span[index : index + 2])
@@ -94,6 +95,12 @@ class ContactSeries:
             if unit is not None:
                 text = "state variable of the friction law"
                 out += group.variables(("friction_state", "frame point", unit, text))
+            if self._springs:
+                text = "traction on the slave of the springs of friction, at the frame"
+                out += group.variables(("spring_traction", "frame point component", "Pa", text))
+            if self._interface.friction is not None and self._interface.friction.state_dependent:
+                text = "first internal variable of the friction law"
+                out += group.variables(("friction_variable", "frame point", "1", text))
         if self._follow is not None:
             out += group.variables(("point_displacement", "time point component", "m", "displacement of the point"))
         if self._lone:
@@ -149,9 +156,15 @@ class ContactSeries:
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
             law: Any = self._interface.friction
-            if getattr(law, "state_unit", None) is not None:
+            if law.state_dependent:
                 state = np.zeros_like(gaps) if block.friction_state is None else block.friction_state[..., points]
-                frames[group, "friction_state"] = law.state_value(state)[kept]
+                frames[group, "friction_variable"] = state[kept]
+                if getattr(law, "state_unit", None) is not None:
+                    frames[group, "friction_state"] = law.state_value(state)[kept]
+            if self._springs:
+                still = np.zeros((*gaps.shape, self._axes))
+                springs = still if block.spring_traction is None else block.spring_traction[..., points, :]
+                frames[group, "spring_traction"] = springs[kept]
         if self._follow is not None:
             moved = applied(self._follow, block.u)
             rows[group, "point_displacement"] = moved.reshape(*moved.shape[:-1], -1, self._axes)

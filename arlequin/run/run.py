@@ -4,7 +4,7 @@ import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from arlequin.models.fem.solid import Solid
 from arlequin.models.limits import check_work
 from arlequin.models.parallel.ranks import ranks
 from arlequin.models.phases import seconds_in
+from arlequin.models.types import Array
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
 from arlequin.results.checkpoint import Checkpoint, misfit
 from arlequin.results.history import TimeSeries
@@ -37,6 +38,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, part_steps, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.contact_start import start_sums
 from arlequin.system.densities import check_masses
 from arlequin.system.ensemble import Members
 from arlequin.system.system import System
@@ -129,6 +131,9 @@ class Run:
             own_steps = {name: taken for one in every for name, taken in part_steps(scheme, one, step).items()}
             warn_of_random_loads(every, own_steps, steps * step)
         self.state = self._stepper.start(*start)
+        if members is None and configurations is None and self.assembly.system.from_result is not None:
+            # the first guess of the contact of the first step
+            self.state = replace(self.state, impulse=step * self.assembly.contact_start(start[0]).forces)
         if found is not None:
             first = self.state
             if isinstance(self._stepper, LevelStepper):
@@ -142,6 +147,8 @@ class Run:
             self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         else:
             self._history = LevelSeries(configurations, steps, record)
+        if isinstance(self._history, TimeSeries):
+            self._history.load_sums(_former_sums(members, self.assembly))
         self._every = record.fields_every
         self._path = None if record.path is None else str(record.path)
         self._by_case = "case" in {**record.attributes, **attributes}
@@ -478,6 +485,17 @@ class _Statistics:
             "newton_iterations": self.newton,
             "newton_iterations_most": self.most_newton,
         }
+
+
+def _former_sums(members: Members | None, assembly: Assembly) -> dict[str, tuple[Array, Array]]:
+    """Slip, m, and wear work, J, of the interfaces (k,) in the results from which the run starts, or (member, k)."""
+    each = (assembly,) if members is None else members.each
+    found = [start_sums(own.contact, own.system.from_result) for own in each if own.system.from_result is not None]
+    if len(found) < len(each):
+        return {}
+    if members is None:
+        return found[0]
+    return {name: tuple(np.stack([one[name][i] for one in found]) for i in (0, 1)) for name in found[0]}
 
 
 def _next_block(most: int, taken: int, seconds: float) -> int:

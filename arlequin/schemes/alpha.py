@@ -126,23 +126,26 @@ def start_state(
 ) -> State:
     """The state at t = nΔt of u and v (d,), with the acceleration of M a = F(t) + Cᵀφ + Bᵀr, C a = 0."""
     (u, v), mix = motion, scheme.beta / scheme.gamma
-    bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+    bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, 0.0)
     accept_cells(assembly, bulk, n * step)
     internal = bulk.force
-    kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-    gaps = kinematics.gaps(kinematics.basis_product(u))
+    touch = assembly.contact_start(u)
+    kinematics, gaps = touch.kinematics, touch.gaps
     external = assembly.load(n * step)
     damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-    contact = kinematics.apply_local_transposed(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
+    contact = kinematics.apply_local_transposed(touch.stored)
     force = external - internal - damping + kinematics.basis.T @ contact
     a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, motion, step, n)
+    pulled = assembly.generalised_force(constraint, contact + initial_impulse)
+    at_rest = assembly.massless & assembly.from_former_result
+    pulled[at_rest] = (damping + internal - external)[at_rest]  # massless nodes rest under what pressed them there
     own = AlphaState(
         lead=(0.5 - mix) * a,
         load=external,
         internal=internal,
         damping=damping,
         external=external,
-        pulled=assembly.generalised_force(constraint, contact + initial_impulse),
+        pulled=pulled,
         momentum=assembly.mass @ v,
         rest=(mix - 1.0) * (assembly.constraints @ v),
     )

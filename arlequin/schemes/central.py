@@ -221,10 +221,10 @@ class CentralStepper(Stepper):
     def start(self, u: Array, v: Array) -> State:
         """Starts with v_{−½} = v₀ − ½ Δt a₀, M a₀ = F₀ − D_a v₀."""
         assembly = self._assembly
-        bulk = assembly.respond(u, assembly.fresh(), self.step)
+        bulk = assembly.respond(u, assembly.start_memory(), self.step)
         internal = bulk.force
-        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.basis @ u)
+        touch = assembly.contact_start(u)
+        kinematics, gaps = touch.kinematics, touch.gaps
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)

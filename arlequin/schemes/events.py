@@ -101,7 +101,7 @@ class LocatedThetaStepper(Stepper):
         """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `LocatedState`)."""
         assembly = self._assembly
         q, p = (self._inverse @ field[self._free] for field in (u, v))
-        gaps, laws = assembly.contact.gaps(u), assembly.laws
+        laws = assembly.laws
         anchor = np.zeros(laws.row_count)
         anchor[self._touch.first] = -self._touch.gap
         modes = np.zeros(laws.count, dtype=np.int64), np.ones(laws.count), anchor, np.zeros(1)
@@ -109,7 +109,7 @@ class LocatedThetaStepper(Stepper):
             n=0,
             u=u,
             v=v,
-            history=laws.start_history(gaps),
+            history=assembly.contact_start(u).history,
             internal=np.zeros_like(u),
             kinetic=0.5 * self._unit * float(p @ p),
             strain=0.5 * self._unit * float(self._squares @ q**2),

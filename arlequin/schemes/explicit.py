@@ -115,8 +115,8 @@ class ExplicitStepper(Stepper):
     def __init__(self, system: ExplicitSystem) -> None:
         self.step, self._system = system.step, system
 
-    def begin(self, u: Array, v: Array) -> Any:
-        """What the method carries at the start; `traction` (r,) of it are those of friction's springs."""
+    def begin(self, u: Array, v: Array, traction: Array) -> Any:
+        """What the method carries at the start; `traction` (r,) of it are those of friction's springs, Pa."""
         raise NotImplementedError
 
     def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, Any]:
@@ -124,21 +124,21 @@ class ExplicitStepper(Stepper):
         raise NotImplementedError
 
     def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0; springs of friction carry nothing."""
+        """The state at t = 0; springs of friction carry nothing but what a former result left in them."""
         assembly = self._system.assembly
-        gaps = self._system.kinematics.gaps(assembly.contact.basis @ u)
+        touch = assembly.contact_start(u)
         internal, strain = assembly.internal(u)
         return State(
             n=0,
             u=u,
             v=v,
-            history=assembly.laws.start_history(gaps),
+            history=touch.history,
             internal=internal,
             kinetic=assembly.kinetic(v),
             strain=strain,
-            asperity=float(assembly.laws.energy(gaps)),
+            asperity=touch.energy,
             impulse=np.zeros(assembly.laws.row_count),
-            own=self.begin(u, v),
+            own=self.begin(u, v, touch.springs),
         )
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
@@ -189,6 +189,7 @@ class ExplicitStepper(Stepper):
             iterations=out.tries,
             residual=np.zeros(taken),
             newton=np.zeros(taken, dtype=np.int64),
+            spring_traction=laws.along_tangents(out.traction, kinematics.tangents) if laws.has_elastic_stick else None,
         )
         history = laws.start_history(gaps[-1])
         laws.store_spring_traction(history, out.traction[-1], kinematics.tangents)
@@ -272,17 +273,16 @@ class SpringState:
     radius: Array
 
     @classmethod
-    def loose(cls, system: ExplicitSystem) -> "SpringState":
-        """Without load."""
-        laws = system.assembly.laws
-        return cls(np.zeros(laws.row_count), np.zeros(laws.count))
+    def of(cls, system: ExplicitSystem, traction: Array) -> "SpringState":
+        """With these tractions (r,), Pa, on the edges of their disks."""
+        return cls(traction, system.assembly.laws.slip_size(traction))
 
 
 class EulerStepper(ExplicitStepper):
     """Steps of `SymplecticEuler`."""
 
-    def begin(self, u: Array, v: Array) -> SpringState:
-        return SpringState.loose(self._system)
+    def begin(self, u: Array, v: Array, traction: Array) -> SpringState:
+        return SpringState.of(self._system, traction)
 
     def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, SpringState]:
         from arlequin.schemes._explicit_kernels import euler_steps
@@ -366,9 +366,9 @@ class VogelaereState(SpringState):
 class VogelaereStepper(ExplicitStepper):
     """Steps of `DeVogelaere`."""
 
-    def begin(self, u: Array, v: Array) -> VogelaereState:
-        loose = SpringState.loose(self._system)
-        return VogelaereState(loose.traction, loose.radius, np.zeros((2, u.size)), False)
+    def begin(self, u: Array, v: Array, traction: Array) -> VogelaereState:
+        springs = SpringState.of(self._system, traction)
+        return VogelaereState(springs.traction, springs.radius, np.zeros((2, u.size)), False)
 
     def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, VogelaereState]:
         from arlequin.schemes._explicit_kernels import vogelaere_steps

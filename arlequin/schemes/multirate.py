@@ -442,7 +442,11 @@ class MultirateStepper(Stepper):
             for side, own in zip(self._sides, states, strict=True):
                 whole[side.rows if name == "impulse" else side.dofs] = getattr(own, name)
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
-        return State(n=n, history=np.zeros((0, 1)), own=(states, left, found), **fields, **sums)
+        laws = self._assembly.laws
+        history = laws.start_history(np.zeros(laws.count))
+        for side, own in zip(self._sides, states, strict=True):
+            history[laws.histories_of(np.flatnonzero(side.points))] = own.history
+        return State(n=n, history=history, own=(states, left, found), **fields, **sums)
 
     def _batch(self, end: State, batches: list[list[StepBatch]], multipliers: Array) -> StepBatch:
         """The step that leads to a state: works and impulses added over the small steps, energies at the end."""
@@ -467,7 +471,8 @@ class MultirateStepper(Stepper):
             iterations=sum(int(batch.iterations[0]) for batch in every),
             residual=max(float(batch.residual[0]) for batch in every),
         )
-        return replace(single, contact=contact, reactions=reactions[None])
+        whole = single.with_friction(assembly, end.history)
+        return replace(whole, contact=contact, reactions=reactions[None])
 
 
 def _fine_parts(system: System) -> NDArray[np.bool_]:

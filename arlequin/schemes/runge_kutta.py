@@ -72,7 +72,7 @@ class AdaptiveStepper(ExplicitStepper):
         super().__init__(system)
         self.tolerance = tolerance
 
-    def begin(self, u: Array, v: Array) -> AdaptiveState:
+    def begin(self, u: Array, v: Array, traction: Array) -> AdaptiveState:
         system = self._system
         laws = system.assembly.laws
         gaps, rates = system.kinematics.gaps(system.kinematics.basis @ u), system.kinematics.rates(v)[laws.first[:-1]]
@@ -81,8 +81,8 @@ class AdaptiveStepper(ExplicitStepper):
             at = gaps[k : k + 1], rates[k : k + 1]
             pressing[k] = sum(law.pressure(at[0])[0] + law.damping_pressure(*at)[0] for law in own) > 0.0
         mode = np.where(pressing & (laws.friction > 0.0), 2, 0).astype(np.int8)
-        largest = np.abs(np.concatenate([u, v, np.zeros(laws.row_count + 1)]))
-        return AdaptiveState(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
+        largest = np.abs(np.concatenate([u, v, traction, np.zeros(1)]))
+        return AdaptiveState(traction, 0.0, mode, largest, 1e-3 * system.step)
 
     def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, AdaptiveState]:
         from scipy.integrate import DOP853

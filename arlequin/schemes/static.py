@@ -52,6 +52,11 @@ class Static:
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
         from arlequin.schemes.cut_back import CutBackStepper
 
+        if assembly.system.from_result is not None:
+            raise UserError(
+                "from_result: statics starts from an unloaded equilibrium: let one static run go through all its "
+                "loads; Theta, Newmark, CentralDifference and the others start from a result"
+            )
         if (assembly.laws.level == 2).any() or assembly.laws.damped:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")

@@ -92,6 +92,7 @@ def audited(
         work.values += end.works
         contact = contact.with_end_impulses(end.contact)
     work["kinetic"] = energies.kinetic
+    springs = None if steps.springs is None else laws.along_tangents(steps.springs[1], kinematics.tangents)
     return StepBatch(
         n=first + np.arange(len(steps.u)),
         u=steps.u,
@@ -103,4 +104,5 @@ def audited(
         iterations=steps.iterations,
         residual=steps.residual,
         newton=steps.newton,
+        spring_traction=springs,
     )

@@ -208,7 +208,7 @@ class ThetaStepper(Stepper):
         """The state at t = nΔt."""
         assembly = self._assembly
         if self._alone:
-            bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+            bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, 0.0)
             accept_cells(assembly, bulk, n * self.step)
             own = ThetaState(assembly.mass @ v, assembly.load(n * self.step), -0.5 * (assembly.constraints @ v))
             gaps = assembly.contact.gaps(u)
@@ -216,17 +216,17 @@ class ThetaStepper(Stepper):
         internal, strain = np.empty_like(u), np.empty(len(u))
         for at in self._pieces:
             strain[at] = self._internal(u[at], internal[at])
-        gaps = self._reference.gaps(assembly.contact.basis_product(u))
+        touch = [own.contact_start(at) for own, at in zip(self._members.each, u, strict=True)]
         momentum = applied(assembly.mass, v)
         return State(
             n=0,
             u=u,
             v=v,
-            history=np.array([assembly.laws.start_history(own) for own in gaps]),
+            history=np.array([own.history for own in touch]),
             internal=internal,
             kinetic=0.5 * np.vecdot(v, momentum),
             strain=strain,
-            asperity=assembly.laws.energy(gaps),
+            asperity=np.array([own.energy for own in touch]),
             impulse=np.zeros((len(u), assembly.laws.row_count)),
             own=ThetaState(momentum, self._members.load(0.0), -0.5 * applied(assembly.constraints, v)),
         )

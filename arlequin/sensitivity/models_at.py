@@ -79,7 +79,7 @@ class StudyModel:
         u, v = start_fields(assembly, step)
         if isinstance(scheme, GeneralisedAlpha):
             return start_state(assembly, scheme, step, (u, v))
-        bulk, gaps = assembly.respond(u, assembly.fresh(), 0.0), assembly.contact.gaps(u)
+        bulk, gaps = assembly.respond(u, assembly.start_memory(), 0.0), assembly.contact.gaps(u)
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
 
     def matrix(self, name: str) -> sp.csr_array:

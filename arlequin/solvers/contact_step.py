@@ -179,10 +179,7 @@ class ContactStep:
             newton=newton,
             reactions=reaction,
         )
-        laws = assembly.laws
-        if not laws.state_dependent:
-            return end, batch
-        return end, replace(batch, friction_state=laws.friction_state(solution.history)[None])
+        return end, batch.with_friction(assembly, solution.history)
 
 
 def solve_contact_step(

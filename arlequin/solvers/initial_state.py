@@ -44,19 +44,40 @@ def check_apart(assembly: Assembly, u: Array) -> None:
     surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a
     start is refused where points of one surface lie behind the other, too.
     """
-    contact = assembly.contact
+    contact, allowed = assembly.contact, _allowed(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
         if not (assembly.laws.level[a:b] > 0).any():
             continue
         slave, master = _moved(assembly, interface.slave, u), _moved(assembly, interface.master, u)
         found = pairing.at(slave, master)
+        gap = found.gap + allowed[a:b]
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
         margin = _ROUND_OFF * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
         if not interface.weak:
-            _refuse_behind(interface, found.positions, found.gap, margin)
-        elif found.gap.min() < -margin:
-            _refuse_points(interface, slave, master, margin)
+            _refuse_behind(interface, found.positions, gap, margin)
+        elif gap.min() < -margin:
+            _refuse_points(interface, slave, master, margin + float(allowed[a:b].max()))
         _refuse_inside(interface, found.positions[~found.paired])
+
+
+def _allowed(assembly: Assembly) -> Array:
+    """Depths (k,), m, at which a former result left the points, and that are no error of the start.
+
+    What is worn off; under laws on the velocity, which do not push apart, the depth there; under those on the gap what
+    the compliance gave.
+    """
+    contact, laws, frame = assembly.contact, assembly.laws, assembly.system.from_result
+    out = np.zeros(contact.count)
+    if frame is None:
+        return out
+    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
+        there = frame.interfaces.get(item.name)
+        if there is None or there["point_position"].shape != kin.positions.shape:
+            continue
+        depth = np.maximum(-there["gap"], 0.0)
+        out[a:b] = np.where(laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * there["pressure"]))
+        out[a:b] += there.get("worn_depth", 0.0)
+    return out
 
 
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
@@ -118,7 +139,7 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
     placed before, and their v is projected on G(u) v = 0 with it,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
-    their cells.
+    their cells; those of parts that start from a former result are where it left them, under their contact.
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
@@ -134,8 +155,8 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     u, v = (
         np.concatenate(
             [
-                own.coordinates(field, values)
-                for own, field, values in zip(assembly.parts, fields[what], np.split(given[what], bounds), strict=True)
+                _coordinates(assembly, i, what, field, values)
+                for i, (field, values) in enumerate(zip(fields[what], np.split(given[what], bounds), strict=True))
             ]
         )
         for what in ("displacement", "velocity")
@@ -143,6 +164,28 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     u[assembly.ghost] = v[assembly.ghost] = 0.0
     with phase("initial state"):
         return _consistent(assembly, u, v, static)
+
+
+def _coordinates(assembly: Assembly, index: int, what: str, field: Array, given: Array) -> Array:
+    """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; given: those imposed, nan if not."""
+    part, own = assembly.system.parts[index], assembly.parts[index]
+    values, frame = own.coordinates(field, given), assembly.system.from_result
+    if not assembly.system.starts_from_result(what, part):
+        return values
+    free = own.coordinates(field, np.full_like(given, np.nan))
+    angle = frame.angle(what, part)
+    if angle is not None:  # of any size, which displacements of nodes tell only where it is small
+        if values[-1] == free[-1]:
+            values[-1] = angle
+        free[-1] = angle
+    if what == "displacement":
+        jump = np.abs(values - free).max(initial=0.0)
+        if jump > 1e-6 * np.abs(free).max(initial=0.0):
+            raise UserError(
+                f"from_result: part '{part.name}' is displaced by other values than are imposed on it at t = 0, by up "
+                f"to {jump:.3g}: let the imposed motion start from where the result ends"
+            )
+    return values
 
 
 def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[Array, Array]:
@@ -184,7 +227,7 @@ def _agree(assembly: Assembly, u: Array, v: Array) -> None:
 
 
 def _settle(assembly: Assembly, u: Array) -> Array:
-    c = assembly.massless & assembly.free
+    c = assembly.massless & assembly.free & ~assembly.from_former_result
     if not c.any():
         return u
     u = u.copy()

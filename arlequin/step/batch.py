@@ -28,7 +28,8 @@ class StepBatch:
     path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
     event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
     at the end of the last step. worn (b, k), m: depths of wear; None where nothing wears or at the start.
-    friction_state (b, k): first internal variables of the friction laws; None without and at the start.
+    friction_state (b, k): first internal variables of the friction laws; None without. spring_traction (b, k, a), Pa:
+    of elastic stick, on the slave, at the ends; None without.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
     on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
@@ -50,6 +51,7 @@ class StepBatch:
     memory: Memory = ()
     worn: Array | None = None
     friction_state: Array | None = None
+    spring_traction: Array | None = None
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
     reactions: Array | None = None
@@ -103,11 +105,13 @@ class StepBatch:
         basis_displacement = assembly.contact.basis_product(state.u)
         kinematics = assembly.contact.kinematics(np.zeros(basis_displacement.shape[-1:]))
         if state.u.ndim == 1:
-            kinematics = assembly.contact.kinematics(basis_displacement)
+            worn = None if state.worn is None else state.worn.at_start()
+            kinematics = assembly.contact.kinematics(basis_displacement, worn=worn)
             none = np.zeros(assembly.constraints.shape[0])
-            return cls.single(
+            first = cls.single(
                 state, kinematics, Work(works), ContactImpulses.none(kinematics), multipliers=none, newton=0
             )
+            return first.with_friction(assembly, state.history)
         count, none_yet = len(state.u), ContactImpulses.none(kinematics)
         each = {item.name: np.stack([getattr(none_yet, item.name)] * count)[None] for item in fields(none_yet)}
         zeros = np.zeros((1, count), dtype=np.int64)
@@ -122,6 +126,18 @@ class StepBatch:
             iterations=zeros,
             residual=np.zeros((1, count)),
             newton=zeros,
+            spring_traction=np.array([[_springs(assembly, history) for history in state.history]])
+            if assembly.laws.has_elastic_stick
+            else None,
+        )
+
+    def with_friction(self, assembly: Assembly, history: Array) -> "StepBatch":
+        """The same single step, with springs and variables of friction of the history (l, h) at its end."""
+        laws = assembly.laws
+        return replace(
+            self,
+            friction_state=laws.friction_state(history)[None] if laws.state_dependent else None,
+            spring_traction=_springs(assembly, history)[None] if laws.has_elastic_stick else None,
         )
 
     def numbered(self, n: int) -> "StepBatch":
@@ -151,6 +167,11 @@ class StepBatch:
         """All fields with an axis of steps."""
         others = "contact", "memory", "momenta", "constraint_rates"
         return {name: value for name, value in vars(self).items() if name not in others}
+
+
+def _springs(assembly: Assembly, history: Array) -> Array:
+    """Tractions (k, a) of elastic stick of a history, Pa."""
+    return assembly.laws.spring_vectors(history, assembly.contact.reference[0].normals.shape[1])
 
 
 def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:

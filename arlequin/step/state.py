@@ -55,20 +55,23 @@ class State:
         own: Any,
         n: int = 0,
     ) -> "State":
-        """At t = nΔt: the laws meet for the first time, at the gaps (k,), and there was no impulse."""
+        """At t = nΔt: the laws meet for the first time, at the gaps (k,), and there was no impulse; or, where the
+        system starts from a former result, with what springs of friction and wear hold there."""
         laws = assembly.laws
+        before = None if assembly.system.from_result is None else assembly.contact_start(u)
         return cls(
             n=n,
             u=u,
             v=v,
-            history=laws.start_history(gaps),
+            history=laws.start_history(gaps) if before is None else before.history,
             internal=bulk.force,
             kinetic=kinetic,
             strain=bulk.stored,
-            asperity=laws.energy(gaps),
+            asperity=laws.energy(gaps) if before is None else before.energy,
             impulse=np.zeros(laws.row_count),
             own=own,
             memory=bulk.memory,
+            worn=None if before is None else before.worn,
         )
 
     def following(

@@ -33,6 +33,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact
+from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.rigid_constraints import RigidConstraints
@@ -158,6 +159,32 @@ class Assembly:
         """The memory of virgin matter."""
         none = np.zeros((0, 0, 0))
         return tuple(part.fresh() if isinstance(part, PathDependent) else none for part in self.parts)
+
+    def start_memory(self) -> Memory:
+        """The memory at the start: of virgin matter, or that of a former result."""
+        frame, memory = self.system.from_result, list(self.fresh())
+        if frame is None:
+            return tuple(memory)
+        for i, (part, own) in enumerate(zip(self.system.parts, self.parts, strict=True)):
+            if part.name not in frame.parts:
+                continue
+            if isinstance(own, PathDependent):
+                memory[i] = frame.memory(part, own)
+            if frame.flowed(part.name) and not (isinstance(own, PathDependent) and own.dissipates):
+                raise UserError(f"from_result: part '{part.name}' has flowed there: give it the same material")
+        return tuple(memory)
+
+    @cached_property
+    def from_former_result(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs of parts whose displacement at the start is that of a former result."""
+        parts = zip(self.system.parts, np.diff(self.start), strict=True)
+        return np.concatenate(
+            [np.full(size, self.system.starts_from_result("displacement", part)) for part, size in parts]
+        )
+
+    def contact_start(self, u: Array) -> ContactStart:
+        """The contact at the start of a run, at u (d,)."""
+        return ContactStart.of(self.contact, u, self.system.from_result)
 
     @cached_property
     def rigidity(self) -> RigidConstraints:

@@ -58,7 +58,7 @@ def restrict_assembly(
             junctions=(),
             interfaces=kept,
             springs=springs,
-            velocity=None,
+            velocity=dict.fromkeys(names, 0.0),  # that of the whole system is given to the stepper
             displacement=None,
         ),
         parts=assembled,

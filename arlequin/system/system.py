@@ -20,6 +20,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.system.levels import ITEMS, Levels, MovingPatch
+from arlequin.system.result_frame import ResultFrame
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
@@ -32,9 +33,13 @@ class System:
     springs hold parts to each other or to the ground, relations are linear in their displacements. gravity (axis,),
     m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g − a(t).
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
-    that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
-    of a step is solved (the default needs no choice). levels: pieces with several models, of which one is active at a
-    time (`Levels`), and patches that move (`MovingPatch`); parts, junctions and so on are then what all of them share.
+    that gives (n, component), or a mapping from part names to either; None is zero. from_result: a result from whose
+    last frame (or another: `ResultFrame`) the system starts at t = 0, with the displacements and velocities of the
+    parts of the same names, rotations, internal variables, springs of friction and wear; a velocity that is given takes
+    the place of the result's, and parts that the result lacks are named in `velocity` or `displacement`. contact: how
+    the contact problem of a step is solved (the default needs no choice). levels: pieces with several models, of which
+    one is active at a time (`Levels`), and patches that move (`MovingPatch`); parts, junctions and so on are then what
+    all of them share.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -52,6 +57,7 @@ class System:
     gravity: Any = field(default=None, kw_only=True)
     velocity: InitialField = None
     displacement: InitialField = None
+    from_result: Any = field(default=None, kw_only=True)
     contact: ContactMethod = field(default_factory=ContactMethod)
     levels: Sequence[Levels | MovingPatch] = field(default=(), kw_only=True)
     names: tuple[str, ...] = field(init=False, repr=False)
@@ -105,6 +111,37 @@ class System:
                         raise UserError(
                             f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
                         )
+        if self.from_result is not None:
+            if not isinstance(self.from_result, ResultFrame):
+                object.__setattr__(self, "from_result", ResultFrame(self.from_result))
+            self._check_from_result(self.from_result)
+
+    def _check_from_result(self, frame: ResultFrame) -> None:
+        """Every part is in the result, with the same nodes, or has a start of its own."""
+        if self.levels:
+            name = self.levels[0].name
+            raise UserError(f"from_result: choose the levels of the system first, as system.at({{'{name}': 0}})")
+        displaced = self.displacement
+        if displaced is not None and not isinstance(displaced, Mapping):
+            raise UserError("give displacement or from_result, one of them")
+        starts = {name for given in (displaced, self.velocity) if isinstance(given, Mapping) for name in given}
+        for part in self.parts:
+            if part.name in frame.parts:
+                if part.name in (displaced or {}):
+                    raise UserError(f"displacement of '{part.name}': from_result has it: leave it out")
+                frame.check(part)
+            elif part.name not in starts:
+                near = meant(part.name, frame.parts)
+                raise UserError(
+                    f"from_result: has no part '{part.name}'{near}; its parts are {', '.join(frame.parts)}: say how "
+                    f"it starts, as displacement={{'{part.name}': 0.0}}"
+                )
+
+    def starts_from_result(self, what: str, part: Part) -> bool:
+        """Whether the start's `what` ("velocity" or "displacement") of the part is that of the former result."""
+        given = getattr(self, what)
+        named = part.name in given if isinstance(given, Mapping) else given is not None
+        return self.from_result is not None and part.name in self.from_result.parts and not named
 
     def _check_levels(self) -> None:
         """Each level alone with the others at their start is a system; names differ among all."""
@@ -189,6 +226,8 @@ class System:
 
     def initial(self, what: str, part: Part) -> Array:
         """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
+        if self.starts_from_result(what, part):
+            return np.array(self.from_result.field(what, part))
         given: Any = getattr(self, what)
         if isinstance(given, Mapping):
             given = given.get(part.name)

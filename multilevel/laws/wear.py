@@ -57,6 +57,10 @@ class WearState:
         """The state after a step that wore off (k,), m."""
         return WearState(self.depth + opening, opening)
 
+    def at_start(self) -> "WearState":
+        """The state before the opening of the next step."""
+        return WearState(self.depth - self.opening, 0.0 * self.opening)
+
     def add(self, depth: Array) -> "WearState":
         """The state with the depth (k,), m, added, which opens the gap in the next step too."""
         return WearState(self.depth + depth, self.opening + depth)

@@ -269,6 +269,20 @@ class PointLaws:
         along = traction[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
         history[self.rows[-1] : self._sliding_start, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
 
+    def spring_vectors(self, history: Array, axes: int) -> Array:
+        """Spring tractions of a history as vectors in space (k, a), Pa, 0 at points without elastic stick."""
+        out = np.zeros((self.count, axes))
+        out[self.elastic_stick] = history[self.rows[-1] : self._sliding_start, :axes]
+        return out
+
+    def along_tangents(self, traction: Array, tangents: Array) -> Array:
+        """Spring tractions (…, r), Pa, on the tangents (k, a − 1, a) as vectors in space (…, k, a)."""
+        at = self.elastic_stick_points[self.elastic_stick_first]
+        along = traction[..., self.elastic_stick_rows].reshape(*traction.shape[:-1], at.size, tangents.shape[1])
+        out = np.zeros((*traction.shape[:-1], self.count, tangents.shape[2]))
+        out[..., at, :] = np.einsum("...kt,kta->...ka", along, tangents[at])
+        return out
+
     @cached_property
     def slides(self) -> NDArray[np.bool_]:
         """Points (k,) whose coefficient of friction depends on the state."""

@@ -36,9 +36,10 @@ def sliding() -> xarray.DataTree:
                      imposed={"left": {"x": 0.0}})  # fmt: skip
     top = aq.Solid("top", aq.mesh.rectangle((0.0, 0.1), (0.02, 0.06), (8, 4)), STEEL, order=2, **sort)
     pin = aq.PointMasses("pin", (0.2, 0.0), 2.0)
-    rub = {"friction": aq.Coulomb(0.3), "wear": aq.Archard(1e-13, density=7800.0)}
-    feet = [aq.Interface(part.name, part.boundary(name), FLOOR, aq.Unilateral(), **rub)
-            for part, name in ((block, "bottom"), (pin, "all"))]  # fmt: skip
+    wear, springs = aq.Archard(1e-13, density=7800.0), aq.Coulomb(0.3, stiffness=1e12)
+    weakening = aq.StaticDynamic(0.4, 0.3, slip_distance=1e-3)
+    feet = [aq.Interface(part.name, part.boundary(name), FLOOR, aq.Unilateral(), friction=law, wear=wear)
+            for part, name, law in ((block, "bottom", springs), (pin, "all", weakening))]  # fmt: skip
     system = aq.System([block, top, pin], [aq.Junction(block, top)], feet, gravity=(0.0, -10.0))
     return aq.simulate(system, aq.Theta(0.5), duration=4e-7, step=1e-7, record=STRESS)
 

@@ -1,0 +1,127 @@
+"""The contact at the start of a run: what its laws, springs of friction and wear hold from a former run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import WearState
+from arlequin.system.contact import Contact
+from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.result_frame import ResultFrame
+
+
+@dataclass(frozen=True, eq=False)
+class ContactStart:
+    """Kinematics at the displacements of the start, gaps (k,), m, history of the laws, and wear, None without any.
+
+    forces (r,), N: of the contact in the frame of a former result, the first guess of the first step; 0 without one.
+    """
+
+    contact: Contact
+    kinematics: ContactKinematics
+    gaps: Array
+    history: Array
+    worn: WearState | None
+    forces: Array
+
+    @classmethod
+    def of(cls, contact: Contact, u: Array, frame: ResultFrame | None) -> "ContactStart":
+        """At u (d,); frame: of a former result, whose interfaces are found by their names."""
+        place = contact.basis_product(u)
+        worn = None if frame is None else _worn(contact, frame)
+        kinematics = contact.kinematics(place, worn=worn)
+        gaps = kinematics.gaps(place, 1.0)
+        history, forces = contact.laws.start_history(gaps), np.zeros(contact.laws.row_count)
+        if frame is not None and contact.count:
+            _carry(contact, kinematics, frame, history, forces)
+        return cls(contact, kinematics, gaps, history, worn, forces)
+
+    @cached_property
+    def springs(self) -> Array:
+        """Tractions (r,), Pa, of the springs of friction."""
+        laws = self.contact.laws
+        if not laws.has_elastic_stick:
+            return np.zeros(laws.row_count)
+        return laws.spring_traction(self.history, self.kinematics.tangents)
+
+    @property
+    def stored(self) -> Array:
+        """Forces (r,), N, of the layers and of the springs of friction."""
+        laws = self.contact.laws
+        along = np.repeat(laws.area, np.diff(laws.first)) * self.springs
+        return self.kinematics.normal(laws.area * laws.pressure(self.gaps)) + along
+
+    @property
+    def energy(self) -> float:
+        """The energy that these store, J."""
+        laws = self.contact.laws
+        layers = float(laws.energy(self.gaps))
+        return layers + float(laws.elastic_stick_energy(self.springs)) if laws.has_elastic_stick else layers
+
+
+def start_sums(contact: Contact, frame: ResultFrame) -> dict[str, tuple[Array, Array]]:
+    """Accumulated slip (k,), m, and normal force times slip (k,), J, by the name of the interface."""
+    out = {}
+    for name, points, there in _interfaces(contact, frame):
+        if "slip" in there:
+            out[name] = there["slip"], there["wear_work"] * contact.laws.area[points]
+    return out
+
+
+def _interfaces(contact: Contact, frame: ResultFrame) -> list[tuple[str, slice, Mapping[str, Array]]]:
+    """Name, points and former values of the interfaces that carry something on: friction or wear."""
+    found = []
+    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
+        if item.name in frame.interfaces and (item.friction is not None or item.wear is not None):
+            there = frame.points(item.name, kin.positions)
+            assert there is not None
+            found.append((item.name, slice(int(a), int(b)), there))
+    return found
+
+
+def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
+    for item in contact.interfaces:
+        depth = frame.interfaces.get(item.name, {}).get("worn_depth")
+        if depth is not None and depth.any() and item.wear is None:
+            raise UserError(f"from_result: interface '{item.name}' wore there: give it wear=Archard(…) here too")
+    if contact.wear_rate is None:
+        return None
+    depth, opening = np.zeros((2, contact.count))
+    for _, points, there in _interfaces(contact, frame):
+        depth[points], opening[points] = there.get("worn_depth", 0.0), there.get("worn_opening", 0.0)
+    return WearState(depth, opening) if depth.any() else None
+
+
+def _carry(contact: Contact, kinematics: ContactKinematics, frame: ResultFrame, history: Array, forces: Array) -> None:
+    """Write springs and variables of friction to a history, and the forces of the frame (r,), N."""
+    laws, tangents = contact.laws, kinematics.tangents
+    axes = kinematics.normals.shape[1]
+    springs, variables = np.zeros((contact.count, axes)), np.zeros((contact.count, 3))
+    for _, points, there in _interfaces(contact, frame):
+        pull = there.get("spring_traction", there.get("traction"))
+        if pull is not None:
+            springs[points] = pull
+        for column, name in enumerate(("slip", "pressure", "friction_variable")):
+            variables[points, column] = there.get(name, 0.0)
+    traction = np.zeros(laws.row_count)
+    tangential = np.ones(laws.row_count, dtype=bool)
+    tangential[laws.first[:-1]] = False
+    of = np.repeat(np.arange(contact.count), np.diff(laws.first))[tangential]
+    along = np.einsum("kta,ka->kt", tangents, springs)
+    traction[tangential] = along[np.diff(laws.first) > 1].ravel()
+    if laws.has_elastic_stick:
+        laws.store_spring_traction(history, traction, tangents)
+    if laws.state_dependent:
+        own = history[laws.sliding_rows[laws.slides]]
+        own[:, :3] = variables[laws.slides]
+        history[laws.sliding_rows[laws.slides]] = own
+    forces[tangential] = laws.area[of] * traction[tangential]
+    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
+        there = frame.interfaces.get(item.name)
+        if there is not None and there["point_position"].shape == kin.positions.shape:
+            forces[laws.first[a:b]] = laws.area[a:b] * there["pressure"]
