@@ -401,7 +401,17 @@ class PathDependent(Assembled, Protocol):
         ...
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
-        """∂/∂u₁ (d, d) of `mean_internal`: a symmetric approximation, N/m; UserError where a cell is inverted."""
+        """∂/∂u₁ (d, d) of `mean_internal` and `mean_viscous`: a symmetric approximation, N/m; UserError where a cell is
+        inverted."""
+        ...
+
+    @property
+    def viscous(self) -> bool:
+        """Whether `mean_viscous` is not zero."""
+        ...
+
+    def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
+        """Mean viscous force (d,) of a step (s), N; it dissipates f·(u₁ − u₀) ≥ 0."""
         ...
 
     @property
@@ -430,3 +440,8 @@ class PathDependent(Assembled, Protocol):
     def everywhere(self, values: Array) -> Array:
         """Values (c, …) of the cells with weight on all cells of the part: 0 in the others."""
         ...
+
+
+def is_viscous(part: Assembled) -> bool:
+    """Whether some of the damping of a part is not linear in the velocity."""
+    return isinstance(part, Nonlinear | PathDependent) and part.viscous

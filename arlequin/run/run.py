@@ -495,7 +495,8 @@ def _former_sums(members: Members | None, assembly: Assembly) -> dict[str, tuple
         return {}
     if members is None:
         return found[0]
-    return {name: tuple(np.stack([one[name][i] for one in found]) for i in (0, 1)) for name in found[0]}
+    sums = {name: [one[name] for one in found] for name in found[0]}
+    return {name: (np.stack([a for a, _ in own]), np.stack([b for _, b in own])) for name, own in sums.items()}
 
 
 def _next_block(most: int, taken: int, seconds: float) -> int:

@@ -12,7 +12,7 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.checks import positive, within
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.matrix import compressed
-from arlequin.models.part import Constrained, Nonlinear
+from arlequin.models.part import Constrained, is_viscous
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
@@ -362,10 +362,10 @@ class GeneralisedAlpha:
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if isinstance(own, Nonlinear) and (isinstance(own, Constrained) or own.viscous):
+            if isinstance(own, Constrained) or is_viscous(own):
                 raise UserError(
                     f"part '{part.name}': GeneralisedAlpha steps neither rigid parts nor viscous ones of finite "
-                    "rotations: take Theta"
+                    "kinematics: take Theta"
                 )
         linear_parts_only(assembly, self.solver)
         stepper = AlphaStepper(assembly, step, self)

@@ -34,7 +34,7 @@ from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.largest import largest_ratio
 from arlequin.models.linalg.threads import map_pieces
-from arlequin.models.part import Deforming, Nonlinear
+from arlequin.models.part import Deforming, Nonlinear, is_viscous
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
@@ -142,7 +142,7 @@ class CentralDifference:
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if isinstance(own, Nonlinear) and (not isinstance(own, Deforming) or own.viscous):
+            if (isinstance(own, Nonlinear) and not isinstance(own, Deforming)) or is_viscous(own):
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )

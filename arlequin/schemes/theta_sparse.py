@@ -14,7 +14,7 @@ from arlequin.energy import BulkWork, viscous_losses
 from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import map_pieces
-from arlequin.models.part import Nonlinear
+from arlequin.models.part import is_viscous
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
@@ -174,7 +174,7 @@ class ThetaStepper(Stepper):
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
         self._losses = set(viscous_losses(assembly, 1.0, np.zeros(assembly.dof_count)))
-        if any(isinstance(part, Nonlinear) and part.viscous for part in assembly.parts):
+        if any(is_viscous(part) for part in assembly.parts):
             self._losses.add("damping")
         self._constant_load = all(
             all(part.steady for part in own.parts) and not callable(own.system.gravity) for own in members.each

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.models.linalg.matrix import symmetric_part
-from arlequin.models.part import Nonlinear, PathDependent
+from arlequin.models.part import Nonlinear, PathDependent, is_viscous
 from arlequin.models.types import Array
 from arlequin.solvers.linear_step import StepCoefficients
 from arlequin.solvers.tangents import Tangents
@@ -37,7 +37,7 @@ class MeanForces:
         self._elastic = [(part, at) for part, at in pieces if isinstance(part, Nonlinear)]
         self._path_dependent = [(i, part, at) for i, (part, at) in enumerate(pieces) if isinstance(part, PathDependent)]
         self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear | PathDependent)]
-        self._viscous = [(part, at) for part, at in self._elastic if part.viscous]
+        self._viscous = [(part, at) for part, at in pieces if is_viscous(part)]
         rest = assembly.mass
         if assembly.viscous is not None:
             rest = rest + theta * step * assembly.viscous

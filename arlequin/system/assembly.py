@@ -26,7 +26,7 @@ from arlequin.models.linalg.rows import row_products, rows_without
 from arlequin.models.parallel.matrix import DistributedMatrix, block_diagonal, compressed, spread
 from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import hosts, ranks
-from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent
+from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, is_viscous
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
@@ -194,7 +194,7 @@ class Assembly:
     @cached_property
     def damped(self) -> bool:
         """Whether parts or dashpots take energy."""
-        return self.damping is not None or any(isinstance(part, Nonlinear) and part.viscous for part in self.parts)
+        return self.damping is not None or any(is_viscous(part) for part in self.parts)
 
     @property
     def absorber(self) -> sp.csr_array | None:

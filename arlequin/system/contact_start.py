@@ -122,6 +122,6 @@ def _carry(contact: Contact, kinematics: ContactKinematics, frame: ResultFrame, 
         history[laws.sliding_rows[laws.slides]] = own
     forces[tangential] = laws.area[of] * traction[tangential]
     for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        there = frame.interfaces.get(item.name)
-        if there is not None and there["point_position"].shape == kin.positions.shape:
-            forces[laws.first[a:b]] = laws.area[a:b] * there["pressure"]
+        before = frame.interfaces.get(item.name)
+        if before is not None and before["point_position"].shape == kin.positions.shape:
+            forces[laws.first[a:b]] = laws.area[a:b] * before["pressure"]

@@ -48,7 +48,7 @@ class ResultFrame:
         groups = {kind: result.children.get(kind) for kind in ("part", "interface")}
         if groups["part"] is None or "frame_time" not in result.coords:
             raise UserError.parameter("from_result", result, rule)
-        times = result["frame_time"].values
+        times = result.coords["frame_time"].values
         if not -times.size <= frame < times.size:
             raise UserError.parameter("frame", frame, f"must be one of the {times.size} frames of the result")
         self.number, self.time = frame % times.size, float(times[frame])

@@ -7,6 +7,7 @@ size. The law is meant for large rotations with moderate strains: it softens in 
 stretch of 1/√3) and does not prevent the inversion of a cell.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from scipy.sparse import csr_array
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.fem.cell_blocks import CellBlock
 from arlequin.models.fem.cells import KernelCells, KernelPattern
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.materials.elastic import Rayleigh
@@ -90,6 +92,17 @@ class FiniteNodal(LoadedCoordinates):
         data = np.zeros(pattern.nnz)
         matrix = csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
         return matrix, (pattern.indptr, self._slots, matrix.data)
+
+    def matrix_of(self, blocks: Iterable[tuple[CellBlock, Array]]) -> csr_array:
+        """The sum of matrices (c, d, d) of the cells of blocks, on the sparsity pattern of K."""
+        pattern, axes = self.stiffness, self.linear.components
+        data = np.zeros(pattern.nnz)
+        for block, matrices in blocks:
+            slots = np.repeat(np.repeat(self._slots[block.cells], axes, axis=1), axes, axis=2)
+            columns = np.tile(np.arange(axes), slots.shape[2] // axes)
+            places = pattern.indptr[block.dofs][:, :, None] + slots + columns
+            data += np.bincount(places.ravel(), matrices.ravel(), data.size)
+        return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
     @cached_property
     def _slots(self) -> np.ndarray:

@@ -19,9 +19,11 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.fem.cells import KernelLaw
 from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, finite_stress, invariants, small_stress
+from arlequin.models.fem.viscous import ViscousStress
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.linalg.threads import map_slices, slices
-from arlequin.models.materials.hyperelastic import NEO_HOOKE
+from arlequin.models.materials.elastic import Rayleigh
+from arlequin.models.materials.hyperelastic import NEO_HOOKE, bulk_modulus
 from arlequin.models.materials.plastic import MEMORY, MEMORY_NAMES
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Response
@@ -44,11 +46,26 @@ class InelasticAssembled(FiniteNodal):
 
     material: CompiledLaw
     mean: bool
+    rayleigh: Rayleigh
+
+    @cached_property
+    def damping(self) -> csr_array | None:
+        """The linear damping a M, N·s/m; `mean_viscous` is the rest."""
+        return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
 
     @property
-    def damping(self) -> csr_array | None:
-        """Rayleigh damping, constant."""
-        return self.linear.damping
+    def viscous(self) -> bool:
+        """Whether there is a viscosity, b > 0."""
+        return self.rayleigh.stiffness > 0.0
+
+    def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
+        """Mean viscous force of a step Δt (s), N, see `arlequin.models.fem.viscous`."""
+        return self._viscosity.force(self._cells, self._displacement(u0), self._displacement(u1), step)
+
+    @property
+    def _viscosity(self) -> ViscousStress:
+        law = self.material.linear
+        return ViscousStress(self.rayleigh.stiffness, law.shear, bulk_modulus(law), self.mean)
 
     def fresh(self) -> Array:
         """The initial memory (c, q, 9), 0."""
@@ -96,7 +113,8 @@ class InelasticAssembled(FiniteNodal):
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
-        """Symmetric approximation (d, d) of ∂f/∂u₁ of `mean_internal`, N/m; UserError where a cell is inverted.
+        """Symmetric approximation (d, d) of ∂/∂u₁ of `mean_internal` and `mean_viscous`, N/m; UserError where a cell is
+        inverted.
 
         It is exact where u₀ = u₁ and the flow does not soften by heat.
         """
@@ -109,6 +127,10 @@ class InelasticAssembled(FiniteNodal):
         inverted = kernel(cells, self._law, step, theta, u0, u1, memory, pattern)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
+        if self.viscous:
+            each = self._viscosity.matrices(self._cells, u0, u1, step)
+            rate = self.matrix_of((block, 0.5 * (own + np.swapaxes(own, 1, 2))) for block, own in each)
+            matrix.data += rate.data  # on the same pattern
         return matrix
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
@@ -179,6 +201,16 @@ def _first(inverted: Sequence[int], count: int) -> int:
 @dataclass(frozen=True, eq=False, repr=False)
 class SmallInelasticAssembled(InelasticAssembled):
     """M, K (elastic), forces and tangents of a solid of small strains."""
+
+    @property
+    def damping(self) -> csr_array | None:
+        """Rayleigh damping, constant."""
+        return self.linear.damping
+
+    @property
+    def viscous(self) -> bool:
+        """False: all damping is linear."""
+        return False
 
     def respond(self, u: Array, memory: Array, step: float) -> Response:
         """The response at u (d,), reached in a step (s) from the memory (c, q, 9)."""

@@ -13,83 +13,29 @@ Mean force of a step from u₀ to u₁, with the material at u₀ evaluated with
 which conserves momentum and, as F⁻¹P is symmetric, angular momentum.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.fem.cell_blocks import CellBlock, cell_blocks
 from arlequin.models.fem.cells import KernelCells
 from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, invariants
+from arlequin.models.fem.viscous import ViscousStress
 from arlequin.models.linalg.matrix import symmetric_part
+from arlequin.models.materials.elastic import Rayleigh
+from arlequin.models.materials.hyperelastic import bulk_modulus
 from arlequin.models.materials.point import PointMaterial, PointResponse
 from arlequin.models.part import Response
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 
-_BLOCK = 1024  # cells whose operators B are in memory at the same time
 _ROWS, _COLUMNS = [0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]  # of the components xx, yy, zz, yz, xz, xy
 _IDENTITY = np.eye(3)
-
-
-@dataclass(frozen=True, eq=False)
-class CellBlock:
-    """Some cells: dofs (c, d), node-major; operator B (c, q, 9, d); measure (c, q), m³; origin (c, d).
-
-    origin: dofs of the cell's first node, relative to which displacements are taken, so that a translation gives
-    exactly H = 0; of the radial displacement around an axis the dof itself is taken (−1).
-    """
-
-    cells: slice
-    dofs: Indices
-    operator: Array
-    weight: Array
-    origin: Indices
-
-    def gradient(self, u: Array) -> Array:
-        """H (p, 3, 3) at the displacement u (d,), p = c q."""
-        local = u[self.dofs] - np.where(self.origin < 0, 0.0, u[self.origin])
-        return np.asarray((self.operator @ local[:, None, :, None]).reshape(-1, 3, 3))
-
-    def integral(self, values: Array) -> float:
-        """∫ values dV of values (p,)."""
-        return float(self.weight.ravel() @ values)
-
-    def forces(self, stress: Array) -> Array:
-        """∫ Bᵀ P dV (c, d), N, of stresses (p, 3, 3)."""
-        weighted = stress.reshape(*self.weight.shape, 9) * self.weight[:, :, None]
-        return np.asarray(np.einsum("cqa,cqad->cd", weighted, self.operator, optimize=True))
-
-    def stiffnesses(self, moduli: Array) -> Array:
-        """∫ Bᵀ (∂P/∂H) B dV (c, d, d), N/m, of moduli (p, 3, 3, 3, 3)."""
-        weighted = moduli.reshape(*self.weight.shape, 9, 9) * self.weight[:, :, None, None]
-        cells, _, _, size = self.operator.shape
-        right = (weighted @ self.operator).reshape(cells, -1, size)
-        return np.asarray(np.swapaxes(self.operator.reshape(cells, -1, size), 1, 2) @ right)
-
-
-def cell_blocks(arrays: KernelCells) -> Iterator[CellBlock]:
-    """The cells in blocks of at most _BLOCK."""
-    nodes, gradients, hoop, weight = arrays
-    count, points, axes, size = gradients.shape
-    for start in range(0, count, _BLOCK):
-        cells = slice(start, min(start + _BLOCK, count))
-        slopes = gradients[cells]
-        operator = np.zeros((len(slopes), points, 3, 3, size, axes))
-        for i in range(axes):
-            operator[:, :, i, :axes, :, i] = slopes
-        dofs = nodes[cells, :, None] * axes + np.arange(axes)
-        origin = np.broadcast_to(dofs[:, :1], dofs.shape).copy()
-        if hoop.size:
-            operator[:, :, 2, 2, :, 0] = hoop[cells]
-            origin[:, :, 0] = -1
-        shape = len(slopes), size * axes
-        yield CellBlock(
-            cells, dofs.reshape(shape), operator.reshape(len(slopes), points, 9, size * axes), weight[cells],
-            origin.reshape(shape),
-        )  # fmt: skip
 
 
 def pointwise_stress(arrays: KernelCells, material: PointMaterial, u: Array, memory: Array) -> tuple[Array, int]:
@@ -116,11 +62,32 @@ class PointwiseAssembled(FiniteNodal):
     """
 
     material: PointMaterial
+    rayleigh: Rayleigh
+
+    @cached_property
+    def damping(self) -> csr_array | None:
+        """Rayleigh damping, constant; in finite strains a M, `mean_viscous` is the rest."""
+        if not self._finite:
+            return self.linear.damping
+        return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
 
     @property
-    def damping(self) -> csr_array | None:
-        """Rayleigh damping, constant."""
-        return self.linear.damping
+    def viscous(self) -> bool:
+        """Whether there is a viscosity of finite strains, b > 0."""
+        return self._finite and self.rayleigh.stiffness > 0.0
+
+    def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
+        """Mean viscous force of a step Δt (s), N, see `arlequin.models.fem.viscous`."""
+        return self._viscosity.force(self._cells, self._displacement(u0), self._displacement(u1), step)
+
+    @property
+    def _viscosity(self) -> ViscousStress:
+        law = self.material.linear
+        return ViscousStress(self.rayleigh.stiffness, law.shear, bulk_modulus(law), mean=False)
+
+    @property
+    def _finite(self) -> bool:
+        return "finite" in self.material.kinematics
 
     @property
     def dissipates(self) -> bool:
@@ -160,7 +127,7 @@ class PointwiseAssembled(FiniteNodal):
             after[block.cells] = response.memory.reshape(after[block.cells].shape)
             stored += block.integral(response.stored)
             dissipated += block.integral(response.dissipated)
-            _add_forces(force, block, response.stress)
+            block.add_forces(force, response.stress)
         return Response(force, stored, dissipated, after, inverted)
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
@@ -183,16 +150,16 @@ class PointwiseAssembled(FiniteNodal):
                 return force, inverted
             first = _respond(self.material, start, memory[block.cells], 0.0).stress
             last = _respond(self.material, end, memory[block.cells], step).stress
-            if "finite" in self.material.kinematics:
+            if self._finite:
                 first, last = _pulled_back(start, first), _pulled_back(end, last)
             mean = (1.0 - theta) * first + theta * last
-            if "finite" in self.material.kinematics:
+            if self._finite:
                 mean = (0.5 * (start + end) + _IDENTITY) @ mean
-            _add_forces(force, block, mean)
+            block.add_forces(force, mean)
         return force, -1
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
-        """Symmetric part (d, d) of ∂f/∂u₁ of `mean_internal`, N/m; UserError where a cell is inverted.
+        """Symmetric part (d, d) of ∂/∂u₁ of `mean_internal` and `mean_viscous`, N/m; UserError for inverted cells.
 
         Finite strains, with S = F⁻¹P, S̄ its mean and M = F_½ F₁⁻¹:
         ∂P̄_ij/∂F_kl = ½ δ_ik S̄_lj + θ (M_ip ∂P_pj/∂F_kl − M_ik S_lj).
@@ -205,7 +172,7 @@ class PointwiseAssembled(FiniteNodal):
             if inverted >= 0:
                 raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
             response = _respond(self.material, end, memory[block.cells], step, tangent=True)
-            if "finite" not in self.material.kinematics:
+            if not self._finite:
                 return theta * _moduli(response)
             first = _pulled_back(start, _respond(self.material, start, memory[block.cells], 0.0).stress)
             last = _pulled_back(end, response.stress)
@@ -215,7 +182,11 @@ class PointwiseAssembled(FiniteNodal):
             total -= theta * np.einsum("pik,plj->pijkl", turn, last)
             return np.asarray(total + 0.5 * np.einsum("ik,plj->pijkl", _IDENTITY, mean))
 
-        return symmetric_part(self._matrix(moduli))
+        matrix = self._matrix(moduli)
+        if self.viscous:
+            # on the same pattern
+            matrix.data += self.matrix_of(self._viscosity.matrices(self._cells, u0, u1, step)).data
+        return symmetric_part(matrix)
 
     def stress(self, u: Array, memory: Array) -> Array:
         """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and internal variables memory."""
@@ -240,15 +211,7 @@ class PointwiseAssembled(FiniteNodal):
 
     def _matrix(self, moduli: Callable[[CellBlock], Array]) -> csr_array:
         """∫ Bᵀ A B dV of moduli A (p, 3, 3, 3, 3) of each block, on the sparsity pattern of K."""
-        pattern, axes = self.stiffness, self.linear.components
-        data = np.zeros(pattern.nnz)
-        for block in cell_blocks(self._cells):
-            matrices = block.stiffnesses(moduli(block))
-            slots = np.repeat(np.repeat(self._slots[block.cells], axes, axis=1), axes, axis=2)
-            columns = np.tile(np.arange(axes), slots.shape[2] // axes)
-            places = pattern.indptr[block.dofs][:, :, None] + slots + columns
-            data += np.bincount(places.ravel(), matrices.ravel(), data.size)
-        return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        return self.matrix_of((block, block.stiffnesses(moduli(block))) for block in cell_blocks(self._cells))
 
 
 def _respond(
@@ -283,7 +246,3 @@ def _inverted(material: PointMaterial, block: CellBlock, gradient: Array) -> int
 def _pulled_back(gradient: Array, stress: Array) -> Array:
     """S = F⁻¹ P (p, 3, 3)."""
     return np.asarray(np.linalg.solve(gradient + _IDENTITY, stress))
-
-
-def _add_forces(force: Array, block: CellBlock, stress: Array) -> None:
-    force += np.bincount(block.dofs.ravel(), block.forces(stress).ravel(), force.size)

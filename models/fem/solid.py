@@ -21,7 +21,7 @@ from arlequin.models.fem.stress import (
     part_components,
     part_memory,
 )  # fmt: skip
-from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.materials.hyperelastic import NEO_HOOKE, NeoHooke
 from arlequin.models.materials.plastic import J2
 from arlequin.models.materials.point import CompiledLaw, PointMaterial
@@ -51,6 +51,10 @@ class Solid(Continuum):
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
     per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` what it says.
+
+    damping=Rayleigh(mass=a, stiffness=b) is a M + b K for small strains. In finite kinematics b is the viscosity of a
+    stress beside that of the material, which resists no rotation: b C:Ė with the St. Venant–Kirchhoff law, b C:d with
+    the rate of deformation d in others (`arlequin.models.fem.viscous`); `Theta` and `Midpoint` step it.
 
     volumetric, with `NeoHooke` and `J2`: whether the pressure is the "mean" of the cell or that of the "points"; by
     default the one without locking.
@@ -107,10 +111,6 @@ class Solid(Continuum):
             raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
         if self.volumetric is not None:
             checks.one_of("volumetric", self.volumetric, ("mean", "points"))
-        if isinstance(self.damping, Rayleigh) and self.damping.stiffness > 0.0 and self.kinematics == "finite":
-            raise UserError(
-                f"{self.name}: damping of the stiffness would resist rotation: {law} takes that of the mass"
-            )
 
     @property
     def axisymmetric(self) -> bool:
@@ -157,11 +157,11 @@ class Solid(Continuum):
         """
         linear = self._elastic(weighting, massless, time_error)
         if isinstance(self.material, PointMaterial):
-            return PointwiseAssembled(linear, self.material)
+            return PointwiseAssembled(linear, self.material, self._rayleigh)
         if isinstance(self.material, CompiledLaw):
             small = self.kinematics == "small"
             make = SmallInelasticAssembled if small else InelasticAssembled
-            return make(linear, self.material, self.mean_dilatation)
+            return make(linear, self.material, self.mean_dilatation, self._rayleigh)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self._rayleigh)
 
     def kernels(self, theta: float | None) -> list[tuple[str, str]]:
