@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -442,6 +442,6 @@ class PathDependent(Assembled, Protocol):
         ...
 
 
-def is_viscous(part: Assembled) -> bool:
+def is_viscous(part: Assembled) -> TypeGuard[Nonlinear | PathDependent]:
     """Whether some of the damping of a part is not linear in the velocity."""
     return isinstance(part, Nonlinear | PathDependent) and part.viscous

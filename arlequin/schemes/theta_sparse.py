@@ -412,12 +412,15 @@ class ThetaStepper(Stepper):
             multipliers[at], velocity[at] = condensed.predict_each(right, wanted[at], half[at], known)
 
         map_pieces(predict, self._solved)
-        contact = self._contact_of_members(state, rows, velocity)
+        contact, springs = self._contact_of_members(state, rows, velocity)
         on_basis = self._reference.apply_local_transposed(contact.impulse)
-        return _Solution(np.empty_like(state.u), multipliers, contact, on_basis, half, given)
+        return _Solution(np.empty_like(state.u), multipliers, contact, on_basis, half, given, springs)
 
-    def _contact_of_members(self, state: State, rows: tuple[Array, Array], velocity: Array) -> BatchedSolution:
-        """The impulses, by one Delassus operator on the points that come near contact in some member.
+    def _contact_of_members(
+        self, state: State, rows: tuple[Array, Array], velocity: Array
+    ) -> tuple[BatchedSolution, tuple[Array, Array] | None]:
+        """The impulses, by one Delassus operator on the points that come near contact in some member; tractions of
+        elastic stick (n, r), Pa, at both ends.
 
         rows: u and v (n, q) on the contact's basis; velocity (n, q): y without contact.
         """
@@ -426,14 +429,16 @@ class ThetaStepper(Stepper):
         motion = ContactMotion.of(*rows, velocity, theta, step)
         out = BatchedSolution.none(laws, state.history)
         if not contact.count:
-            return out
-        kinematics = self._reference
+            return out, None
+        kinematics, held = self._reference, None
+        if laws.has_elastic_stick:
+            held = np.array([laws.spring_traction(history, kinematics.tangents) for history in state.history])
         closed = contact.closed(
             kinematics.gaps(motion.displacement + 0.5 * step * motion.velocity), step * motion.velocity
         )
         near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
-            return out
+            return out, self._springs(out, held)
         some = contact.subset(np.flatnonzero(near.any(axis=0)))
         delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
         gaps, rates = (
@@ -441,6 +446,7 @@ class ThetaStepper(Stepper):
             kinematics.relative_velocities(motion.end_velocity, step)[:, some.rows],
         )
         start = kinematics.relative_velocities(motion.velocity, step)[:, some.rows]
+        slip = kinematics.apply_local(motion.end_displacement - motion.displacement)[:, some.rows]
 
         def solve(at: slice) -> None:
             free = FreeMotion(
@@ -449,11 +455,22 @@ class ThetaStepper(Stepper):
             part = solve_members(
                 some.laws, free, state.history[at][:, some.histories], start[at], state.impulse[at][:, some.rows],
                 np.flatnonzero(near[at].any(axis=1)), contact.method,
+                slip_free=None if held is None else slip[at],
+                spring_traction=None if held is None else held[at][:, some.rows],
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)
 
         map_pieces(solve, self._pieces)
-        return out
+        return out, self._springs(out, held)
+
+    def _springs(self, solution: BatchedSolution, held: Array | None) -> tuple[Array, Array] | None:
+        """Tractions of elastic stick (n, r) at both ends, those at the end written to the histories of the members."""
+        ends = solution.spring_traction
+        if held is None or ends is None:
+            return None
+        for history, traction in zip(solution.history, ends, strict=True):
+            self._assembly.laws.store_spring_traction(history, traction, self._reference.tangents)
+        return held, ends
 
     def _end_linear(
         self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End, at: slice

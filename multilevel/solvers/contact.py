@@ -1,6 +1,6 @@
 """The contact problem of one time step, with friction, on the Delassus operator: of one system or of an ensemble."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,8 @@ def _single_multiplier(laws: PointLaws, motion: FreeMotion, rate_free: Array, hi
 class BatchedSolution:
     """Contact solutions of n members: fields as of `ContactSolution`, with the member as first axis.
 
-    normal (n, 3, k): stored, dissipated and multiplier parts.
+    normal (n, 3, k): stored, dissipated and multiplier parts. spring_traction (n, r), Pa: of elastic stick at the end
+    of the step; None without.
     """
 
     impulse: Array
@@ -179,6 +180,7 @@ class BatchedSolution:
     iterations: NDArray[np.int64]
     residual: Array
     singular: NDArray[np.bool_]
+    spring_traction: Array | None = None
 
     @classmethod
     def none(cls, laws: PointLaws, history: Array) -> "BatchedSolution":
@@ -192,6 +194,7 @@ class BatchedSolution:
             iterations=np.zeros(n, dtype=np.int64),
             residual=np.zeros(n),
             singular=np.zeros(n, dtype=bool),
+            spring_traction=np.zeros((n, laws.row_count)) if laws.has_elastic_stick else None,
         )
 
     def of(self, i: int) -> ContactSolution:
@@ -231,6 +234,8 @@ class BatchedSolution:
         self.normal[at][:, :, points] = part.normal
         self.history[at][:, laws] = part.history
         self.status[at][:, points] = part.status
+        if self.spring_traction is not None and part.spring_traction is not None:
+            self.spring_traction[at, rows] = part.spring_traction
         for name in ("iterations", "residual", "singular"):
             getattr(self, name)[at] = getattr(part, name)
 
@@ -243,17 +248,26 @@ def solve_members(
     guess: Array,
     members: NDArray[np.int64],
     method: ContactMethod,
+    *,
+    slip_free: Array | None = None,
+    spring_traction: Array | None = None,
 ) -> BatchedSolution:
     """`solve_contact` for the members (s,) of an ensemble of n on fixed normals; the others have no impulse.
 
     gap_free, rate_free and closed of `motion`, history and guess have the member as first axis; start (n, r): rates at
-    the start of the step.
+    the start of the step; slip_free, spring_traction (n, r): see `solve_contact`.
     """
     from arlequin.multilevel.solvers._kernels import solve_members as kernel
 
     out = BatchedSolution.none(laws, history)
     out.impulse[members] = guess[members]
-    table, kernels = laws.table(laws.tangential_compliance)
+    compliance, share = laws.tangential_compliance, gain(laws, motion.theta, motion.step)
+    if slip_free is not None and spring_traction is not None:
+        springs = laws, motion.rate_free, slip_free, spring_traction, share, motion.gap_per_velocity
+        compliance, rate_free = free_rates(*springs)
+        motion, start = motion._replace(rate_free=rate_free), start.copy()
+        start[:, laws.elastic_stick_rows] = 0.0  # friction acts on the slip of the step
+    table, kernels = laws.table(compliance)
     free = tuple(np.ascontiguousarray(field) if np.ndim(field) else field for field in motion)
     history, start = np.ascontiguousarray(history), np.ascontiguousarray(start)
     solve = newton_solver if laws.row_count <= STANDING_FROM else robust_solver
@@ -265,4 +279,7 @@ def solve_members(
         members = members[out.iterations[members] < 0]
         out.impulse[members], out.history[members] = guess[members], history[members]
         solve = robust_solver
-    return out
+    if spring_traction is None:
+        return out
+    ends = end_spring_traction(laws, out.impulse, spring_traction, share, motion.impulse_factor)
+    return replace(out, spring_traction=ends)

@@ -84,13 +84,14 @@ def gain(laws: PointLaws, theta: float, step: float) -> Array:
 def free_rates(
     laws: PointLaws, rate: Array, slip: Array, spring_traction: Array, gain: Array, gap_per_velocity: float
 ) -> tuple[Array, Array]:
-    """Compliances (k,) and rates (r,) of the equivalent problem of friction with a compliance.
+    """Compliances (k,) and rates (…, r) of the equivalent problem of friction with a compliance.
 
-    rate, slip (r,): without impulses; spring_traction (r,): s₀.
+    rate, slip (…, r): without impulses; spring_traction (…, r): s₀.
     """
     compliance, out = tangential_compliance(laws, gain, gap_per_velocity), rate.copy()
     rows = laws.elastic_stick_rows
-    out[rows] = slip[rows] / gap_per_velocity - spring_traction[rows] * compliance[laws.elastic_stick_points]
+    held = spring_traction[..., rows] * compliance[laws.elastic_stick_points]
+    out[..., rows] = slip[..., rows] / gap_per_velocity - held
     return compliance, out
 
 
@@ -102,15 +103,16 @@ def tangential_compliance(laws: PointLaws, gain: Array, gap_per_velocity: float)
 
 
 def end_spring_traction(laws: PointLaws, impulse: Array, spring_traction: Array, gain: Array, factor: float) -> Array:
-    """Spring tractions s₁ (r,) at the end of a step with the impulses (r,)."""
+    """Spring tractions s₁ (…, r) at the end of a step with the impulses (…, r)."""
     rows, points, first = laws.elastic_stick_rows, laws.elastic_stick_points, laws.elastic_stick_first
     scale = factor * laws.area[points]
-    reached = spring_traction[rows] + gain[points] * (impulse[rows] / scale - spring_traction[rows])
-    edge = laws.friction[points] * impulse[laws.first[points]] / scale
+    before, normal = spring_traction[..., rows], impulse[..., laws.first[points]]
+    reached = before + gain[points] * (impulse[..., rows] / scale - before)
+    edge = laws.friction[points] * normal / scale
     of = np.searchsorted(first, np.arange(rows.size), side="right") - 1
-    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, spring_traction[rows]))
+    size, start = (np.sqrt(np.add.reduceat(values**2, first, axis=-1))[..., of] for values in (reached, before))
     radius: Any = edge + np.maximum(1.0 - gain[points], 0.0) * np.maximum(start - edge, 0.0)
-    radius = np.where(impulse[laws.first[points]] > 0.0, radius, 0.0)
+    radius = np.where(normal > 0.0, radius, 0.0)
     out = np.zeros_like(spring_traction)
-    out[rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
+    out[..., rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
     return out

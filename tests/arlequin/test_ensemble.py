@@ -108,7 +108,31 @@ def pulled() -> list[aq.System]:
     return [one(size) for size in (1e6, 2e6, -1e6)]
 
 
+def sprung() -> list[aq.System]:
+    """A block that sticks, slips and leaves a floor, on springs of friction with a dashpot."""
+    soft = aq.LinearElastic(young=1e7, poisson=0.3, density=1000.0)
+    mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), (3, 3))
+    part = aq.Solid("block", mesh, soft, plane="strain")
+    law = aq.Coulomb(0.3, stiffness=1e8, damping=1e3)
+    plane = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    floor = aq.Interface("floor", part.boundary("bottom"), plane, aq.Unilateral(), friction=law)
+    system = aq.System([part], interfaces=[floor], gravity=(0.0, -9.81))
+    return [replace(system, velocity=(v, -0.05 * i)) for i, v in enumerate((0.02, 0.2, 0.4))]
+
+
+def sprung_masses() -> list[aq.System]:
+    """Two masses that rub on springs of friction, in compiled loops."""
+    part = aq.PointMasses("masses", [(0.0, 0.0), (0.1, 0.0)], 1.0)
+    base = aq.Spring("base", part.boundary("all"), stiffness=(200.0, 0.0))
+    plane, law = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)), aq.Coulomb(0.3, stiffness=1e4)
+    floor = aq.Interface("floor", part.boundary("all"), plane, aq.Unilateral(), friction=law)
+    system = aq.System([part], interfaces=[floor], springs=[base], gravity=(0.0, -9.81))
+    return [replace(system, velocity=(v, -0.05 * i)) for i, v in enumerate((0.02, 0.2, 0.4))]
+
+
 RUNS = {
+    "sprung": (sprung, 0.7, 2e-4, 40),
+    "sprung masses": (sprung_masses, 0.5, 1e-3, 60),
     "rubbed": (friction_loss, 0.5, 2e-7, 250),
     "asperities": (asperities, 0.5, 2e-7, 250),
     "glued": (glued, 0.5, 1e-7, 300),
@@ -272,10 +296,6 @@ def test_what_is_not_stepped_together_is_refused() -> None:
     linear, rough = block(), block(friction=aq.Coulomb(0.2))
     for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
         assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")
-    sprung = aq.Coulomb(0.2, stiffness=1e9)
-    assert "interface 'wall' has springs of friction" in refused(
-        [block(normal=aq.ImpactElement(1e12), friction=sprung)]
-    )
     touch = replace(rough.interfaces[0], wear=aq.Archard(1e-12))
     worn = aq.System(rough.parts, interfaces=[touch])
     for members in ([worn], [rough, worn]):
