@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,12 +28,27 @@ ABSENT = -32768  # code of nan
 def page(scene: Scene, title: str) -> str:
     """The page as text; frames are left out evenly where it would be larger than `MOST`."""
     while True:
-        data = json.dumps(_data(scene, title), separators=(",", ":"))
+        data = json_in_script(_data(scene, title))
         if len(data) <= MOST or scene.times.size <= 2:
-            text = TEMPLATE.read_text(encoding="utf-8")
-            return text.replace("<!--title-->", html.escape(title)).replace("/*data*/", data.replace("</", "<\\/"))
+            before, middle, after = re.split(r"<!--title-->|/\*data\*/", TEMPLATE.read_text(encoding="utf-8"))
+            return "".join((before, html.escape(title), middle, data, after))
         fewer = max(2, int(scene.times.size * 0.9 * MOST / len(data)))
         scene = _thinned(scene, np.unique(np.linspace(0, scene.times.size - 1, fewer).round().astype(np.int64)))
+
+
+def json_in_script(data: Any) -> str:
+    """JSON that may stand in an HTML element `script`: without `<`, `>` and `&`, and `?` for lone surrogates.
+
+    A script ends at `</script`, and not there after `<!--<script` (HTML standard, 13.2.5.15 ff., «script data double
+    escaped state»); escaped as `\\u003c` and so on, as they stand in texts of JSON only, none of them can occur.
+
+    >>> json_in_script({"title": "<!--<script>"})
+    '{"title":"\\\\u003c!--\\\\u003cscript\\\\u003e"}'
+    """
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def script() -> str:
@@ -72,7 +88,7 @@ def _data(scene: Scene, title: str) -> dict[str, Any]:
     return {
         "title": title,
         "axes": scene.axes,
-        "times": scene.times.tolist(),
+        "times": np.nan_to_num(scene.times).tolist(),  # JSON has no nan; that of a damaged result may have
         "instants": scene.instants,
         "rotation": np.eye(3).tolist() if scene.camera is None else scene.camera.rotation.round(12).tolist(),
         "magnify": scene.magnify,

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import zlib
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def plane() -> xarray.DataTree:
 def decoded(text: str) -> Any:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found
-    return json.loads(found.group(1).replace("<\\/", "</"))
+    return json.loads(found.group(1))
 
 
 def unpacked(text: str, kind: str) -> np.ndarray:
@@ -192,18 +193,90 @@ def test_window(solid: xarray.DataTree, plane: xarray.DataTree) -> None:
         shown.plotter.close()
 
 
-@pytest.mark.parametrize("size", ["1100,700", "400,800"])
-def test_in_a_browser(solid: xarray.DataTree, tmp_path: Path, size: str) -> None:
-    """Chromium without a screen draws the page: its program says that it is ready, and no error."""
+def browsed(target: Path, folder: Path, size: str) -> str:
+    """The document that Chromium makes of a page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium on this machine")
-    target = aq.view(solid).save(tmp_path / "view.html")
     words = [
         browser, "--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-        f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}", "--virtual-time-budget=20000", "--dump-dom",
+        f"--user-data-dir={folder / 'profile'}", f"--window-size={size}", "--virtual-time-budget=20000", "--dump-dom",
         target.as_uri(),
     ]  # fmt: skip
-    dom = subprocess.run(words, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+HOSTILE = ("<!--<script>", "]]>", "<svg onload=alert(1)>", "\u2028'\"`${x}", "&lt;!--", "*data*", "a\u202eb\\u003c")
+
+
+@pytest.fixture(scope="module")
+def hostile() -> xarray.DataTree:
+    """Parts, and a case, whose names are markup."""
+    mesh = aq.mesh.box((0.0, 0.01), (0.0, 0.01), (0.0, 0.01), cells=(1, 1, 1))
+    parts = [aq.Solid(name, mesh.translated((0.02 * n, 0.0, 0.0)), STEEL) for n, name in enumerate(HOSTILE)]
+    attributes = {"case": "</script><!--<script>/*data*/<img src=x onerror=alert(1)>\ud800"}
+    record = aq.Record(attributes=attributes)
+    system = aq.System(parts, velocity=(1.0, 0.0, 0.0))
+    return aq.simulate(system, aq.Theta(0.5), duration=2e-7, step=1e-7, record=record)
+
+
+class Elements(HTMLParser):
+    """Start tags, and texts by the tag that they are in."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.tags[-1][0] if self.tags else "", data))
+
+
+def test_names_that_are_markup_leave_the_page_whole(hostile: xarray.DataTree, tmp_path: Path) -> None:
+    """The same elements as of plain names; the names are read back; nothing in the data could end or open a script."""
+    text = aq.view(hostile).save(tmp_path / "view.html").read_text(encoding="utf-8")
+    begin = text.index('id="data">') + len('id="data">')
+    data = text[begin : text.index("</script>", begin)]
+    assert not set("<>&\u2028") & set(data)
+    assert [part["name"] for part in json.loads(data)["parts"]] == list(HOSTILE)
+    plain = hostile.copy()
+    plain.attrs["case"] = "plain"
+    other = aq.view(plain).save(tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert Elements(text).tags == Elements(other).tags
+    assert ("title", hostile.attrs["case"].replace("\ud800", "?")) in Elements(text).texts
+    (inside,) = Elements(aq.view(hostile)._repr_html_()).tags  # the page in an attribute
+    assert inside[0] == "iframe" and inside[1].keys() == {"srcdoc", "title", "style"}
+
+
+def test_names_that_are_markup_in_a_report(hostile: xarray.DataTree, tmp_path: Path) -> None:
+    """No element, handler or script comes of a name; the frame has the whole page of the view."""
+    from arlequin.cases.reports.run import write_report
+
+    named = hostile.copy()
+    named.attrs |= {"case": HOSTILE[0], "<svg onload=alert(1)>": "</td><script>alert(1)</script>"}
+    with pytest.warns(UserWarning, match="figures and checks of its case are omitted"):
+        text = write_report(named, tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Elements(text)
+    assert not {"script", "svg"} & {tag for tag, _ in page.tags}
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    (frame,) = (attributes for tag, attributes in page.tags if tag == "iframe")
+    assert frame["srcdoc"] is not None
+    assert [part["name"] for part in decoded(frame["srcdoc"])["parts"]] == list(HOSTILE)
+
+
+def test_names_that_are_markup_in_a_browser(hostile: xarray.DataTree, tmp_path: Path) -> None:
+    dom = browsed(aq.view(hostile).save(tmp_path / "view.html"), tmp_path, "700,500")
+    assert 'data-ready="yes"' in dom and "data-failed" not in dom
+
+
+@pytest.mark.parametrize("size", ["1100,700", "400,800"])
+def test_in_a_browser(solid: xarray.DataTree, tmp_path: Path, size: str) -> None:
+    """Chromium without a screen draws the page: its program says that it is ready, and no error."""
+    dom = browsed(aq.view(solid).save(tmp_path / "view.html"), tmp_path, size)
     assert 'data-ready="yes"' in dom and "data-failed" not in dom
     assert "Velocity (m/s)" in dom
