@@ -20,20 +20,23 @@ T = TypeVar("T")
 
 # of numbers other than 0: what is beyond has no meaning in SI units, and squares of it overflow or vanish
 SMALLEST, LARGEST = 1e-100, 1e100
+ANY_SIZE = (
+    1.7976931348623157e308  # of numbers that are only compared, such as values of a quantity in units of the user
+)
 LARGEST_INTEGER = 2.0**62  # twice as many still fit in 64 bits
 
 
-def finite(name: str, value: Any) -> float:
-    """A finite real number, as a float.
+def finite(name: str, value: Any, largest: float | None = None) -> float:
+    """A finite real number of a size of at most `largest` (default: LARGEST), as a float.
 
     >>> finite("velocity", -3)
     -3.0
     """
-    return _number(name, value)
+    return _number(name, value, largest=largest)
 
 
-def positive(name: str, value: Any, largest: float | None = None) -> float:
-    """A finite number > 0, of at most `largest` (default: LARGEST), as a float.
+def positive(name: str, value: Any, largest: float | None = None, smallest: float = SMALLEST) -> float:
+    """A finite number > 0, from `smallest` to `largest` (default: LARGEST), as a float.
 
     >>> positive("density", -1.0)
     Traceback (most recent call last):
@@ -43,8 +46,8 @@ def positive(name: str, value: Any, largest: float | None = None) -> float:
     number = _number(name, value, largest=largest)
     if number <= 0:
         raise UserError.parameter(name, value, rule)
-    if number < SMALLEST:
-        raise UserError.parameter(name, value, f"{rule}, {SMALLEST:g} at least")
+    if number < smallest:
+        raise UserError.parameter(name, value, f"{rule}, {smallest:g} at least")
     return number
 
 
@@ -130,8 +133,11 @@ def valid_name(value: Any, what: str = "name") -> str:
     return value
 
 
-def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = None) -> "NDArray[np.float64]":
-    """An array of finite numbers as float64; `shape` fixes its dimensions (None: any length)."""
+def finite_array(
+    name: str, value: Any, shape: Sequence[int | None] | None = None, largest: float = LARGEST
+) -> "NDArray[np.float64]":
+    """An array of finite numbers, of a size of at most `largest`, as float64; `shape` fixes its dimensions (None: any
+    length)."""
     rule = "must be finite numbers"
     if shape is not None:
         rule += " of shape (" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
@@ -150,8 +156,8 @@ def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = Non
     )
     if not fits or not np.isfinite(array).all():
         raise UserError.parameter(name, value, rule)
-    if array.size and abs(array).max() > LARGEST:
-        raise UserError.parameter(name, value, f"must be numbers of a size of at most {LARGEST:g}")
+    if array.size and abs(array).max() > largest:
+        raise UserError.parameter(name, value, f"must be numbers of a size of at most {largest:g}")
     return array
 
 

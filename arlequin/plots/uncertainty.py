@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.models.checks import finite, finite_array, instance, mapping, within
+from arlequin.models.checks import ANY_SIZE, finite, finite_array, instance, mapping, within
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -104,15 +104,17 @@ def level_convergence(estimate: xarray.Dataset) -> Figure:
             (middle, "variance", "variance_rate", "Variance", square),
         ):
             whole, change = np.abs(estimate[f"level_{name}"].values), np.abs(estimate[name].values)
-            axes.semilogy(level, whole, "o-", color=style.COLOURS[0], markersize=5, label=r"$P_\ell$")
+            axes.plot(level, whole, "o-", color=style.COLOURS[0], markersize=5, label=r"$P_\ell$")
             power = float(estimate[rate])
             text = r"$P_\ell-P_{\ell-1}$"
-            if np.isfinite(power):
+            used = change[1:] > 0.0
+            if np.isfinite(power) and used.any():
                 text += f"\n$\\propto 2^{{{-power:.2g}\\,\\ell}}$"
-                used = change[1:] > 0.0
                 middle_of = np.exp(np.mean(np.log(change[1:][used]) + power * np.log(2.0) * level[1:][used]))
-                axes.semilogy(level[1:], middle_of * 2.0 ** (-power * level[1:]), ":", color=style.REFERENCE)
-            axes.semilogy(level[1:], change[1:], "s--", color=style.COLOURS[1], markersize=5, label=text)
+                axes.plot(level[1:], middle_of * 2.0 ** (-power * level[1:]), ":", color=style.REFERENCE)
+            axes.plot(level[1:], change[1:], "s--", color=style.COLOURS[1], markersize=5, label=text)
+            if used.any() or (whole > 0.0).any():  # variances of 1e-162 are 0
+                axes.set_yscale("log")
             axes.set_title(style.label(title, own), loc="left")
             axes.legend()
         counts = estimate["samples"].values
@@ -165,7 +167,7 @@ def distribution(
                 *(factor * end for end in mean), color=style.COLOURS[1], alpha=0.5, label="interval of the mean"
             )
         if limit is not None:
-            place = finite("limit", limit)
+            place = finite("limit", limit, ANY_SIZE)
             n = int(np.searchsorted(at, place, side="right")) - 1
             ends = (1.0 - high[n], 1.0 - low[n]) if n >= 0 else (1.0, 1.0)
             axes.axvline(factor * place, color="black", linestyle="--", linewidth=1.0)
@@ -184,7 +186,7 @@ def _from_samples(given: Any, confidence: float) -> tuple[Array, Array, Array, A
     """Values and the share of the samples up to each, with Clopper & Pearson's interval."""
     from scipy.special import betaincinv
 
-    values = np.sort(finite_array("values", given, (None,)))
+    values = np.sort(finite_array("values", given, (None,), ANY_SIZE))
     if values.size < 2:
         raise UserError("values: must be at least two samples")
     count, k = values.size, np.arange(1.0, values.size + 1.0)

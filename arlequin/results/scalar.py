@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
+from typing import Any
 
-from arlequin.models.errors import UserError
+from arlequin.models.checks import check_fields, instance
+from arlequin.models.errors import UserError, UserTypeError
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,18 @@ class Scalar:
     text: str = ""
 
     def __post_init__(self) -> None:
-        try:
-            value = float(self.value)
-        except (TypeError, ValueError):
-            raise UserError.parameter("value", self.value, "must be a number") from None
-        object.__setattr__(self, "value", value)
+        check_fields(self, value=_real)
+        for name in ("unit", "text"):
+            instance(name, getattr(self, name), str, "must be a text")
+
+
+def _real(name: str, value: Any) -> float:
+    """A real number, also nan, inf, a bool, or one of NumPy or xarray without dimensions."""
+    if not isinstance(value, numbers.Real):
+        dtype = getattr(value, "dtype", None)
+        if getattr(value, "ndim", 1) or getattr(dtype, "kind", "") not in "biuf":
+            raise UserTypeError.parameter(name, value, "must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise UserError.parameter(name, value, "must be of a size of at most 1.8e308") from None

@@ -10,7 +10,7 @@ import xarray
 
 from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
-from arlequin.uncertainty.intervals import kurtosis, proportion, student
+from arlequin.uncertainty.intervals import deviation, kurtosis, mean, proportion, scale_of, student
 from arlequin.uncertainty.multilevel import Multilevel, Sum
 from arlequin.uncertainty.proportion import Proportion
 from arlequin.uncertainty.quasi import QuasiSamples, Replicated
@@ -34,11 +34,11 @@ def of_levels(work: Multilevel, found: Sum, sampler: Sampler, attributes: dict[s
         "samples": ([level.count for level in active], "1", "number of samples"),
         "cost": (work.costs, "s", "cost of a sample"),
         "mean": ([level.mean for level in active], unit, "mean of the correction"),
-        "variance": ([level.variance for level in active], _square(unit), "variance of the correction"),
+        "variance": ([_squared(level.deviation) for level in active], _square(unit), "variance of the correction"),
         "kurtosis": ([kurtosis(level.corrections) for level in active], "1", "kurtosis of the correction"),
-        "level_mean": ([float(level.fine.mean()) for level in active], unit, "mean of the quantity on the level"),
+        "level_mean": ([float(mean(level.fine)) for level in active], unit, "mean of the quantity on the level"),
         "level_variance": (
-            [float(level.fine.var(ddof=1)) for level in active],
+            [_squared(deviation(level.fine)) for level in active],
             _square(unit),
             "variance of the quantity on the level",
         ),
@@ -76,11 +76,11 @@ def of_replicates(
     fields = _answer(found.value, found.width, found.error, found.degrees, sampler, float(samples.seconds.sum()))
     fields["samples"] = ((), samples.values.size, _about("1", "number of samples"))
     fields["cost"] = ((), float(np.median(samples.seconds)), _about("s", "cost of a sample"))
-    variance = float(samples.values.var(ddof=1))
-    fields["variance"] = ((), variance, _about(_square(unit), "variance of the quantity"))
-    plain = float(fields["cost"][1]) * variance / found.error**2 if found.error else 0.0
+    spread = deviation(samples.values)
+    fields["variance"] = ((), _squared(spread), _about(_square(unit), "variance of the quantity"))
+    plain = float(fields["cost"][1]) * (spread / found.error) ** 2 if found.error else 0.0
     fields["plain_cost"] = ((), plain, _about("s", "cost of plain Monte Carlo for the same standard error"))
-    fields["mean"] = ("replicate", samples.values.mean(axis=1), _about(unit, "mean of a scrambling"))
+    fields["mean"] = ("replicate", mean(samples.values, axis=1), _about(unit, "mean of a scrambling"))
     fields["fine"] = (("replicate", "sample"), samples.values, _about(unit, "quantity"))
     for name in inputs.names:
         values = np.array([point[name] for point in samples.points], dtype=float).reshape(shape)
@@ -131,8 +131,8 @@ def of_shares(shares: Shares, inputs: Inputs, sampler: Sampler, attributes: dict
         "total_order": ("input", shares.total, _about("1", "total index")),
         "first_order_interval": (("bound", "input"), shares.first_interval, _about("1", "confidence interval")),
         "total_order_interval": (("bound", "input"), shares.total_interval, _about("1", "confidence interval")),
-        "mean": ((), float(alone.mean()), _about(unit, sampler.text)),
-        "variance": ((), float(alone.var(ddof=1)), _about(_square(unit), f"variance of {sampler.text}")),
+        "mean": ((), float(mean(alone)), _about(unit, sampler.text)),
+        "variance": ((), _squared(deviation(alone)), _about(_square(unit), f"variance of {sampler.text}")),
         "samples": ((), shares.values.size, _about("1", "number of samples")),
         "cost": ((), float(np.median(shares.seconds)), _about("s", "cost of a sample")),
         "total_cost": ((), float(shares.seconds.sum()), _about("s", "cost of all samples")),
@@ -195,7 +195,14 @@ def _band(ends: Array, middle: Array, low: Array, high: Array, sampler: Sampler)
 
 
 def _thresholds(values: Array) -> Array:
-    return np.unique(np.quantile(values, np.linspace(0.0, 1.0, _THRESHOLDS)))
+    scale = scale_of(values)
+    return scale * np.unique(np.quantile(values / scale, np.linspace(0.0, 1.0, _THRESHOLDS)))
+
+
+def _squared(deviation: float) -> float:
+    """A variance: 0 or inf where its square is beyond the numbers of a computer."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.square(deviation))
 
 
 def _dataset(fields: Fields, coords: Mapping[str, Any], attributes: Mapping[str, Any]) -> xarray.Dataset:

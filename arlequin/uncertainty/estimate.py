@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from arlequin.models.checks import (
+    ANY_SIZE,
     finite,
     finite_array,
     flag,
@@ -176,7 +177,8 @@ def probability(
 
     if (above is None) == (below is None):
         raise UserError("probability: give one limit, above=… or below=…")
-    end, sign = (finite("above", above), 1.0) if above is not None else (finite("below", below), -1.0)
+    name, given_end, sign = ("above", above, 1.0) if above is not None else ("below", below, -1.0)
+    end = finite(name, given_end, ANY_SIZE)
     method = one_of("method", method, get_args(RareMethod))
     count = integer("samples", 200 if samples is None else samples, 20 if method == "subset" else 1)
     fixed = samples if method == "monte-carlo" else None
@@ -280,7 +282,7 @@ def _silent(done: int, total: int, value: float, width: float) -> None:
 
 
 def _goal(tolerance: Any, relative: Any, samples: Any, confidence: Any) -> Goal:
-    absolute = None if tolerance is None else positive("tolerance", tolerance)
+    absolute = None if tolerance is None else positive("tolerance", tolerance, ANY_SIZE, 0.0)
     share = None if relative is None else positive("relative", relative)
     count = None if samples is None else integer("samples", samples, 2, MOST_SAMPLES)
     if count is not None and (absolute, share) != (None, None):

@@ -1,6 +1,12 @@
-"""Confidence intervals of means, of sums of independent means, and of proportions."""
+"""Confidence intervals of means, of sums of independent means, and of proportions.
+
+Moments are computed of values over a power of two of their size, so that squares neither overflow nor vanish: those of
+s x are s, s², … times those of x, to the bit where s is a power of two.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +28,37 @@ def student(confidence: float, degrees: float) -> float:
     return float(stdtrit(degrees, probability) if np.isfinite(degrees) else ndtri(probability))
 
 
+def scale_of(*values: ArrayLike) -> float:
+    """The largest power of two that no value is smaller than in size; 1 where all are zero.
+
+    >>> scale_of([3.0, -5.0]), scale_of([0.0]), scale_of([1e-320]) > 0.0
+    (4.0, 1.0, True)
+    """
+    largest = max((float(np.abs(one).max(initial=0.0)) for one in map(np.asarray, values)), default=0.0)
+    return float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest > 0.0 else 1.0
+
+
+def mean(values: Array, axis: int | None = None) -> Any:
+    """The mean; that of [1e308, 1e308] is finite."""
+    scale = scale_of(values)
+    return scale * (values / scale).mean(axis=axis)
+
+
+def deviation(values: Array) -> float:
+    """Standard deviation s of a sample, s² = Σ (x − x̄)²/(n − 1).
+
+    >>> deviation(1e-200 * np.array([1.0, 3.0])) / 1e-200
+    1.4142135623730951
+    """
+    scale = scale_of(values)
+    return scale * float((values / scale).std(ddof=1))
+
+
 def kurtosis(values: Array) -> float:
     """Fourth central moment over the square of the variance, 3 for normal numbers; 3 where they are all the same."""
+    values = values / scale_of(values)
     centred = values - values.mean()
+    centred = centred / scale_of(centred)
     square = float(np.mean(centred**2))
     return float(np.mean(centred**4)) / square**2 if square > 0.0 else 3.0
 

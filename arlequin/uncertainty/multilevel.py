@@ -26,7 +26,7 @@ from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.types import Array
 from arlequin.sweeps.plan import Point
 from arlequin.uncertainty.inputs import Inputs
-from arlequin.uncertainty.intervals import degrees_of_freedom, kurtosis, student
+from arlequin.uncertainty.intervals import degrees_of_freedom, deviation, kurtosis, mean, scale_of, student
 from arlequin.uncertainty.sampler import Sampler
 
 Told = Callable[[int, int, float, float], None]
@@ -78,11 +78,12 @@ class LevelSamples:
 
     @property
     def mean(self) -> float:
-        return float(self.corrections.mean())
+        return float(mean(self.corrections))
 
     @property
-    def variance(self) -> float:
-        return float(self.corrections.var(ddof=1))
+    def deviation(self) -> float:
+        """Standard deviation of the corrections."""
+        return deviation(self.corrections)
 
     def cost(self, pilot: int) -> float:
         """Median cost of the first samples, s: the first call of a process compiles; costs of later ones would make
@@ -193,10 +194,11 @@ class Multilevel:
 
     def _next(self, found: Sum, allowed: float, counts: Array) -> Array:
         """Numbers of samples of the next round."""
-        variances = np.array([level.variance for level in self.active])
+        deviations = np.array([level.deviation for level in self.active])
+        scale = scale_of(deviations)
         # degrees of freedom as there will be
-        aim = (allowed / student(self.goal.confidence, max(found.degrees, _DEGREES))) ** 2
-        best = allocation(variances, self.costs, aim)
+        aim = (allowed / scale / student(self.goal.confidence, max(found.degrees, _DEGREES))) ** 2
+        best = allocation((deviations / scale) ** 2, self.costs, aim)
         if not best.sum() <= MOST_SAMPLES:
             raise UserError(
                 f"tolerance: needs about {best.sum():.2g} samples; at most {MOST_SAMPLES} are taken (the half-width is "
@@ -234,31 +236,35 @@ class Multilevel:
         """The estimate of the samples so far."""
         active = self.active
         means = np.array([level.mean for level in active])
-        variances = np.array([level.variance for level in active])
+        deviations = np.array([level.deviation for level in active])
         numbers = np.array([level.count for level in active])
         kurtoses = np.array([kurtosis(level.corrections) for level in active])
-        error = float(np.sqrt((variances / numbers).sum()))
+        # variances in units of a size of the deviations
+        scale = scale_of(deviations)
+        variances = (deviations / scale) ** 2
+        error = scale * float(np.sqrt((variances / numbers).sum()))
         degrees = degrees_of_freedom(variances, numbers, kurtoses)
         errors = np.sqrt(variances / numbers)
-        fitted = rates(means, variances, self.costs, errors)
-        bias = _bias(means, errors, fitted[0])
+        fitted = rates(means / scale, variances, self.costs, errors)
+        bias = _bias(means, scale * errors, fitted[0])
         width = student(self.goal.confidence, degrees) * error + (bias if self.limit else 0.0)
         return Sum(float(means.sum()), error, degrees, width, bias, fitted)
 
     def _check_convergence(self, found: Sum) -> None:
         """Raise `UserError` where the corrections are as large as the quantity, and where the limit has no rate."""
         last = self.active[-1]
-        own = float(last.fine.var(ddof=1))
+        own = deviation(last.fine)
         said = rates_text(found.rates)
-        if last.variance >= own and last.variance > 0.0:
+        if last.deviation >= own and last.deviation > 0.0:
+            ratio = (last.deviation / own) ** 2 if own else np.inf
             raise UserError(
-                f"levels: do not converge: the variance of the correction of level {last.number} is "
-                f"{last.variance / own if own else np.inf:.3g} times that of the quantity ({said}): choose levels that "
-                "follow each other, or method='monte-carlo' on one",
+                f"levels: do not converge: the variance of the correction of level {last.number} is {ratio:.3g} times "
+                f"that of the quantity ({said}): choose levels that follow each other, or method='monte-carlo' on one",
                 1,
             )
-        variances = np.array([level.variance for level in self.active])
-        cost, plain = float(np.sqrt(variances * self.costs).sum() ** 2), self.plain_cost(1.0)
+        deviations = np.array([level.deviation for level in self.active])
+        scale = scale_of(deviations, own)
+        cost, plain = float((deviations / scale * np.sqrt(self.costs)).sum() ** 2), self.plain_cost(scale)
         if cost > plain:
             warn_user(
                 f"levels: cost {cost / plain:.2g} times as much as plain Monte Carlo on the finest level ({said})",
@@ -268,7 +274,7 @@ class Multilevel:
     def _warn_of_no_variance(self) -> None:
         """Of a quantity of few values: others may be so rare that no sample has them."""
         for level in self.active:
-            if level.variance > 0.0 or np.unique(level.fine).size > 0.5 * level.count:
+            if level.deviation > 0.0 or np.unique(level.fine).size > 0.5 * level.count:
                 continue
             what = f"levels: the correction of level {level.number}" if level.number else "quantity:"
             line = f"is {level.corrections[0]:g} at all {level.count} samples: the interval leaves out rarer values"
@@ -280,7 +286,7 @@ class Multilevel:
         own = float(np.median(last.fine_seconds[: self.pilot]))
         if self._given is not None:
             own = float(self._given[last.number])
-        return float(last.fine.var(ddof=1)) * own / error**2 if error > 0.0 else 0.0
+        return (deviation(last.fine) / error) ** 2 * own if error > 0.0 else 0.0
 
 
 def allocation(variances: Array, costs: Array, aim: float) -> Array:

@@ -16,7 +16,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.sweeps.plan import Point
 from arlequin.uncertainty.inputs import Inputs
-from arlequin.uncertainty.intervals import student
+from arlequin.uncertainty.intervals import deviation, mean, student
 from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
 from arlequin.uncertainty.sampler import Sampler
 
@@ -80,10 +80,10 @@ def quasi_monte_carlo(
             np.concatenate([found.seconds, seconds.reshape(shape)], axis=1),
             [point for own in points for point in own],
         )
-        means = found.values.mean(axis=1)
-        error = float(means.std(ddof=1) / np.sqrt(replicates))
+        means = mean(found.values, axis=1)
+        error = float(deviation(means) / np.sqrt(replicates))
         degrees = replicates - 1.0
-        now = Replicated(float(means.mean()), error, degrees, student(goal.confidence, degrees) * error)
+        now = Replicated(float(mean(means)), error, degrees, student(goal.confidence, degrees) * error)
         tell(total, total, now.value, now.width)
         if goal.samples is not None or now.width <= goal.width(now.value):
             return found, now

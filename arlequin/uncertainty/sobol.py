@@ -17,6 +17,7 @@ import numpy as np
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
+from arlequin.uncertainty.intervals import scale_of
 from arlequin.uncertainty.multilevel import Told
 from arlequin.uncertainty.quasi import unit_points
 from arlequin.uncertainty.sampler import Sampler
@@ -51,7 +52,7 @@ def sobol_shares(inputs: Inputs, sampler: Sampler, tell: Told, *, samples: int, 
         blocks.append(mixed)
     points = inputs.points(np.concatenate(blocks))
     values, seconds = sampler(points, lambda k: tell(k, len(points), np.nan, np.nan))
-    if not np.ptp(values) > 0.0:
+    if not values.max() > values.min():
         raise UserError(f"quantity: is {values[0]:g} at all samples: it has no variance to share", 1)
     f = values.reshape(size + 2, samples)
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
@@ -71,8 +72,11 @@ def indices(values: Array) -> Array:
     """First-order and total indices (2, d) of the values (d + 2, n): f_A, f_B and f_ABi, x_i of B and the others of A.
 
     S_i = mean(f_B (f_ABi − f_A))/V, S_Ti = mean((f_A − f_ABi)²)/(2 V) of centred values, V the variance of f_A and f_B.
+    The values are divided by a size of theirs: squares of 1e-162 would vanish.
     """
+    values = values / scale_of(values)
     f = values - values[:2].mean()
+    f = f / scale_of(f)
     one, other, mixed = f[0], f[1], f[2:]
     both = np.array([np.mean(other * (mixed - one), axis=1), 0.5 * np.mean((one - mixed) ** 2, axis=1)])
     return np.asarray(both / np.var(f[:2]))

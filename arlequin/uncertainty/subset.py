@@ -151,7 +151,7 @@ def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Ge
         if not values[0] > values[-1]:
             line = f"is {values[0]:g} at all samples of a level: no rarer values are found"
             raise UserError(f"quantity: {line} (probability so far {reached:.2g})", 1)
-        threshold = float(0.5 * (values[chains - 1] + values[chains]))
+        threshold = float(0.5 * values[chains - 1] + 0.5 * values[chains])
         if not values[chains - 1] > threshold:  # equal values on both sides: the next smaller one
             threshold = float(values[values < values[chains - 1]].max(initial=-np.inf))
             if not np.isfinite(threshold) or (subsets.thresholds and threshold <= subsets.thresholds[-1]):

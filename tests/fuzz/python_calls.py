@@ -5,6 +5,8 @@ What is made is put to its use: parts, laws and junctions go into a system, and 
 
 import random
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -391,6 +393,17 @@ def wrong(draw: random.Random) -> Any:
             lambda: (lambda *x: "a"), lambda: (lambda *x: np.nan), lambda: (lambda *x: [1.0, 2.0, 3.0, 4.0]), set,
             lambda: b"x", solid, square, steel, lambda: aq.Unilateral(), lambda: aq.Theta, lambda: int,
             lambda: range(3), lambda: (0.0, 0.0), lambda: (1.0, np.nan), lambda: ("a", "b"),
+            lambda: 10**400, lambda: -(10**400), lambda: [10**400], lambda: (10**400, 1.0), lambda: "12",
+            lambda: ["1", "2"],
+            lambda: np.float16(3.0), lambda: np.longdouble("1e4000"), lambda: np.complex128(1 + 2j),
+            lambda: np.bool_(True),
+            lambda: np.datetime64("2024-01-01"), lambda: np.str_("3"), lambda: np.array(3), lambda: np.array([[1.0]]),
+            lambda: np.array([1, 10**400], dtype=object), lambda: np.array([1 + 2j]), lambda: np.array([True, False]),
+            lambda: np.zeros((0, 3)), lambda: np.array(None), lambda: [[1.0], [1.0, 2.0]], lambda: Fraction(1, 3),
+            lambda: Fraction(10**400), lambda: Decimal("1.5"), lambda: [np.inf], lambda: (True, True), lambda: -0.0,
+            lambda: np.uint8(200), lambda: 2**63, lambda: bytearray(b"1"), lambda: ..., lambda: NotImplemented,
+            lambda: {"x": 10**400}, lambda: {"left": {"x": 10**400}}, lambda: (lambda *x: 10**400),
+            lambda: (lambda *x: 1j),
         ]
     )()  # fmt: skip
 
