@@ -3,10 +3,10 @@
 Nested frozen dataclasses, tuples, numbers and arrays are written as JSON and a list of arrays; no code is stored.
 """
 
+import io
 import json
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.results.files import read_arrays
-from arlequin.results.writing import replacing
+from arlequin.results.files import read_arrays, write_synced
 
 if TYPE_CHECKING:
     from arlequin.schemes import State
@@ -103,14 +102,16 @@ def _state_class(name: str) -> type:
 
 
 NAME = "checkpoint.npz"
-_FORMAT = 1  # version of the file; others are rejected
+_FORMAT = 2  # version of the file; others are rejected
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """The state of a run after a step. study: digests and numbers by name, which must equal those of the resumed run.
 
-    kept: state of the stepper; audit, history, statistics: their accumulated values; extra: state of the caller.
+    kept: state of the stepper; audit, history, statistics: their accumulated values; extra: state of the caller. rows:
+    by array, the first row of its chunk that is not full and the rows of that chunk, whose file is written again as
+    rows are added, so that a power failure may leave it empty.
     """
 
     study: dict[str, Any]
@@ -120,16 +121,16 @@ class Checkpoint:
     history: Any
     statistics: dict[str, Any]
     extra: Any
+    rows: dict[tuple[str, str], tuple[int, NDArray[np.float64]]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Replace the former checkpoint atomically, also in a power failure."""
         arrays: list[Any] = []
         data = json.dumps({"format": _FORMAT, "run": to_json(self, arrays)})
         named: dict[str, Any] = {f"a{i}": array for i, array in enumerate(arrays)}
-        with replacing(folder / NAME) as draft, draft.open("wb") as file:
-            np.savez(file, data=np.array(data), **named)
-            file.flush()
-            os.fsync(file.fileno())
+        content = io.BytesIO()
+        np.savez(content, data=np.array(data), **named)
+        write_synced(folder / NAME, content.getvalue())
 
     @classmethod
     def read(cls, folder: Path) -> "Checkpoint | None":
@@ -144,6 +145,11 @@ class Checkpoint:
             found = from_json(data["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
             if not isinstance(found, cls) or type(getattr(found.state, "n", None)) is not int:
                 raise ValueError("it contains another object")
+            if not isinstance(found.study, dict) or not found.study.keys() >= _NAMED or found.state.n > 2**62:
+                raise ValueError("it does not say what it is of")
+            done = found.history[:2]
+            if not all(type(n) is int and n >= 0 for n in done) or len(done) != 2 or not _are_rows(found.rows):
+                raise ValueError("it does not say which rows were recorded")
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, RecursionError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"{folder}: its checkpoint cannot be read ({why}): run it anew", FAILURE) from error
@@ -160,13 +166,27 @@ class Checkpoint:
             raise UserError(f"{given}: its checkpoint is of step {self.state.n}: run it anew", FAILURE)
 
 
+_NAMED = {"version", "scheme", "step", "number of steps", "fields_every", "point_memory", "system"}
+
+
+def _are_rows(found: Any) -> bool:
+    """Whether these are rows of arrays, and the first of each."""
+    return isinstance(found, dict) and all(
+        isinstance(one, tuple)
+        and len(one) == 2
+        and type(one[0]) is int
+        and getattr(one[1], "dtype", None) == np.float64
+        for one in found.values()
+    )
+
+
 def misfit(found: Any, first: Any) -> str | None:
     """Which field of the state of a checkpoint has another form than at the start of the same run; None where all fit.
 
     Compiled steps do not check the sizes of arrays. What the scheme carries along may have more fields than at the
     start.
     """
-    for name in (field.name for field in fields(first)):
+    for name in (item.name for item in fields(first)):
         there, here = getattr(found, name), getattr(first, name)
         if isinstance(here, np.ndarray):
             fits = isinstance(there, np.ndarray) and (there.shape, there.dtype) == (here.shape, here.dtype)
@@ -181,6 +201,12 @@ def misfit(found: Any, first: Any) -> str | None:
     return None
 
 
+def exists(folder: Path) -> bool:
+    """Whether a result has a checkpoint."""
+    return (folder / NAME).exists()
+
+
 def remove(folder: Path) -> None:
-    """Delete the checkpoint of a complete result."""
-    (folder / NAME).unlink(missing_ok=True)
+    """Delete the checkpoint of a complete result, and what a killed process left of one."""
+    for file in (folder / NAME, *folder.glob(f".{NAME}.*")):
+        file.unlink(missing_ok=True)

@@ -1,11 +1,14 @@
-"""Reading of untrusted files (npz without objects or compression, JSON), and cropping of preallocated results."""
+"""Reading of untrusted files (npz without objects or compression, JSON), files that a power failure leaves whole, and
+cropping of preallocated results."""
 
 import contextlib
 import json
+import math
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,10 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.results.bounds import MOST_DEPTH, depth
+from arlequin.results.writing import replacing
+
+_THREADS = 16  # that flush files
 
 
 @contextlib.contextmanager
@@ -25,58 +32,125 @@ def file_errors(given: str, done: str = "written") -> Iterator[None]:
         raise UserError(f"{given}: cannot be {done}: {error.strerror or error}", FAILURE) from error
 
 
+def sync(path: Path) -> None:
+    """Flush a file to the disk (fsync), or the names in a folder, where the system has that."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except PermissionError:  # of folders: Windows
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_many(paths: Iterable[Path]) -> None:
+    """Flush files or folders; those that are gone count as flushed.
+
+    In threads: a journal takes what is asked for at the same time in one go, which made 60 files 4 to 40 times as fast.
+    """
+
+    def one(path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            sync(path)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(one, paths))
+
+
+def sync_all(folder: Path) -> None:
+    """Flush all that is in a folder: files, then the folders that hold them."""
+    found = [(Path(place), names) for place, _, names in os.walk(folder)]
+    sync_many(place / name for place, names in found for name in names)
+    sync_many(place for place, _ in found)
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Replace a file, also in a power failure: it has the earlier data or these."""
+    with replacing(path) as draft, draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    sync(path.parent)
+
+
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file by name; ValueError where it was not written by NumPy's `savez`."""
     if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would not end
         raise ValueError(f"{path.name} is not a file")
     try:
+        size = path.stat().st_size
         with zipfile.ZipFile(path) as file:
-            if any(item.compress_type != zipfile.ZIP_STORED for item in file.infolist()):
-                raise ValueError("it is compressed")  # a few bytes could fill the memory
+            items = file.infolist()
+            # a few bytes could fill the memory
+            if any(item.compress_type != zipfile.ZIP_STORED for item in items):
+                raise ValueError("it is compressed")
+            if sum(item.file_size for item in items) > size:
+                raise ValueError("its arrays are larger than it is")
+            for item in items:
+                _check_array(file, item)
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (Exception, MemoryError) as error:  # damaged archives fail in many ways
         raise ValueError(f"{path.name}: {error}" if str(error) else f"{path.name}: {type(error).__name__}") from error
 
 
+def _check_array(file: zipfile.ZipFile, item: zipfile.ZipInfo) -> None:
+    """ValueError where an array of an archive declares more than its bytes."""
+    from numpy.lib import format as npy
+
+    with file.open(item) as array:
+        version = npy.read_magic(array)
+        shape, _, dtype = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version](array)
+    if dtype.hasobject or max(dtype.itemsize, 1) * math.prod(max(n, 1) for n in shape) > item.file_size:
+        raise ValueError(f"its array {item.filename} of the shape {shape} is not in its {item.file_size} bytes")
+
+
 MOST_BYTES = 2**27
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; ValueError where it is no regular file, too large, or too deeply nested."""
+    """The content of a JSON file; ValueError where it is no regular file, too large, or nested too deeply."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
     with os.fdopen(file, "rb") as lines:
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
             raise ValueError(f"{path.name} is not a file of at most {MOST_BYTES:,} bytes")
         try:
-            return json.loads(lines.read())
-        except (ValueError, RecursionError) as error:
+            found = json.loads(lines.read())
+        except (ValueError, RecursionError, MemoryError) as error:
             raise ValueError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+    if depth(found) > MOST_DEPTH:
+        raise ValueError(f"{path.name} cannot be read: its lists are in each other more than {MOST_DEPTH} times")
+    return found
 
 
 _BLOCK = 65536  # rows read at a time
 
 
-def kept_rows(time: xarray.Variable, frame_time: xarray.Variable | None) -> dict[str, slice]:
-    """The rows of `time` and `frame` that were recorded: up to the first nan of `time` and of `frame_time`."""
-    instants = _recorded(time)
+def kept_rows(time: xarray.Variable, frame_time: xarray.Variable | None, chunk: int = 1) -> dict[str, slice]:
+    """The rows of `time` and `frame` that were recorded: up to the first nan of `time` and of `frame_time`.
+
+    chunk: rows that are read at once.
+    """
+    instants = _recorded(time, chunk)
     kept = {"time": slice(instants.size)}
     if frame_time is not None:
         # a run killed between the two writes has a frame whose instant `time` does not cover yet
         covered = 0
         if instants.size:
             last = instants[-1]
-            covered = int(np.searchsorted(_recorded(frame_time), last + 1e-9 * abs(last), side="right"))
+            covered = int(np.searchsorted(_recorded(frame_time, chunk), last + 1e-9 * abs(last), side="right"))
         kept["frame"] = slice(covered)
     return kept
 
 
-def _recorded(times: xarray.Variable) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _recorded(times: xarray.Variable, chunk: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The values before the first nan; blocks after it are not read."""
     found = []
-    for start in range(0, times.shape[0], _BLOCK):
-        block = np.asarray(times[start : start + _BLOCK].values, dtype=float)
+    step = max(_BLOCK // chunk, 1) * chunk
+    for start in range(0, times.shape[0], step):
+        block = np.asarray(times[start : start + step].values, dtype=float)
         missing = np.isnan(block)
         found.append(block[: missing.argmax()] if missing.any() else block)
         if missing.any():

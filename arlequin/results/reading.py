@@ -15,8 +15,11 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.results.bounds import MOST_DEPTH, depth, shortened
 from arlequin.results.files import file_errors
 from arlequin.results.members import chosen
+from arlequin.results.zarr_layout import HEADER
+from arlequin.results.zarr_metadata import FILE
 from arlequin.results.zarr_reading import read_tree
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -53,7 +56,7 @@ def open(path: str | Path) -> xarray.DataTree:
             raise UserError(f"{path}: no such result")
         if (folder / "sweep.json").exists():
             raise UserError(f"{path}: a sweep, not the result of one run: open it with arlequin.open_sweep")
-        if not folder.is_dir() or not (folder / "zarr.json").exists():
+        if not folder.is_dir() or not ((folder / FILE).exists() or (folder / HEADER).exists()):
             raise UserError(f"{path}: not a result (a Zarr v3 group)")
         return read_tree(folder, str(path))
 
@@ -139,7 +142,7 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
         attributes.pop(name, None)
     facts: dict[str, str] = {}
     if "case" in attributes:
-        facts["case"] = str(attributes.pop("case"))
+        facts["case"] = shortened(str(attributes.pop("case")))
     done = max(len(time) - 1, 0)
     facts["steps"] = f"{done}" if done == planned else f"{done} of {planned} (stopped early)"
     if (runs := runs_finished(result)) is not None:
@@ -156,7 +159,7 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
     if "balance" in root and len(time):
         facts["largest energy imbalance"] = f"{np.abs(root['balance'].values).max():.2e}"
     for name, value in attributes.items():
-        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        text = f"{value:.6g}" if isinstance(value, float) else shortened(str(value))
         facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
     compiled = facts.pop("compile time", "")
     if "wall time" in facts and attributes.get("compile_time"):  # 0.0 s where all kernels were in the cache
@@ -185,4 +188,4 @@ def _parameters(text: Any) -> dict[str, Any]:
         found = json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and depth(found) <= MOST_DEPTH else {}

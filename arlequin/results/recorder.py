@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from arlequin.models.checks import check_fields, flag, instance, mapping, path, positive_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
-from arlequin.results.checkpoint import Checkpoint, remove
+from arlequin.results.checkpoint import Checkpoint, exists, remove
 from arlequin.results.files import file_errors
 from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
+
+Rows = dict[Key, tuple[int, NDArray[np.float64]]]
 
 CHUNK_BYTES = 8 * 2**20  # of the largest variable
 CHUNK_ROWS = 4096
@@ -95,8 +97,12 @@ class Recorder:
         frames: int,
         attributes: Mapping[str, Any],
         done: tuple[int, int] | None = None,
+        rows: Rows | None = None,
     ) -> None:
-        """done: numbers of instants and frames at the path, for a resumed run; None creates the result."""
+        """done: numbers of instants and frames at the path, for a resumed run; None creates the result.
+
+        rows: of its checkpoint.
+        """
         variables = (Variable("", "time", ("time",), units="s", long_name="time"), *variables)
         groups = dict.fromkeys(["", *(v.group for v in variables if v.dims[:1] == ("frame",))])
         frame_times = [
@@ -122,8 +128,9 @@ class Recorder:
         self._next_flush = clock.monotonic() + FLUSH_SECONDS
         if done is not None:
             # later rows are computed again; `time` is cut first, so that it never covers missing rows
-            self._times.resume_at(self._store, done[0], record.path)
-            self._frames.resume_at(self._store, done[1], record.path)
+            assert self._disk is not None
+            self._times.resume_at(self._disk, done[0], rows or {})
+            self._frames.resume_at(self._disk, done[1], rows or {})
 
     def recorded(self, key: Key) -> NDArray[np.float64]:
         """The rows of a variable on `time` that are written."""
@@ -134,13 +141,17 @@ class Recorder:
         return self._disk is not None and name in self._disk.root.attrs
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Write the buffers, then the checkpoint; nothing after a failed write."""
+        """Write the buffers, then the checkpoint; nothing after a failed write.
+
+        Chunks that are full reach the disk before it; the checkpoint itself has the rows of the others.
+        """
         self.flush()
         if self._disk is None or self._failed:
             return
-        self._disk.sync()
+        whole = {key: number for stream in (self._times, self._frames) for key, number in stream.full_chunks().items()}
+        self._disk.sync(whole)
         with file_errors(self._disk.given):
-            checkpoint.write(self._disk.path)
+            replace(checkpoint, rows={**self._times.rows(), **self._frames.rows()}).write(self._disk.path)
 
     def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
         """The next block on `time`: instants (n,) in s and, for each (group, name), values (n, *shape)."""
@@ -185,8 +196,11 @@ class Recorder:
                 if not self._failed:
                     for key, rows in (final or {}).items():
                         self._store.write(key, 0, np.asarray(rows, dtype=float))
+                    complete = self._disk is not None and bool((attributes or {}).get("complete"))
+                    if self._disk is not None and complete and exists(self._disk.path):
+                        self._disk.sync()  # before the checkpoint goes
                     self._store.annotate(plain_attributes(attributes or {}))
-                    if self._disk is not None and (attributes or {}).get("complete"):
+                    if self._disk is not None and complete:
                         remove(self._disk.path)
             finally:
                 self._store.close()
@@ -257,20 +271,34 @@ class _Stream:
         self.written = 0  # rows the store has
         self.buffers = {(v.group, v.name): np.full((self.chunk, *v.shape), np.nan) for v in variables}
 
-    def resume_at(self, store: Store, count: int, path: Any) -> None:
-        """Resume at row `count` of a store; later rows are set to nan."""
+    def rows(self) -> Rows:
+        """The rows of the chunk that is not full, by variable, and the first of them."""
+        return {key: (self.begin, buffer[: self.count - self.begin]) for key, buffer in self.buffers.items()}
+
+    def full_chunks(self) -> dict[Key, int]:
+        """Number of full chunks by variable."""
+        return dict.fromkeys(self.buffers, self.begin // self.chunk)
+
+    def resume_at(self, store: ZarrStore, count: int, rows: Rows) -> None:
+        """Resume at row `count` of a store, whose chunk that is not full is that of a checkpoint; later rows are set to
+        nan, those of `time` first."""
         self.count = self.written = count
         self.begin = count - count % self.chunk
+        full, here = self.begin // self.chunk, count - self.begin
         for v in reversed(self.variables):
             key = v.group, v.name
+            begin, kept = rows.get(key, (-1, self.buffers[key]))
+            known = begin == self.begin and np.shape(kept)[1:] == v.shape and len(kept) >= here
+            self.buffers[key][:here] = kept[:here] if known else store.read(key, self.begin, count)
+            missing = store.lacks(key, full)
             if v.name in ("time", "frame_time"):
-                rows = store.read(key, 0, self.length)
-                if np.isnan(rows[:count]).any():
-                    raise UserError(f"{path}: steps before its checkpoint are missing: run it anew", code=1)
-                last = np.flatnonzero(~np.isnan(rows[count:]))
-                if last.size:
-                    store.write(key, count, np.full(last[-1] + 1, np.nan))
-            self.buffers[key][: count - self.begin] = store.read(key, self.begin, count)
+                earlier = store.read(key, 0, self.begin)
+                missing |= bool(np.isnan(earlier).any() or np.isnan(self.buffers[key][:here]).any())
+                store.cut(key, full + bool(here))
+            if missing:
+                raise UserError(f"{store.given}: steps before its checkpoint are missing: run it anew", code=1)
+            if here:
+                store.write(key, self.begin, self.buffers[key][: min(self.chunk, self.length - self.begin)])
 
     def columns(self) -> list[Column]:
         return [

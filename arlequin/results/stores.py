@@ -23,12 +23,12 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import file_errors, kept_rows, read_json
+from arlequin.results.files import file_errors, kept_rows, read_json, sync, sync_all, sync_many
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import last_writer, refuse_while_written, writer_lock
 from arlequin.results.writing import MARK, draft_of, refuse_link, replacing
-from arlequin.results.zarr_layout import COMPARISON, WHOLE, consolidate, create
-from arlequin.results.zarr_metadata import refuse_odd_files
+from arlequin.results.zarr_layout import COMPARISON, HEADER, WHOLE, consolidate, create, write_header
+from arlequin.results.zarr_metadata import FILE, read_metadata, refuse_odd_files
 from arlequin.results.zarr_reading import dataset_of, read_tree
 
 Attributes = dict[str, str | int | float]
@@ -58,7 +58,10 @@ def plain_attributes(attributes: Mapping[str, Any]) -> Attributes:
 
 @dataclass(frozen=True)
 class Column:
-    """One array of the result at its full length; `data` where it is known from the start."""
+    """One array of the result at its full length; `data` where it is known from the start.
+
+    static: whether the data stay, so that they can be written again.
+    """
 
     group: str
     name: str
@@ -67,6 +70,7 @@ class Column:
     chunks: tuple[int, ...]
     attributes: Attributes = field(default_factory=dict)
     data: NDArray[Any] | None = None
+    static: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -142,28 +146,58 @@ class ZarrStore:
 
     @classmethod
     def reopen(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
-        """The store of an interrupted run, with the same columns, opened for writing."""
+        """The store of an interrupted run, with the same columns, opened for writing.
+
+        All metadata, and the static data, are written again: they follow from the columns, whatever has become of them.
+        """
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
         with file_errors(store.given):
             refuse_link(path)
-            store._open(writer_lock(store.path, store.given))
-            refuse_odd_files(store.path, store.given)
-            for c in columns:
-                try:
-                    array = store._array(c.key)
-                except KeyError:
-                    raise UserError(f"{path}: it has no {'/'.join(filter(None, c.key))}: run it anew") from None
-                except Exception as error:  # metadata that zarr refuses
-                    raise _damaged(store.given, c.key, error) from error
-                if array.shape != c.shape or array.chunks != tuple(max(1, n) for n in c.chunks):
-                    raise UserError(f"{path}: its {'/'.join(filter(None, c.key))} has another shape: run it anew")
+            held = writer_lock(store.path, store.given)
+            try:
+                refuse_odd_files(store.path, store.given)
+                store._restore(columns)
+            except BaseException:
+                os.close(held)
+                raise
+            store._open(held)
         return store
+
+    def _restore(self, columns: Sequence[Column]) -> None:
+        """Write metadata and static data again; UserError where the store has other arrays than the columns."""
+        try:
+            found = read_metadata(self.path)
+        except ValueError as error:
+            raise UserError(f"{self.given}: not readable as a result: {error}", 1) from error
+        for c in columns:
+            name = "/".join(filter(None, c.key))
+            entry = found.arrays.get(name)
+            if entry is None and not (name in found.lost or (self.path / name / "c").is_dir()):
+                raise UserError(f"{self.given}: it has no {name}: run it anew")
+            if entry is not None and (entry.shape, entry.chunks) != (c.shape, tuple(max(1, n) for n in c.chunks)):
+                raise UserError(f"{self.given}: its {name} has another shape: run it anew")
+        remove_drafts(self.path)
+        draft = draft_of(self.path)
+        draft.mkdir()
+        static = {self.path.joinpath(*c.key) for c in columns if c.static}
+        try:
+            with contextlib.closing(_Lock(writer_lock(draft, self.given))):
+                _mark(draft, self.path, draft)
+                create(draft, columns, found.attributes)
+                for file in sorted(draft.rglob("*")):
+                    target = self.path / file.relative_to(draft)
+                    if file.name in (FILE, HEADER) or (file.is_file() and any(own in target.parents for own in static)):
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        os.replace(file, target)
+        finally:
+            _remove(draft)
 
     def _open(self, lock: int) -> None:
         import zarr
 
         self._unlock = weakref.finalize(self, os.close, lock)
+        self._laid_out = False  # whether metadata and static data are on the disk
         self.root = zarr.open_group(str(self.path), mode="r+", use_consolidated=False)
         self.arrays: dict[tuple[str, str], Any] = {}
         self._fresh: set[tuple[tuple[str, str], int]] = set()  # chunks written since the last `sync`
@@ -190,23 +224,45 @@ class ZarrStore:
         except Exception as error:  # whatever a codec says of bytes that it has not written
             raise _damaged(self.given, key, error) from error
 
-    def sync(self) -> None:
-        """Flush written chunks to the disk (fsync)."""
+    def cut(self, key: tuple[str, str], chunk: int) -> None:
+        """Remove the chunks of an array of one dimension from this one on."""
+        with file_errors(self.given), contextlib.suppress(FileNotFoundError):
+            for file in os.scandir(self.path.joinpath(*key, "c")):
+                if file.name.isdecimal() and int(file.name) >= chunk:
+                    os.remove(file)
+
+    def lacks(self, key: tuple[str, str], count: int) -> bool:
+        """Whether one of the first chunks of an array is not there."""
+        return any(not self._chunk(key, i).is_file() for i in range(count))
+
+    def _chunk(self, key: tuple[str, str], i: int) -> Path:
+        """The file of a chunk along the first dimension."""
+        return self.path.joinpath(*key, "c", str(i), *["0"] * (self._array(key).ndim - 1))
+
+    def sync(self, whole: Mapping[tuple[str, str], int] | None = None) -> None:
+        """Flush to the disk (fsync): files, then the folders that hold them; the structure the first time.
+
+        whole: chunks of each array that are full, others are left until they are; None flushes all that was written.
+        """
         with file_errors(self.given):
-            for key, i in self._fresh:
-                rest = ["0"] * (self._array(key).ndim - 1)
-                with contextlib.suppress(FileNotFoundError):  # of a store made before chunks of nan were kept
-                    file = os.open(self.path.joinpath(*key, "c", str(i), *rest), os.O_RDONLY)
-                    try:
-                        os.fsync(file)
-                    finally:
-                        os.close(file)
-            self._fresh.clear()
+            if not self._laid_out:
+                sync_all(self.path)
+                sync(self.path.parent)
+                self._laid_out = True
+            due = {(key, i) for key, i in self._fresh if whole is None or i < whole.get(key, 0)}
+            files = [self._chunk(key, i) for key, i in due]
+            if files:
+                sync_many(files)
+                sync_many({place for file in files for place in file.parents if self.path in place.parents})
+            self._fresh -= due
 
     def annotate(self, attributes: Attributes) -> None:
         with file_errors(self.given):
+            write_header(self.path, {**self.root.attrs, **attributes})
             self.root.update_attributes(attributes)
             consolidate(self.path)
+            sync(self.path / FILE)
+            sync(self.path)
 
     def tree(self) -> xarray.DataTree:
         return read_tree(self.path, self.given)
@@ -304,6 +360,16 @@ def _move(draft: Path, path: Path, given: str) -> None:
         _remove(draft)
     finally:
         os.close(held)
+
+
+class _Lock:
+    """A lock that `contextlib.closing` releases."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -96,7 +96,9 @@ def static_columns(variables: Sequence[Variable]) -> list[Column]:
 
 def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], units: str, long_name: str) -> Column:
     """A column with its data, in one chunk."""
-    return Column(group, name, dims, data.shape, data.shape, {"units": units, "long_name": long_name}, data)
+    return Column(
+        group, name, dims, data.shape, data.shape, {"units": units, "long_name": long_name}, data, static=True
+    )
 
 
 def _array(data: Any) -> NDArray[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from arlequin.results.files import write_synced
 
 if TYPE_CHECKING:
     from arlequin.results.stores import Attributes, Column
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 AUXILIARY = ("frame_time", "position")
 # Attribute of the root: every chunk of what is recorded is there, also of nan, so that one that is missing is damage.
 WHOLE = "chunks_whole"
+# Copy of the attributes of the root, from which its metadata are made again where a power failure has left none.
+HEADER = ".header.json"
 # Folder in a result that is no part of the store: results of the runs that it is compared with.
 COMPARISON = "comparison"
 
@@ -30,6 +35,7 @@ def create(folder: Path, columns: Sequence[Column], attributes: Attributes) -> N
         place = root.require_group(group) if group else root
         place.update_attributes({"coordinates": " ".join(names)} if names else {})
     root.update_attributes({**attributes, WHOLE: 1})
+    (folder / HEADER).write_text(json.dumps({"attributes": dict(root.attrs)}), encoding="utf-8")
     for c in columns:
         text = c.data is not None and c.data.dtype.kind == "T"
         array = root.create_array(
@@ -51,6 +57,11 @@ def create(folder: Path, columns: Sequence[Column], attributes: Attributes) -> N
         if c.data is not None and c.data.size:
             array[...] = c.data
     consolidate(folder)
+
+
+def write_header(folder: Path, attributes: Mapping[str, Any]) -> None:
+    """Write the copy of the root's attributes, also in a power failure."""
+    write_synced(folder / HEADER, json.dumps({"attributes": dict(attributes)}).encode())
 
 
 def _auxiliary(columns: Sequence[Column]) -> Mapping[str, list[str]]:

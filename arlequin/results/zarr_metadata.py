@@ -18,13 +18,19 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.models.limits import memory
+from arlequin.results.bounds import LARGEST_INTEGER
 from arlequin.results.files import read_json
+from arlequin.results.zarr_layout import HEADER
 
 FILE = "zarr.json"
 GROWING = ("time", "frame")  # dimensions whose whole length need not fit into memory
 MOST_CHUNK = 2**31 - 1  # bytes, of Blosc
 _DEEPEST = 8  # of groups in groups
-_CODECS = ("bytes", "blosc", "zstd", "gzip", "crc32c", "vlen-utf8", "transpose")
+_LONGEST_PATH = 1000  # characters
+_MOST_ATTRIBUTES = 1000
+_MOST_ENTRIES, _FREE_ENTRIES = 100_000, 100  # arrays and groups; without files
+_COMPRESSORS = ("blosc", "zstd")
+_CODECS = ("bytes", *_COMPRESSORS, "crc32c", "vlen-utf8", "transpose")
 _TEXT = "string"
 _TYPES = {
     _TEXT, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
@@ -64,15 +70,23 @@ class Metadata:
 def read_metadata(folder: Path) -> Metadata:
     """Of a store; ValueError or OSError where its root cannot be read.
 
-    The root has a copy of all metadata; where an entry of it is damaged the array's own file serves.
+    The root has a copy of all metadata; where an entry of it is damaged the array's own file serves, and where the root
+    is, the copy of its attributes and all these files.
     """
-    root = read_json(folder / FILE)
-    if not isinstance(root, dict) or root.get("node_type") != "group" or root.get("zarr_format") != 3:
-        raise ValueError(f"its {FILE} is not that of a Zarr v3 group")
-    found = Metadata(_plain(root.get("attributes")))
+    found = Metadata()
+    try:
+        root = _root(folder)
+        found.attributes = _plain(root.get("attributes"))
+    except (ValueError, OSError) as error:
+        root = {}
+        try:
+            found.attributes = _plain(read_json(folder / HEADER).get("attributes"))
+        except (ValueError, OSError, AttributeError):
+            raise error from None
+        found.lost[FILE] = f"{error}; the copy in {HEADER} and the metadata of each array are read"
     consolidated = root.get("consolidated_metadata")
     entries = consolidated.get("metadata") if isinstance(consolidated, dict) else None
-    known = entries if isinstance(entries, dict) else dict(_walk(folder, ""))
+    known = _there(folder, entries) if isinstance(entries, dict) else dict(_walk(folder, ""))
     for path, told in sorted(known.items()):
         try:
             _take(found, path, told)
@@ -84,11 +98,28 @@ def read_metadata(folder: Path) -> Metadata:
                     del found.lost[path]
                 except (ValueError, OSError):
                     pass
-    for path in list(found.arrays):
-        if any(other.startswith(f"{path}/") for other in (*found.arrays, *found.groups)):
-            del found.arrays[path]
-            found.lost[path] = "it is an array and a group"
+    above = {"/".join(names[:n]) for names in (path.split("/") for path in known) for n in range(1, len(names))}
+    for path in above & set(found.arrays):
+        del found.arrays[path]
+        found.lost[path] = "it is an array and a group"
     return found
+
+
+def _there(folder: Path, entries: dict[str, Any]) -> dict[str, Any]:
+    """The entries that have a folder, where there are many; ValueError where there are more than any result has."""
+    if len(entries) > _MOST_ENTRIES:
+        raise ValueError(f"its {FILE} has {len(entries)} arrays and groups, more than {_MOST_ENTRIES}")
+    if len(entries) <= _FREE_ENTRIES:
+        return entries
+    return {path: told for path, told in entries.items() if _is_path(path) and (folder / path).is_dir()}
+
+
+def _root(folder: Path) -> dict[str, Any]:
+    """The metadata of the root; ValueError or OSError where they cannot be read."""
+    root = read_json(folder / FILE)
+    if not isinstance(root, dict) or root.get("node_type") != "group" or root.get("zarr_format") != 3:
+        raise ValueError(f"its {FILE} is not that of a Zarr v3 group")
+    return root
 
 
 def _take(found: Metadata, path: str, told: Any) -> None:
@@ -115,7 +146,10 @@ def _array(path: str, told: Mapping[str, Any]) -> ArrayEntry:
         raise ValueError("its chunks are not regular")
     chunks = _lengths(_options(grid).get("chunk_shape"), 1)
     codecs = told.get("codecs")
-    if not isinstance(codecs, list) or not codecs or not {_name_of(codec) for codec in codecs} <= set(_CODECS):
+    names = (
+        [_name_of(codec) for codec in codecs] if isinstance(codecs, list) and len(codecs) <= len(_CODECS) else [None]
+    )
+    if not set(names) <= set(_CODECS) or not names or sum(name in _COMPRESSORS for name in names) > 1:
         raise ValueError("it is packed by a codec that results do not have")
     if told.get("storage_transformers"):
         raise ValueError("it has storage transformers")
@@ -128,7 +162,15 @@ def _array(path: str, told: Mapping[str, Any]) -> ArrayEntry:
     if size * math.prod(chunks) > MOST_CHUNK or size * fixed > memory() or max(shape, default=0) >= 2**48:
         raise ValueError(f"its shape {shape} in chunks of {chunks} is none that a result has")
     about = {name: str(value) for name, value in _plain(told.get("attributes")).items()}
-    return ArrayEntry(path, {**told, "attributes": {}}, shape, chunks, tuple(dims), about)
+    # what a chunk that is not there stands for: a text of any length could be said a million times
+    fill: Any = "" if kind == _TEXT else "NaN" if kind.startswith("float") else False if kind == "bool" else 0
+    clean = {name: told[name] for name in _KEYS if name in told} | {"fill_value": fill, "attributes": {}}
+    return ArrayEntry(path, clean, shape, chunks, tuple(dims), about)
+
+
+_KEYS = (
+    "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "codecs", "dimension_names",
+)  # fmt: skip
 
 
 def _lengths(given: Any, least: int) -> tuple[int, ...]:
@@ -147,15 +189,25 @@ def _options(given: Any) -> dict[str, Any]:
 
 
 def _plain(given: Any) -> dict[str, Any]:
-    """The attributes that are texts and numbers, the only kinds a result carries."""
-    if not isinstance(given, dict):
+    """The attributes that are texts and numbers, the only kinds a result carries; `?` for lone surrogates in them."""
+    if not isinstance(given, dict) or len(given) > _MOST_ATTRIBUTES:
         return {}
-    return {name: value for name, value in given.items() if isinstance(value, str | int | float)}
+    return {
+        _whole(name): _whole(value) if isinstance(value, str) else value
+        for name, value in given.items()
+        if isinstance(value, str | float) or (isinstance(value, int) and abs(value) < LARGEST_INTEGER)
+    }
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_path(path: str) -> bool:
     """Whether a path stays within the store."""
-    return bool(path) and all(name not in ("", ".", "..") and "\0" not in name for name in path.split("/"))
+    if not path or len(path) > _LONGEST_PATH or path.count("/") > _DEEPEST or path != _whole(path):
+        return False
+    return all(name not in ("", ".", "..") and "\0" not in name for name in path.split("/"))
 
 
 def _walk(folder: Path, path: str) -> Iterator[tuple[str, Any]]:

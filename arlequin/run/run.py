@@ -169,6 +169,7 @@ class Run:
                 frames=self._history.frame_count,
                 attributes={**about, **times, **attributes, "study": digest(self._study)},
                 done=None if found is None else found.history[:2],
+                rows=None if found is None else found.rows,
             )
 
         self._recorder = _of_one_rank(recorder) if record.path is not None else recorder()

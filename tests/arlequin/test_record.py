@@ -18,6 +18,7 @@ from arlequin.models.errors import UserError
 from arlequin.results.reading import open as open_result
 from arlequin.results.reading import summary
 from arlequin.results.recorder import Record, Recorder, Variable, as_record
+from arlequin.results.zarr_layout import HEADER
 
 KINDS = ("kinetic", "strain")
 NODES = 5
@@ -283,6 +284,7 @@ def test_what_is_not_a_result(tmp_path):
     start(Record(cut), 4).close()
     text = (cut / "zarr.json").read_text()
     (cut / "zarr.json").write_text(text[: len(text) // 2])
+    (cut / HEADER).unlink()  # of which the attributes would be read
     (tmp_path / "empty").mkdir()
     for path in (cut, tmp_path / "empty", tmp_path / "missing", Path(__file__)):
         with pytest.raises(UserError, match=path.name):
