@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arlequin.models.checks import integer, one_of
+from arlequin.models.checks import integer, items, one_of
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array, Indices
 from arlequin.results.cell_weights import counting_nodes
@@ -34,6 +34,8 @@ def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[st
     there = result["part"].children if "part" in result.children else {}
     if isinstance(parts, str):
         raise UserTypeError.parameter("parts", parts, f"must be a list of names, as [{parts!r}]")
+    if parts is not None:
+        parts = items("parts", parts, str, "must be a list of names of parts")
     for name in parts or ():
         if name not in there:
             raise UserError(f"part {name}: not in the result; there are {', '.join(there) or 'none'}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.checks import finite
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.plots import style
@@ -74,7 +75,7 @@ def shape(
     """
     result = one_member(result, member, "a figure of shapes")
     checked_view(view)
-    frame = frame_number(result, frame)
+    frame, magnify = frame_number(result, frame), finite("magnify", magnify)
     every = active_at(groups_of(result, parts), np.array([frame]))
     if not any(field in g for g in every.values()):
         raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")

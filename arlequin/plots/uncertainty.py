@@ -80,10 +80,14 @@ def _shares(shares: Any, intervals: Any) -> list[tuple[str, dict[str, float], di
 
 def _pair(name: str, given: Any) -> Array:
     """Lower and upper end of an interval; nan where there is none."""
-    ends = np.asarray(given, dtype=float)
-    if ends.shape != (2,):
-        raise UserError.parameter(f"intervals[{name!r}]", given, "must be a pair (lower, upper)")
-    return ends
+    rule = "must be a pair (lower, upper)"
+    try:
+        ends = np.asarray(given)
+    except (TypeError, ValueError):  # rows of different lengths
+        raise UserError.parameter(f"intervals[{name!r}]", given, rule) from None
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or np.isinf(ends).any():
+        raise UserError.parameter(f"intervals[{name!r}]", given, rule)
+    return ends.astype(float)
 
 
 @checked_call
@@ -144,6 +148,8 @@ def distribution(
     those of the Dataset by default. limit: a value whose excess is given in the title.
     """
     confidence = within("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
+    for name, text in (("unit", unit), ("label", label)):
+        instance(name, text, str | None, "must be a text")
     if hasattr(values, "data_vars"):
         _is_estimate(values, "threshold", "must be the Dataset of estimate or samples")
         confidence = float(values.attrs["confidence"])

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from arlequin.models.errors import UserError
 
+_LONGEST = 300  # characters of what a file says of itself
+
 
 class ResultWarning(UserWarning):
     """A warning about a result or its evaluation."""
@@ -17,7 +19,7 @@ class DamageWarning(ResultWarning):
 
 def warn_damaged(result: str, array: str, reason: str) -> None:
     """Issue a `DamageWarning` that names the result and the array."""
-    line = " ".join(f"{result}: {array} is damaged: {reason}".split())
+    line = " ".join(f"{result}: {array[:_LONGEST]} is damaged: {reason[:_LONGEST]}".split())
     warnings.warn(line, DamageWarning, stacklevel=2)
 
 

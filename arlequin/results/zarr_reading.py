@@ -21,8 +21,10 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.results.bounds import present_rows, why_not_there
 from arlequin.results.damage import DamageWarning, warn_and_skip, warn_damaged
 from arlequin.results.files import kept_rows
+from arlequin.results.zarr_chunks import check_chunk
 from arlequin.results.zarr_layout import AUXILIARY, COMPARISON, WHOLE
 from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
 
@@ -90,6 +92,7 @@ class ZarrArray(BackendArray):
             return
         if not stat.S_ISREG(about.st_mode):
             raise ValueError(f"{file.relative_to(self._place)} is not a file")
+        check_chunk(file, about.st_size, self._entry.chunks, self._entry.told)
 
     def _by_chunk(self, rows: list[NDArray[np.int64]]) -> Iterator[tuple[list[Any], list[NDArray[np.int64]]]]:
         """For each chunk that the rows are in: the places in the rows, and the rows."""
@@ -114,6 +117,7 @@ def _slice(rows: NDArray[np.int64]) -> Any:
     return slice(begin, end) if end - begin == rows.size and (np.diff(rows) == 1).all() else rows
 
 
+_NAMED = 20  # of what is damaged
 _BLOCK = 64 * 2**20  # bytes that are read at once
 
 
@@ -139,9 +143,25 @@ def read_tree(folder: Path, given: str) -> xarray.DataTree:
     if "time" not in variables:
         why = f": it is damaged: {found.lost['time']}" if "time" in found.lost else ": not a result"
         raise UserError(f"{given}: a Zarr group without `time`{why}", FAILURE if "time" in found.lost else 2)
-    for path, why in found.lost.items():
+    for path in ("time", "frame_time"):
+        if path in variables:  # a length of 10¹² with one chunk is not looped over
+            rows = present_rows(folder / path, found.arrays[path].chunks[0])
+            variables[path] = variables[path].isel({variables[path].dims[0]: slice(rows)})
+    block = max((found.arrays[path].chunks[0] for path in ("time", "frame_time") if path in variables), default=1)
+    kept = kept_rows(variables["time"], variables.get("frame_time"), block)
+    for path in list(variables):
+        entry = found.arrays[path]
+        lengths = {dim: rows.stop for dim, rows in kept.items()}
+        shape = [min(n, lengths.get(dim, n)) for n, dim in zip(entry.shape, entry.dims, strict=True)]
+        if why := why_not_there(folder / path, shape, entry.chunks, np.dtype(variables[path].dtype).itemsize):
+            found.lost[path] = why
+            del variables[path]
+    if "time" not in variables:
+        raise UserError(f"{given}: a Zarr group without `time`: it is damaged: {found.lost['time']}", FAILURE)
+    for path, why in list(found.lost.items())[:_NAMED]:
         warn_damaged(given, path, why)
-    kept = kept_rows(variables["time"], variables.get("frame_time"))
+    if len(found.lost) > _NAMED:
+        warn_damaged(given, f"and {len(found.lost) - _NAMED} more of its arrays and groups", "they are left out")
     if _is_short(found.attributes, kept["time"].stop):
         warn_damaged(given, "time", f"it has {kept['time'].stop} instants, though the run is complete")
     groups: dict[str, dict[str, Any]] = {"": {}, **{path: {} for path in found.groups}}
@@ -210,6 +230,10 @@ def dataset_of(own: dict[str, Any], attributes: dict[str, Any]) -> xarray.Datase
 def _drop_contradictions(found: Metadata) -> None:
     """Leaves out arrays whose lengths are not those of the others of the group, and of the root along time."""
     arrays = found.arrays
+    for path in ("time", "frame_time"):
+        if path in arrays and arrays[path].dims != ("frame" if path == "frame_time" else path,):
+            found.lost[path] = "it is not on its own dimension"
+            del arrays[path]
     lengths: dict[tuple[str, str], Counter[int]] = {}
     for entry in arrays.values():
         for dim, n in zip(entry.dims, entry.shape, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
+from arlequin.results.bounds import RATIO
 from arlequin.sweeps.plan import Plan, Point, Value, key, shown
 from arlequin.sweeps.point import PointOutcome, Series
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     import xarray
 
 MISSING = "not computed"
+_FREE_NUMBERS = 5_000_000  # of an array over all points, whatever the points have given
+_LONG_TEXTS = 4_000_000  # characters, from which texts are not padded to the longest
 LEFT_OUT = "left_out"  # attribute of a series: where it had other dimensions than at the first point, and which
 
 
@@ -41,6 +46,8 @@ def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequenc
     scalars, coords = _scalars(found), _coordinates(plan)
     taken = {"message", "seconds", "finished", *plan.dims, *coords}
     arrays = _all_series(found, points, plan, coords, taken, {name for name, _, _ in scalars})
+    given = sum(len(o.scalars) for o in found if o is not None)
+    _check_size("the numbers", len(scalars) * len(points), given)
     for name, unit, text in scalars:
         numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in found]
         about = {"units": unit, "long_name": text or name}
@@ -91,7 +98,15 @@ def _array(values: Sequence[Value]) -> NDArray[Any]:
         return np.array(values)
     if kinds <= {int, float, type(None)} and kinds != {type(None)}:
         return np.array([np.nan if value is None else value for value in values])
-    return np.array(["none" if value is None else str(value) for value in values])
+    texts = ["none" if value is None else str(value) for value in values]
+    longest = max(map(len, texts), default=0)
+    return np.array(texts, dtype=str if longest * len(texts) < _LONG_TEXTS else object)
+
+
+def _check_size(what: str, size: int, given: int) -> None:
+    """UserError where an array over all points has many times the numbers that the points have given."""
+    if size > _FREE_NUMBERS + RATIO * given:
+        raise UserError(f"{what} of all points are {size:,} numbers, of which there are {given:,}", code=1)
 
 
 def _shaped(values: Sequence[Any], plan: Plan) -> NDArray[Any]:
@@ -166,6 +181,8 @@ def _all_series(
         first = column.first
         places = tuple(own[dim] for dim in first.dims)
         full = tuple(sizes[dim] for dim in first.dims)
+        given = sum(series.values.size for series in column.kept if series is not None)
+        _check_size(f"the series {name}", len(points) * math.prod(max(n, 1) for n in full), given)
         rows = np.array([_padded(None if s is None else s.values, full) for s in column.kept])
         variables[called[name]] = ((*plan.dims, *places), rows.reshape(plan.shape + full), column.about())
         for dim in first.dims:

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from arlequin.models.checks import mapping
+from arlequin.models.checks import LARGEST_INTEGER, mapping
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import meant
+from arlequin.results.bounds import shortened
 
 Value = float | int | bool | str | None
 Point = dict[str, Value]
 
 RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension that every sweep has
 MOST_POINTS = 1_000_000
+MOST_PARAMETERS = 32  # of an outer product: dimensions of an array
 SHOWN = 6  # values listed in a message
 
 
@@ -118,6 +120,8 @@ class Plan:
         if plan.scattered and len({len(axis.values) for axis in axes}) > 1:
             raise ValueError("its points lack values")
         _check_count(plan.shape)
+        if not math.prod(plan.shape):
+            raise ValueError("it has no points")
         return plan
 
 
@@ -165,6 +169,8 @@ def with_units(axes: tuple[Axis, ...], units: Mapping[str, str]) -> tuple[Axis, 
 
 
 def _check_count(lengths: Sequence[int]) -> None:
+    if len(lengths) > MOST_PARAMETERS:
+        raise UserError(f"over: has {len(lengths)} parameters; at most {MOST_PARAMETERS} are swept")
     count = math.prod(lengths)
     if count > MOST_POINTS:
         raise UserError(f"over: makes {count:,} points; at most {MOST_POINTS:,} are computed")
@@ -188,6 +194,8 @@ def value(name: str, given: Any) -> Value:
         raise UserTypeError.parameter(name, given, "must be numbers, texts, true or false, or None")
     if isinstance(given, float) and not math.isfinite(given):
         raise UserError.parameter(name, given, "must be finite")
+    if isinstance(given, int) and abs(given) > LARGEST_INTEGER:
+        raise UserError.parameter(name, given, f"must be a whole number of a size of at most {LARGEST_INTEGER:g}")
     return given
 
 
@@ -199,7 +207,7 @@ def shown(point: Mapping[str, Any]) -> str:
 def listed(values: Sequence[Any]) -> str:
     """The first values and the number of the others, as text."""
     more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-    return ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values[:SHOWN]) + more
+    return ", ".join(f"{v:.6g}" if isinstance(v, float) else shortened(str(v)) for v in values[:SHOWN]) + more
 
 
 def _values(name: str, given: Any) -> tuple[Value, ...]:

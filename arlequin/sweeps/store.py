@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from arlequin.models.errors import UserError
+from arlequin.results.bounds import RATIO, shortened
 from arlequin.results.damage import warn_damaged
 from arlequin.results.files import file_errors, read_arrays, read_json
 from arlequin.results.scalar import Scalar
@@ -29,6 +30,8 @@ from arlequin.sweeps.plan import Plan, Point, key
 from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
+_FREE_POINTS = 100_000  # that a plan may have, whatever there is
+_MOST_NUMBERS = 10_000  # of a point
 _OWN = re.compile(rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}")  # of one that was killed as it began
 _POINT = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
 
@@ -117,8 +120,21 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
             if any(len(pair) != 2 for pair in versions):
                 raise ValueError("its versions are no pairs")
             return plan, versions
-        except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
-            raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, UserError) as error:
+            why = shortened(str(error))
+            raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {why}", code=1) from error
+
+
+def check_size(path: str | Path, plan: Plan) -> None:
+    """UserError where the plan has many times as many points as there are files of points."""
+    count = math.prod(plan.shape)
+    if count <= _FREE_POINTS:
+        return
+    folder = Path(path) / "points"
+    with file_errors(str(path), "read"):
+        files = sum(1 for _ in os.scandir(folder)) if folder.is_dir() else 0
+    if count > _FREE_POINTS + RATIO * files:
+        raise UserError(f"{path}: is planned to have {count:,} points, and has {files:,} files of them", code=1)
 
 
 def read_point(path: str | Path, point: Point) -> PointOutcome | None:
@@ -128,13 +144,15 @@ def read_point(path: str | Path, point: Point) -> PointOutcome | None:
         return None
     try:
         about = read_json(file)
+        if len(about["scalars"]) + len(about["series"]) > _MOST_NUMBERS:
+            raise ValueError(f"it has more than {_MOST_NUMBERS} numbers and series")
         scalars = {name: _scalar(*told) for name, told in about["scalars"].items()}
         series = {}
         if about["series"]:
             arrays = read_arrays(file.with_suffix(".npz"))
             series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
-        return PointOutcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return PointOutcome(scalars, series, shortened(_text(about["message"])), _number(about["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         warn_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
         return None
 
@@ -144,9 +162,10 @@ def _scalar(number: Any, unit: Any, text: Any) -> Scalar:
 
 
 def _text(found: Any) -> str:
+    """A text, with `?` for lone surrogates."""
     if not isinstance(found, str):
         raise TypeError(f"{found!r:.40} is not a text")
-    return found
+    return found.encode("utf-8", "replace").decode("utf-8")
 
 
 def _found(path: Path, given: str) -> bool:
@@ -208,6 +227,8 @@ def _arrays(series: dict[str, Series]) -> dict[str, Any]:
 def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
     """A series from its arrays; ValueError where they are inconsistent."""
     values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
+    if len(set(dims)) != len(dims) or max(values.shape, default=0) > values.size + 1:
+        raise ValueError(f"the series {name} is of no size")
     coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
     lengths = dict(zip(dims, values.shape, strict=True))
     if values.dtype != float or any(coord.shape != (lengths[dim],) for dim, coord in coords.items()):

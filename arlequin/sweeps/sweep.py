@@ -12,12 +12,13 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.models import checks
 from arlequin.models.checks import instance, non_negative_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.sweeps.plan import Plan, Point, axes_of, key, with_units
 from arlequin.sweeps.point import PointOutcome
-from arlequin.sweeps.store import SweepStore, read_plan, read_point
+from arlequin.sweeps.store import SweepStore, check_size, read_plan, read_point
 
 if TYPE_CHECKING:
     import xarray
@@ -78,6 +79,8 @@ def sweep(
         found = aq.sweep(study, over, store="runs/study.sweep", units={"velocity": "m/s"})
         found["peak"].plot(x="velocity", hue="cells")
     """
+    if store is not None:
+        checks.path("store", store)
     axes, scattered = axes_of(over)
     axes = with_units(axes, units or {})
     name, fixed, source = function_identity(function)
@@ -157,7 +160,9 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
     """
     from arlequin.sweeps.dataset import assemble
 
+    checks.path("path", path)
     plan, versions = read_plan(path)
+    check_size(path, plan)
     return assemble(plan, _there(path, plan.points()), versions)
 
 

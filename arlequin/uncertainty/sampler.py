@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from arlequin.models import checks
 from arlequin.models.checks import non_negative_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
@@ -46,6 +47,8 @@ class Sampler:
             raise UserTypeError.parameter("study", study, "must be a function of the inputs")
         if isinstance(quantity, type) or not (quantity is None or isinstance(quantity, str) or callable(quantity)):
             raise UserTypeError.parameter("quantity", quantity, RULE)
+        if store is not None:
+            checks.path("store", store)
         if workers is not None:
             non_negative_integer("workers", workers)
             if scheduler is not None:
