@@ -26,7 +26,7 @@ def check_chunk(file: Path, size: int, chunk: tuple[int, ...], told: dict[str, A
     text = kind == "string"
     own = number * (_TEXT if text else np.dtype(kind).itemsize)
     most = FREE_CHUNK + RATIO * size
-    if own > most:
+    if own > most or size > FREE_CHUNK + (RATIO * number if text else 2 * own):
         raise ValueError(f"its {size} bytes cannot be those of {number} values")
     with file.open("rb") as data:
         head = data.read(_HEAD)

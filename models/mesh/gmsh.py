@@ -26,6 +26,9 @@ _CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexah
 _NOUNS = {0: "points", 1: "lines", 2: "surfaces", 3: "volumes"}
 
 
+_MOST_TAG = 1000  # of a node, per byte of the file
+
+
 @dataclass(frozen=True, eq=False)
 class _Block:
     """Cells of one type (c, nodes), and which of them each named group holds."""
@@ -90,7 +93,38 @@ def _content(path: Path) -> bytes:
     for section in (b"MeshFormat", b"Nodes", b"Elements"):
         if b"$End" + section not in content:
             raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)
+    _check_counts(path, content)
     return content
+
+
+def _check_counts(path: Path, content: bytes) -> None:
+    """UserError where a file declares more nodes, elements or blocks than it has bytes, or numbers nodes far beyond.
+
+    meshio makes arrays of that length before it reads.
+    """
+    head = re.search(rb"\$MeshFormat\s+(\d+)\.\d+\s+([01])", content)
+    block_counts, binary = (0, False) if head is None else (int(head[1]) // 4, head[2] == b"1")
+    for section in (b"Nodes", b"Elements"):
+        found = re.search(rb"\$" + section + rb"\r?\n", content)
+        if found is None:
+            continue
+        if block_counts and binary:
+            counts = [int(n) for n in np.frombuffer(content[found.end() :][:16].ljust(16, b"\0"), "<u8")]
+        else:
+            counts = [
+                int(n) for n in content[found.end() :][:200].split(b"\n")[0].split()[: 1 + block_counts] if n.isdigit()
+            ]
+        if max(counts, default=0) > len(content):
+            line = f"{max(counts):,} {section.decode().lower()} or blocks of them in {len(content):,} bytes"
+            raise UserError(f"{path}: the mesh file is damaged (it declares {line})", code=1)
+    if binary or (nodes := re.search(rb"\$Nodes\r?\n[^\n]*\n(.*?)\$EndNodes", content, re.DOTALL)) is None:
+        return
+    # a line of a node: its number alone, or before the coordinates
+    tags = re.findall(rb"^(\d{8,})\s*$" if block_counts else rb"^(\d{8,})[ \t]", nodes[1], re.MULTILINE)
+    largest = max((int(tag) for tag in tags if len(tag) < 20), default=0)
+    if largest > _MOST_TAG * len(content):
+        cure = "renumber them (Gmsh: Mesh.Renumber = 1)"
+        raise UserError(f"{path}: its {len(content):,} bytes number nodes up to {largest:,}: {cure}", code=1)
 
 
 def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:

@@ -58,8 +58,10 @@ def edit(file: Path, change: Callable[[Any], None]) -> None:
 
 
 def arrays(told: Any) -> list[Any]:
-    entries = told["consolidated_metadata"]["metadata"].values()
-    return [entry for entry in entries if entry.get("node_type") == "array"]
+    found = [e for e in told["consolidated_metadata"]["metadata"].values() if e.get("node_type") == "array"]
+    for entry in found:
+        entry.setdefault("dimension_names", [])  # of a number
+    return found
 
 
 def some(chance: random.Random, told: Any) -> Any:
@@ -405,7 +407,7 @@ def forked(whole: Path, seed: int, seconds: float, megabytes: float) -> list[str
                 os.chdir(folder)
                 base = most()
                 begin = time.process_time()
-                signal.alarm(int(10 * seconds))
+                signal.alarm(int(100 * seconds))  # of the clock, where others compute as well
                 signal.signal(signal.SIGALRM, signal.default_int_handler)
                 try:
                     for did, words, code, said in trial(whole, seed):
