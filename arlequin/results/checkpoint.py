@@ -148,7 +148,11 @@ class Checkpoint:
             if not isinstance(found.study, dict) or not found.study.keys() >= _NAMED or found.state.n > 2**62:
                 raise ValueError("it does not say what it is of")
             done = found.history[:2]
-            if not all(type(n) is int and n >= 0 for n in done) or len(done) != 2 or not _are_rows(found.rows):
+            if (
+                not all(isinstance(n, int | np.integer) and n >= 0 for n in done)
+                or len(done) != 2
+                or not _are_rows(found.rows)
+            ):
                 raise ValueError("it does not say which rows were recorded")
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, RecursionError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
