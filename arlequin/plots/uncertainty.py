@@ -32,6 +32,7 @@ def tornado(
     shares: {name: number}, or the Dataset of `sobol_indices`, of which first-order and total indices are shown.
     intervals: {name: (lower, upper)}, drawn as whiskers; nan are left out. label: of the axis.
     """
+    instance("label", label, str | None, "must be a text")
     sets = _shares(shares, intervals)
     names = list(sets[0][1])
     order = sorted(names, key=lambda name: abs(sets[-1][1][name]))

@@ -21,7 +21,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.beams.beam import Beam
-from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.errors import FAILURE, UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.stress import STRESS_FIELDS, displacements, part_components, von_mises
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
@@ -29,6 +29,7 @@ from arlequin.models.rigid.solid import Rigid
 from arlequin.models.types import Array
 from arlequin.results.cell_weights import counting_cells
 from arlequin.results.members import one_member
+from arlequin.results.reading import of_result
 from arlequin.results.variables import Variable, VariableGroup
 
 ENDS = ("first", "second")
@@ -130,6 +131,7 @@ class StressSeries:
             return {v.name: np.full(v.shape, np.nan) for v in self._variables}
 
 
+@of_result
 def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) -> xarray.Dataset:
     """Stresses of a solid or a bar, or section forces of a beam, at the frames of a result, computed from it.
 
@@ -143,6 +145,8 @@ def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) ->
     result = one_member(result, member, "the stress")
     own = stressed(part)
     if own is None:
+        if not isinstance(getattr(part, "name", None), str):
+            raise UserTypeError.parameter("part", part, "must be the part of the system that was run")
         raise UserError(f"{part.name}: {type(part).__name__} has no stresses")
     if f"/part/{part.name}" not in result.groups:
         known = list(result["part"].children) if "part" in result.children else []

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.results.reading import of_result
 from arlequin.viewer.scene import FRAMES, Scene, scene_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class View:
         return window(self._scene_of(True), self.title).show(**options)
 
 
+@of_result
 def view(
     result: xarray.DataTree,
     *,
@@ -73,12 +75,13 @@ def view(
     an ensemble, from 0. Rigid obstacles are seen beside the parts. view: the side from which a model in space is seen
     first, see `plots.shape`: by default that of the contact.
     """
-    from arlequin.models.checks import positive, positive_integer
+    from arlequin.models.checks import instance, positive, positive_integer
     from arlequin.models.errors import UserError
     from arlequin.plots.camera import checked_view
 
     positive_integer("frames", frames)
     checked_view(view)
+    instance("field", field, str | None, "must be the name of a field")
     factor = None if magnify is None else positive("magnify", magnify)
     title = str(result.attrs.get("case") or "result")
 

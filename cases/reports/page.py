@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import html
+import unicodedata
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from html import escape
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: #1a7f37; --bad: #c62828; }
@@ -85,6 +86,16 @@ def page(title: str, line: str, sections: Iterable[str], script: str = "", frame
     )
     body = f"<h1>{escape(title)}</h1>\n{paragraph(line)}" + "\n".join(sections)
     return f"{head}{body}{code}\n</body>\n</html>\n"
+
+
+def escape(text: str) -> str:
+    """Text as HTML, without signs that control the terminal or the direction of what follows.
+
+    >>> escape("<a\\u202eb")
+    '&lt;a�b'
+    """
+    odd = ("Cc", "Cf", "Cs")
+    return html.escape("".join(c if c in "\n\t" or unicodedata.category(c) not in odd else "\ufffd" for c in text))
 
 
 def section(title: str, *content: str) -> str:
