@@ -296,6 +296,22 @@ aq.sobol_indices(lambda x: x, None, ["x"])
     → inputs = ['x']: must map parameters to distributions, as {'gap': (1e-5, 5e-5)}
 plots.distribution("out.sweep")
     → values = 'out.sweep': must be finite numbers of shape (any)
+aq.open_sweep(3)
+    → path = 3: must be a path
+aq.sweep(lambda x: {"y": x}, {"x": [1.0]}, store=("a", "b"))
+    → store = ('a', 'b'): must be a path
+aq.Scalar("5")
+    → value = '5': must be a number
+aq.Scalar(1 + 2j)
+    → value = (1+2j): must be a number
+aq.Scalar(1.0, 5)
+    → unit = 5: must be a text
+aq.stress(RESULT, 1e150)
+    → part = 1e+150: must be the part of the system that was run
+aq.view(SYSTEM)
+    → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
+plots.distribution([1.0, 2.0], label=[1, 2])
+    → label = [1, 2]: must be a text
 plots.level_convergence(RESULT)
     → estimate = <DataTree>: must be the Dataset of estimate with levels
 aq.Modal(LEFT, modes="3")
@@ -420,28 +436,12 @@ aq.open("missing.zarr")
     → missing.zarr: no such result
 aq.open_sweep("missing.zarr")
     → missing.zarr: no such sweep
-aq.open_sweep(3)
-    → path = 3: must be a path
-aq.sweep(lambda x: {"y": x}, {"x": [1.0]}, store=("a", "b"))
-    → store = ('a', 'b'): must be a path
 aq.sweep(lambda x: {"y": x}, {"x": [10**30]})
     → x = 1000000000000000000000000000000: must be a whole number of a size of at most 4.61169e+18
-aq.Scalar("5")
-    → value = '5': must be a number
-aq.Scalar(1 + 2j)
-    → value = (1+2j): must be a number
 aq.Scalar(10**400)
     → value = 100000000000000000000000000000000000000000000000000000000...: must be of a size of at most 1.8e308
-aq.Scalar(1.0, 5)
-    → unit = 5: must be a text
-aq.stress(RESULT, 1e150)
-    → part = 1e+150: must be the part of the system that was run
-aq.view(SYSTEM)
-    → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
 plots.tornado({"a": 1.0}, {"a": ("x", 1.0)})
     → intervals['a'] = ('x', 1.0): must be a pair (lower, upper)
-plots.distribution([1.0, 2.0], label=[1, 2])
-    → label = [1, 2]: must be a text
 plots.contact_map(RESULT)
     → contact_map is for surfaces in space; for models along one axis draw plots.contact
 aq.worn_depth(RESULT, "edn", 1e-12)

@@ -20,6 +20,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.bounds import MOST_DEPTH, depth
 from arlequin.results.writing import replacing
 
+_EMPTY = 2**31  # length of a dimension of an array without values, from which it is none that a result has
 _THREADS = 16  # that flush files
 
 
@@ -102,7 +103,8 @@ def _check_array(file: zipfile.ZipFile, item: zipfile.ZipInfo) -> None:
     with file.open(item) as array:
         version = npy.read_magic(array)
         shape, _, dtype = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version](array)
-    if dtype.hasobject or max(dtype.itemsize, 1) * math.prod(max(n, 1) for n in shape) > item.file_size:
+    size = max(dtype.itemsize, 1) * math.prod(shape)
+    if dtype.hasobject or size > item.file_size or (not size and max(shape, default=0) >= _EMPTY):
         raise ValueError(f"its array {item.filename} of the shape {shape} is not in its {item.file_size} bytes")
 
 

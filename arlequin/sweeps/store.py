@@ -31,6 +31,7 @@ from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
 _FREE_POINTS = 100_000  # that a plan may have, whatever there is
+_FREE_LENGTH = 100_000  # of a dimension of a series without values
 _MOST_NUMBERS = 10_000  # of a point
 _OWN = re.compile(rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}")  # of one that was killed as it began
 _POINT = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
@@ -227,7 +228,7 @@ def _arrays(series: dict[str, Series]) -> dict[str, Any]:
 def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
     """A series from its arrays; ValueError where they are inconsistent."""
     values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
-    if len(set(dims)) != len(dims) or max(values.shape, default=0) > values.size + 1:
+    if len(set(dims)) != len(dims) or max(values.shape, default=0) > max(values.size, _FREE_LENGTH):
         raise ValueError(f"the series {name} is of no size")
     coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
     lengths = dict(zip(dims, values.shape, strict=True))
