@@ -4,7 +4,7 @@ With an intact checkpoint the result is read, and its run goes on to the same bi
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,8 @@ from arlequin.results.checkpoint import NAME
 from arlequin.results.damage import DamageWarning
 
 PARAMETERS = {"elements": 10}
-Damage = Callable[[Path], None]
+Damage = Callable[[Path], object]
+Files = Callable[[Path], Iterable[Path]]
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +51,11 @@ def last_chunks(folder: Path) -> Iterator[Path]:
             yield max(files, key=lambda file: [int(name) for name in file.relative_to(place).parts])
 
 
-def emptied(files: Callable[[Path], object]) -> Damage:
-    return lambda folder: [file.write_bytes(b"") for file in files(folder)] and None
+def emptied(files: Files) -> Damage:
+    return lambda folder: [file.write_bytes(b"") for file in files(folder)]
 
 
-def cut(files: Callable[[Path], object]) -> Damage:
+def cut(files: Files) -> Damage:
     def apply(folder: Path) -> None:
         for file in files(folder):
             file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
@@ -62,12 +63,12 @@ def cut(files: Callable[[Path], object]) -> Damage:
     return apply
 
 
-def zeroed(files: Callable[[Path], object]) -> Damage:
-    return lambda folder: [file.write_bytes(bytes(file.stat().st_size)) for file in files(folder)] and None
+def zeroed(files: Files) -> Damage:
+    return lambda folder: [file.write_bytes(bytes(file.stat().st_size)) for file in files(folder)]
 
 
-def gone(files: Callable[[Path], object]) -> Damage:
-    return lambda folder: [file.unlink() for file in files(folder)] and None
+def gone(files: Files) -> Damage:
+    return lambda folder: [file.unlink() for file in files(folder)]
 
 
 def root(folder: Path) -> list[Path]:
@@ -173,7 +174,7 @@ def test_order_of_what_is_flushed(tmp_path: Path, monkeypatch, blocks_of) -> Non
         events.append(("fsync", os.readlink(f"/proc/self/fd/{descriptor}")))
         fsync(descriptor)
 
-    def replaced(source: object, target: object) -> None:
+    def replaced(source: Path, target: Path) -> None:
         events.append(("rename", str(target)))
         rename(source, target)
 

@@ -40,7 +40,7 @@ RUNS = (
 SWEEPS = (["show", "a.sweep"], ["plot", "a.sweep", "--to", "out"], ["report", "a.sweep", "--out", "out.html"])
 SIZES = (10**12, 2**47, 10**9, 10**7, 10**6, 2**31, 0, -1, 1, 10**400, float("inf"), True, "5", None, [3], 1.5)
 NAMES = ("\x1b[2J", "\u202egnp.exe", "a" * 10_000, "", ".", "..", "a/b", "\ud800", "\0", "time", "</script>", "é" * 300)
-VALUES = (
+VALUES: tuple[Any, ...] = (
     None, True, -1, 1e308, float("nan"), float("inf"), 10**19, 10**400, "", "x" * 3_000_000, "\x1b[2J\u202e\0\ud800",
     [], {}, [[[]]], "9" * 5000, "1e400", 5e-324,
 )  # fmt: skip
@@ -316,7 +316,8 @@ def point(folder: Path, chance: random.Random) -> None:
     edit(file, change)
     if "series" in file.read_text():
         values = [np.zeros((0, 10**9)), np.zeros((1, 10**6)), np.zeros(3)][chance.randrange(3)]
-        np.savez(file.with_suffix(".npz"), **{"values/y": values})
+        more: dict[str, Any] = {"values/y": values}
+        np.savez(file.with_suffix(".npz"), **more)
 
 
 def deep_plan(folder: Path, chance: random.Random) -> None:
