@@ -1,6 +1,7 @@
 """The assembly of a subset of the parts of a system and of the interfaces between them."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,7 +47,7 @@ def restrict_assembly(
     springs = [
         spring for spring in assembly.system.springs if names.issuperset(side.part.name for side in surfaces_of(spring))
     ]
-    block = {
+    block: dict[str, Any] = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping", "absorber")
     }
