@@ -25,6 +25,10 @@ class Failed(UserError):
         return type(self), (self.what, self.remedy)
 
 
+class Unheld(Failed):
+    """A part that moves on under a force that nothing balances: smaller steps end alike."""
+
+
 def accept(
     contact: ContactSolution,
     u: Array,

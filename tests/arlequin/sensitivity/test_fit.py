@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit
+from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 import arlequin as aq
@@ -211,16 +212,22 @@ def test_too_few_evaluations_are_an_error():
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_with_95_per_cent():
-    """200 records with noise: the share of each interval and of the ellipse has a standard deviation of 1.5 %, so that
-    beyond 95 ± 4 % there is one of 100."""
-    random, held, inside, count = np.random.default_rng(5), np.zeros(3), 0, 200
+    """64 records with noise: dᵀC⁻¹d/3, d the error of the estimate, has Fisher's distribution of 3 and 197 freedoms.
+    Its mean has a standard deviation of 10 %: deviations that are 12 % too small or 15 % too large are found, as by the
+    share of 200 ellipses that hold the truth. The intervals are those of Student's t with the same deviations."""
+    random, distances, held, count = np.random.default_rng(5), [], np.zeros(3), 64
     exact, truth = closed(N, **SWING), np.array(list(SWING.values()))
     for _ in range(count):
         noisy = exact + NOISE * random.standard_normal(COUNT)
         found = aq.fit(oscillator, {"swing": (swing, noisy)}, SWING, progress=False)
+        error, covariance = truth - found["value"].values, found["covariance"].values
+        distances.append(error @ np.linalg.solve(covariance, error))
+        assert in_ellipse(found, SWING) == (distances[-1] <= 3.0 * fisher.ppf(0.95, 3, COUNT - 3))
+        reach = student.ppf(0.975, COUNT - 3) * np.sqrt(np.diag(covariance))
+        np.testing.assert_allclose(found["high"] - found["low"], 2.0 * reach, rtol=1e-9)
         held += (found["low"].values <= truth) & (truth <= found["high"].values)
-        inside += in_ellipse(found, SWING)
-    assert (np.abs(np.array([*held, inside]) / count - 0.95) < 0.04).all(), (held, inside)
+    assert abs(np.mean(distances) / 3.0 / fisher.mean(3, COUNT - 3) - 1.0) < 0.25
+    assert (np.abs(held / count - 0.95) < 0.07).all()
 
 
 @pytest.mark.slow
