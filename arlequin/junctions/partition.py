@@ -28,7 +28,7 @@ Source: Ben Dhia & Rateau, IJNME 62, 2005 (two models).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Literal, Protocol
@@ -115,9 +115,9 @@ class Sample:
     states: Mapping[str, Indices]
 
     def largest(self, wrong: Mask, allowed: float = NEGLIGIBLE) -> str | None:
-        """The middle of the largest piece that is `wrong` (n,), as text; None where they are less than the allowed "
-        "share
-        of every cell."""
+        """The middle of the largest piece that is `wrong` (n,), as text; None where in every cell the wrong ones "
+        "are at most
+        the allowed share of it."""
         if np.bincount(self.cells, self.size * wrong).max(initial=0.0) <= allowed:
             return None
         worst = int(np.argmax(self.size * wrong))
@@ -150,8 +150,7 @@ class Partition:
         return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))
 
     def check(self) -> None:
-        """Raise `UserError` where parts overlap without junction, or one takes weight from another that is not "
-        "glued."""
+        """Raise `UserError` where parts overlap without junction, or take weight from one that is not glued there."""
         for sample in self._samples:
             lowest = [
                 name for name in sample.names if not any(each.coarse.name in sample.names for each in self._over[name])
@@ -160,8 +159,7 @@ class Partition:
             if place is not None:
                 raise UserError(
                     f"parts '{lowest[0]}' and '{lowest[1]}' overlap at {place}, where no junction couples them: glue "
-                    f"them by "
-                    "a Junction, or let one end where the other begins"
+                    "them by a Junction, or let one end where the other begins"
                 )
         self._find_order()
         self._warn_of_kinks()
@@ -222,10 +220,12 @@ class Partition:
     @cached_property
     def covers(self) -> dict[tuple[str, str], Cover]:
         """By part and another one with which it has a junction: what the overlap covers of the first one's cells."""
-        covers = {}
+        covers: dict[tuple[str, str], Cover] = {}
         for each in self.junctions:
             for part, other in ((each.coarse, each.fine), (each.fine, each.coarse)):
-                covers[part.name, other.name] = self.sharings[each.name].cover(part)
+                cover, former = self.sharings[each.name].cover(part), covers.get((part.name, other.name))
+                plain = cover.plain if former is None else cover.plain & former.plain
+                covers[part.name, other.name] = replace(cover, plain=plain)
         return covers
 
     @cached_property
@@ -320,6 +320,9 @@ class Partition:
                 if (name, other) in self.covers:
                     rough += found & ~self.covers[name, other].plain
                 if (name, other) not in self.covers or (other not in self._below[name] and len(self._over[other]) > 1):
+                    strange |= found
+                if len(self.active((name, other))) > 1:
+                    count += found
                     strange |= found
             floored = any(each.floor > 0 for each in self.of(name))
             joint[name] = (count > 1) & ((rough > (0 if floored else 1)) | strange)

@@ -255,3 +255,17 @@ def test_waves_are_not_absorbed_against_a_part_of_which_nothing_is_left():
     system = aq.System([coarse, *fine], junctions)
     with pytest.raises(aq.UserError, match=r"junction 'one': nothing is left of the coarse part.*absorbing=None"):
         aq.simulate(system, aq.Theta(0.5), duration=1e-3, step=1e-3, progress=False)
+
+
+def test_a_patch_glued_by_two_junctions_at_its_two_ends():
+    """The profile is the least of both shares: the weights are those of one box around."""
+    parts = [bar("coarse", 0, 10, 10), bar("fine", 2.3, 7.6, 21)]
+    ends = aq.Strip(2.4, 3.5), aq.Strip(7.5, 6.3)
+    two = weightings([aq.Junction(*parts, zone=zone, name=f"end{n}") for n, zone in enumerate(ends)])
+    profile = lambda x: np.clip(np.minimum((x - 2.4) / 1.1, (7.5 - x) / 1.2), 0, 1) * (x > 2.3) * (x < 7.6)  # noqa: E731
+    for name, own, points in (
+        ("coarse", lambda x: 1 - profile(x), np.arange(11.0)),
+        ("fine", profile, np.linspace(2.3, 7.6, 22)),
+    ):
+        means = [hat_integral(own, *pair) for pair in itertools.pairwise(points)]
+        np.testing.assert_allclose(cell_means(parts, two, name), means, atol=1e-7)
