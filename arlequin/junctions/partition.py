@@ -115,9 +115,8 @@ class Sample:
     states: Mapping[str, Indices]
 
     def largest(self, wrong: Mask, allowed: float = NEGLIGIBLE) -> str | None:
-        """The middle of the largest piece that is `wrong` (n,), as text; None where in every cell the wrong ones "
-        "are at most
-        the allowed share of it."""
+        """The middle of the largest piece that is `wrong` (n,), as text; None where they are at most the allowed share
+        of every cell."""
         if np.bincount(self.cells, self.size * wrong).max(initial=0.0) <= allowed:
             return None
         worst = int(np.argmax(self.size * wrong))
