@@ -103,12 +103,14 @@ def test_random_runs(seed: int, tools: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_random_runs(tools: Any) -> None:
-    """Those that are refused (not converged) say so; they are few, and none because of what the step would make."""
-    found = [tools[2].outcome(seed) for seed in range(1000)]
+def test_random_runs_of_every_triple_of_words(tools: Any) -> None:
+    """Of scene, body, scheme, mass, cells, master, law, friction and multiplier, as a thousand seeds have them. Those
+    that are refused (not converged) say so; they are few, and none because of what the step would make."""
+    seeds = tools[2].COVERING
+    found = [tools[2].outcome(seed) for seed in seeds]
     for one in found:
         assert "would make energy" not in one.refused, (str(one.case), one.refused)
         if one.measures is not None:
             check_case(one.case, one.measures)
-    assert sum(one.measures is None for one in found) <= 20
-    assert sum(one.measures is not None and one.measures.active > 0.0 for one in found) >= 900
+    assert sum(one.measures is None for one in found) <= 0.02 * len(seeds)
+    assert sum(one.measures is not None and one.measures.active > 0.0 for one in found) >= 0.9 * len(seeds)
