@@ -172,7 +172,7 @@ class ProximalPolicy(NewtonPolicy):
     def failure(self, where: str) -> UserError:
         moving = largest_rigid_motion(self._equations.solver.assembly, self._change)
         return (Unheld if self._steady else Failed)(
-            f"statics at t = {self._equations.rhs.t:.6g} s: {moving} and finds no equilibrium, contact alone holds it",
+            f"statics at t = {self._equations.rhs.t:.6g} s: {moving} and finds no equilibrium",
             "a support or spring against that motion, friction, or loads that press it against its partner",
         )
 
