@@ -473,7 +473,7 @@ def test_what_junctions_absorb_is_no_damping():
         damped = {"damping": aq.Rayleigh(2e3, 0.0)}
         coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.6, cells=6), steel, **damped)
         fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=60), steel, **damped)
-        glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+        glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
         wall = aq.Interface("wall", fine.boundary("right"), aq.RigidPlane(point=1.0, normal=-1.0), aq.Unilateral())
         system = aq.System([coarse, fine], junctions=[glue], interfaces=[wall], velocity=1.0)
         return aq.Study(system, aq.Theta(0.5), 2e-4, 2e-6)
