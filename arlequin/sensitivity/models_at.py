@@ -22,7 +22,9 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
 
-PACE = 2e-5  # of the scale of a parameter: step of the differences of data, which are smooth in it
+# of the scale of a parameter: step of the differences of data, which are smooth in it. Modes have a round-off of 1e-11,
+# 1e-6 of a derivative at 2e-5; recorded works have differences of order 2, 4e-7 of one at 1e-4
+PACE = 5e-5
 _SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
 _NOISE = 1e-8  # of the terms of a start, that is round-off: its coordinates may come from an eigenvalue solver
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
