@@ -134,10 +134,11 @@ def valid_name(value: Any, what: str = "name") -> str:
 
 
 def finite_array(
-    name: str, value: Any, shape: Sequence[int | None] | None = None, largest: float = LARGEST
+    name: str, value: Any, shape: Sequence[int | None] | None = None, largest: float | None = None
 ) -> "NDArray[np.float64]":
-    """An array of finite numbers, of a size of at most `largest`, as float64; `shape` fixes its dimensions (None: any
-    length)."""
+    """An array of finite numbers, of a size of at most `largest` (default: LARGEST), as float64; `shape` fixes its
+    dimensions (None: any length)."""
+    largest = LARGEST if largest is None else largest
     rule = "must be finite numbers"
     if shape is not None:
         rule += " of shape (" + ", ".join("any" if n is None else str(n) for n in shape) + ")"

@@ -93,7 +93,6 @@ def _content(path: Path) -> bytes:
     for section in (b"MeshFormat", b"Nodes", b"Elements"):
         if b"$End" + section not in content:
             raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)
-    _check_counts(path, content)
     return content
 
 
@@ -130,6 +129,7 @@ def _check_counts(path: Path, content: bytes) -> None:
 def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     """Points (p, 3) and blocks of the file."""
     form = GmshFormat.of(path, content)
+    _check_counts(path, content)
     try:
         data = _parsed(path, form.relabelled(content))
     except Exception as error:  # the parser fails on bad files in whatever way its lines happen to
