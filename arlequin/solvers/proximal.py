@@ -31,6 +31,7 @@ _STEADY = 1e-3  # change of the step, relative to it, below which a part moves u
 _SETTLED = 1e-12  # largest motion of a step, relative to the displacement, that ends them
 _ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
 _NEGLIGIBLE = 1e-9  # share of the forces that the proximal term may have at the end
+_EPSILONS = 32.0  # of the largest force, the round-off of its balance
 _LOST = 1e-13  # share of the forces that are their round-off
 _SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
 
@@ -212,8 +213,10 @@ class ProximalPolicy(NewtonPolicy):
         forces = np.maximum(np.abs(self._equations.rhs.force), acting)
         term = float((np.abs(self._term.matrix @ done.change) / sizes).max())
         largest = float((forces / sizes).max())
-        # the round-off of the internal forces grows with the displacement, without bounds where a part is free
-        lost = term <= min(done.residual.rounding, _LOST * largest) and self._moved.before <= 2.0 * self._moved.last
+        # the round-off of the internal forces grows with the displacement, without bounds where a part is free; that of
+        # the loads and contact forces that balance each other is there without any
+        rounding = max(done.residual.rounding, _EPSILONS * np.finfo(float).eps * largest)
+        lost = term <= min(rounding, _LOST * largest) and self._moved.before <= 2.0 * self._moved.last
         return lost or (self._moved.settled and term <= _NEGLIGIBLE * largest)
 
 
