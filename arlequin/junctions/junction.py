@@ -163,8 +163,8 @@ class Junction:
         return replace(pieces, dx=pieces.dx * (state[kept] == 1))
 
     def weighting(self) -> dict[str, Weighting]:
-        """Weights of both parts alone, by name, at their quadrature points: α and 1 − α in the overlap, else 1 "
-        "(`Sharing`).
+        """Weights of both parts alone, by name, at their quadrature points: α and 1 − α in the overlap, else 1
+        (`Sharing`).
 
         Where an end of one part or a border of the zone cuts a cell of the other the weights are exact in the mean
         over it (`cell_weights`), so that both parts together weigh as much as their union.

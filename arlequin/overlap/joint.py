@@ -146,9 +146,8 @@ class JointPieces:
         return replace(found, regions={**found.regions, name: np.concatenate((whole.region, cut.region[index]))})
 
     def cut(self, heights: Array, near: float) -> "JointPieces":
-        """Cut where a function with values (n, axis + 1) at the vertices, linear between them, is zero; values "
-        "nearer to
-        zero than `near` count as zero."""
+        """Cut where a function with values (n, axis + 1) at the vertices, linear between them, is zero; values
+        nearer to zero than `near` count as zero."""
         vertices, _, owner = cut_simplices(self.simplices.transpose(2, 1, 0), heights, np.arange(self.count), 0.0, near)
         return self._from(np.ascontiguousarray(vertices.transpose(2, 1, 0)), owner)
 

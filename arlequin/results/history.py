@@ -621,9 +621,8 @@ def _joined(pieces: Sequence[Array]) -> Array:
 
 
 def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, slice, Array]:
-    """C of a junction, rows r (b, m) ↦ r·G⁻¹r (b,) of its Gram matrix, the mediator's volume, the multipliers φ "
-    "that act on
-    the fine part, and φ → its resultant."""
+    """C of a junction, rows r (b, m) ↦ r·G⁻¹r (b,) of its Gram matrix, the mediator's volume, the multipliers φ
+    that act on the fine part, and φ → its resultant."""
     a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]

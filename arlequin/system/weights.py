@@ -41,6 +41,5 @@ def _check_apart(part: MeshedPart, name: str, own: Weighting, others: Weighting)
         place = ", ".join(f"{x:.6g}" for x in part.quadrature_points()[:, np.argmax(both)].mean(axis=1))
         raise UserError(
             f"junction '{name}': its zone and that of another junction share the cell of '{part.name}' at ({place}), "
-            f"where "
-            "the weights of all models would not sum to one: keep the zones apart"
+            "where the weights of all models would not sum to one: keep the zones apart"
         )
