@@ -162,7 +162,7 @@ MANY = {
     "sweep": lambda own, **how: aq.sweep(own.study, {"x": [1.0, 2.0]}, progress=False, **how),
     "partial": lambda own, **how: aq.sweep(functools.partial(own.study), {"x": [1.0]}, progress=False, **how),
     "estimate": lambda own, **how: aq.estimate(own.square, None, INPUTS, samples=8, **how),
-    "probability": lambda own, **how: aq.probability(own.square, None, INPUTS, above=1.0, samples=16, **how),
+    "probability": lambda own, **how: aq.probability(own.square, None, INPUTS, above=1.0, samples=20, **how),
     "sobol_indices": lambda own, **how: aq.sobol_indices(own.square, None, INPUTS, samples=8, **how),
 }
 INPUTS = {"x": (0.5, 1.5)}

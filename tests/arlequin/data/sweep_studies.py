@@ -69,7 +69,7 @@ def odd(x):
         raise ValueError("huge " * 10_000)
     if x == 7:
         return {"y": input()}
-    return {"y": aq.Scalar(x, lambda: "m")}  # no text, and nothing that can be pickled
+    return {"y": aq.Scalar(x, type("Unit", (str,), {})("m"))}  # a text that cannot be pickled
 
 
 def crowded(x):
