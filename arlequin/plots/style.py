@@ -114,9 +114,20 @@ def range_of(values: NDArray[np.float64], limits: tuple[float, float] | None = N
     return low - half, high + half
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """A text of at most so many letters: of a longer one its ends.
+
+    >>> shortened("a" * 10 + "b" * 10, 9)
+    'aaaa…bbbb'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
 def label(text: str, unit: str) -> str:
-    """An axis label, «force (kN)»; the unit left out where there is none."""
-    return text if unit in ("", "1") else f"{text} ({unit})"
+    """An axis label, «force (kN)»; the unit left out where there is none, long texts shortened."""
+    text = shortened(text, 200)
+    return text if unit in ("", "1") else f"{text} ({shortened(unit)})"
 
 
 def wrapped(text: str, length: float) -> str:

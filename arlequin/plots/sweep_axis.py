@@ -26,6 +26,7 @@ _PLAIN = 1e-2, 1e4  # largest numbers that are read as they are
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TICKS = 8  # values, up to which each has its tick
 _LINE = 38  # letters on a line of a label
+_NAMES = 40  # places along an axis that are named, the others between them
 _ROOM = 40  # letters of all places along x, from which they are turned
 
 
@@ -52,9 +53,9 @@ class SweepAxis:
             spread in (geometric, geometric_over_decades) and not np.isfinite(raw).all()
         ):
             texts = [text(value) for value in raw.ravel()]
-            names = tuple(dict.fromkeys(texts))
-            places = np.array([names.index(t) for t in texts], dtype=float).reshape(raw.shape)
-            return cls(title, "", places, names)
+            place_of = {name: place for place, name in enumerate(dict.fromkeys(texts))}
+            places = np.array([place_of[t] for t in texts], dtype=float).reshape(raw.shape)
+            return cls(title, "", places, tuple(style.shortened(name) for name in place_of))
         numbers = raw.astype(float)
         logarithmic = spread(numbers)
         factor, shown = (1.0, unit) if logarithmic and decades(numbers) else _scaled(numbers, unit)
@@ -72,10 +73,11 @@ class SweepAxis:
         if labelled:
             axis.set_label_text(self.label)
         if self.names:
-            axis.set_major_locator(FixedLocator(list(range(len(self.names)))))
-            axis.set_major_formatter(FixedFormatter(list(self.names)))
+            named = range(0, len(self.names), -(-len(self.names) // _NAMES))
+            axis.set_major_locator(FixedLocator(list(named)))
+            axis.set_major_formatter(FixedFormatter([self.names[place] for place in named]))
             getattr(axis.axes, f"set_{axis.axis_name}lim")(-0.5, len(self.names) - 0.5)
-            if axis.axis_name == "x" and len(" ".join(self.names)) > _ROOM:
+            if axis.axis_name == "x" and sum(len(self.names[place]) + 1 for place in named) > _ROOM + 1:
                 axis.set_tick_params(rotation=30)
                 for tick in axis.get_ticklabels():
                     tick.set_horizontalalignment("right")

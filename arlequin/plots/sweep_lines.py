@@ -180,7 +180,8 @@ def _label(dataset: xarray.Dataset, hue: str | None, n: int) -> str:
         states = sweep_points.states(dataset).transpose(hue, ...).values.reshape(len(coordinate), -1)[n]
         if not (states == "").any():
             lost = f" ({sweep_points.MISSING if (states == sweep_points.MISSING).all() else sweep_points.FAILED})"
-    return f"{hue} = {sweep_points.value_with_unit(coordinate.values[n], coordinate.attrs)}{lost}"
+    value = style.shortened(sweep_points.value_with_unit(coordinate.values[n], coordinate.attrs))
+    return f"{hue} = {value}{lost}"
 
 
 def _strip(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import check_texts, checked_call
+from arlequin.plots.style import shortened
 
 if TYPE_CHECKING:
     import xarray
@@ -33,6 +34,7 @@ def of_sweep(function: T) -> T:
     def checked(*given: Any, **named: Any) -> Any:
         if given or "dataset" in named:
             _check_dataset(given[0] if given else named["dataset"])
+            check_texts(function, given, named)
         return called(*given, **named)
 
     return checked  # type: ignore[return-value]
@@ -135,7 +137,8 @@ def table(dataset: xarray.Dataset) -> dict[str, NDArray[Any]]:
 def fixed(dataset: xarray.Dataset) -> str:
     """Values of selected parameters, «cells = 20, velocity = 10 m/s»: scalar coordinates."""
     chosen = {str(name): c for name, c in dataset.coords.items() if not c.dims and name != POINT}
-    return ", ".join(f"{name} = {value_with_unit(c.values[()], c.attrs)}" for name, c in chosen.items())
+    values = (f"{name} = {shortened(value_with_unit(c.values[()], c.attrs))}" for name, c in chosen.items())
+    return shortened(", ".join(values), 200)
 
 
 def value_with_unit(value: Any, about: Mapping[Any, Any]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAP = "viridis"
 _COLUMNS = 2
+_NAMES = 12  # entries of a legend
 _DOT: Any = {"color": style.COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 4, "alpha": 0.5}
 _MEDIAN: Any = {"color": style.COLOURS[1], "marker": "_", "markersize": 10, "linewidth": 1.0}
 
@@ -67,7 +68,8 @@ def _coloured(
         for n, text in enumerate(about.names):
             own = about.places[there] == n
             look = {"color": style.COLOURS[n % len(style.COLOURS)], "marker": "os^Dv<>"[n % 7]}
-            axes.plot(x[own], y[own], linestyle="none", markersize=5, label=f"{name} = {text}", **look)
+            known = f"{name} = {text}" if n < _NAMES else None
+            axes.plot(x[own], y[own], linestyle="none", markersize=5, label=known, **look)
         axes.legend()
     elif there.any():
         norm = "log" if about.logarithmic else None

@@ -57,6 +57,19 @@ def test_names_that_meet(studies, tmp_path):
     np.testing.assert_array_equal(found["both_series"], [[nan, nan], [nan, nan], [3, 6]])
 
 
+def test_axes_of_many_or_of_long_texts_name_some_of_them_shortly():
+    texts = ["x" * 100_000, *(f"run {n}" for n in range(900))]
+    found = aq.sweep(lambda x: {"y": float(len(x))}, {"x": texts}, workers=0, progress=False)
+    (panel,) = aq.plots.sweep_lines(found, "y").axes
+    named = [tick.get_text() for tick in panel.get_xticklabels()]
+    assert 30 <= len(named) <= 40 and named[0].strip("x") == "…" and max(map(len, named)) <= 60
+    assert named[1] == f"run {panel.get_xticks()[1] - 1:.0f}"
+    (panel,) = aq.plots.sweep_scatter(found, "y", "y", colour="x").axes
+    assert len(panel.get_legend().get_texts()) == 12
+    one = found.isel(x=0).expand_dims(z=[1.0, 2.0])  # what was chosen is in the title
+    assert len(aq.plots.sweep_lines(one, "y").axes[0].get_title(loc="left")) <= 200
+
+
 def test_a_point_that_says_that_it_is_missing_has_failed(studies, tmp_path):
     """It is tried again where failed points are, and nowhere else."""
     tries = []
