@@ -410,17 +410,21 @@ def wrong(draw: random.Random) -> Any:
 
 def trial(seed: str) -> str:
     """One call, said in words; it raises what the call raises."""
+    import result_calls
+
     draw = random.Random(int(seed))
-    name = draw.choice([*BASES, "bad mesh", "bad mesh"])
+    bases = {**BASES, **result_calls.CASES}
+    name = draw.choice([*bases, "bad mesh", "bad mesh"])
     if name == "bad mesh":
         makers = bad_meshes()
         kind = draw.choice(list(makers))
         return described(f"mesh: {kind}", lambda: with_mesh(made(makers[kind])))
-    function, given, use = BASES[name]
+    function, given, use = bases[name]
     arguments = given()
     changed = draw.sample(list(arguments), min(len(arguments), draw.choice((1, 1, 2))))
     for argument in changed:
-        arguments[argument] = wrong(draw)
+        other = argument in ("result", "from_result", "dataset", "found") and draw.random() < 0.5
+        arguments[argument] = draw.choice(result_calls.strange_results()) if other else wrong(draw)
     said = f"{name}({', '.join(f'{argument}={arguments[argument]!r}' for argument in changed)})"
     return described(said[:300], lambda: use(function(**arguments)))
 
