@@ -218,6 +218,12 @@ def flag(name: str, value: Any) -> bool:
     return bool(instance(name, value, bool | np.bool_, "must be True or False"))
 
 
+def progress(name: str, value: Any) -> None:
+    """A function of the steps that are done and their number, or None."""
+    if value is not None and not callable(value):
+        raise UserTypeError.parameter(name, value, "must be a function (done, total), or None")
+
+
 def mapping(name: str, value: Any, rule: str) -> Mapping[str, Any]:
     """A mapping whose keys are text."""
     instance(name, value, Mapping, rule)

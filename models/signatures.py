@@ -47,6 +47,26 @@ def checked_call(item: T) -> T:
     return item
 
 
+def check_texts(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Raise `UserTypeError` where a parameter of the function that is annotated as a text is given something else.
+
+    >>> def plot(result, field: str = "velocity"): ...
+    >>> check_texts(plot, (None, 3.0), {})
+    Traceback (most recent call last):
+    arlequin.models.errors.UserTypeError: field = 3.0: must be a text
+    """
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*given, **named).arguments
+    except TypeError:  # said by `checked_call`
+        return
+    for name, value in bound.items():
+        own = signature.parameters[name]
+        optional = value is None and own.annotation in ("str | None", str | None)
+        if own.annotation in ("str", "str | None", str, str | None) and not optional and not isinstance(value, str):
+            raise UserTypeError.parameter(name, value, "must be a text")
+
+
 def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
     """What does not fit in a call; None where all fits."""
     signature = inspect.signature(function)

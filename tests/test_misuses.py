@@ -214,7 +214,7 @@ aq.System([BAR], gravity=lambda: 9.81)
     → gravity = <lambda>(): must be a function f(t) of the time, s
 aq.System([BAR], velocty=1.0)
     → System: no parameter is named 'velocty', did you mean velocity?; the parameters are parts, junctions,
-      interfaces, velocity, displacement, contact, springs, relations, gravity, levels
+      interfaces, velocity, displacement, contact, springs, relations, gravity, from_result, levels
 run(aq.System([BAR], velocity="fast"))
     → velocity = 'fast': must give 1 component at each node of part 'bar'
 run(aq.System([BAR], velocity=lambda: 1.0))
@@ -320,6 +320,22 @@ aq.Rigid(BAR)
     → part = Bar('bar', 4 cells, 5 nodes): must be a Solid
 aq.Spring("s", BAR, stiffness=1.0)
     → first = Bar('bar', 4 cells, 5 nodes): spring 's': must be a part.boundary("name")
+aq.PlaneWaves(STEEL)
+    → system = LinearElastic(young=200000000000.0, poisson=0.3, density=...: must be a System
+aq.Cells([0], inner=3)
+    → inner = 3: must be the name of a boundary of the coarse mesh
+aq.rough.Profile([0.0, 1.0, 2.0, 3.0], 1.0, corrections=3.0)
+    → corrections = 3.0: must be texts
+aq.rough.read_profile((1, 2))
+    → path = (1, 2): must be a path
+plots.profile(RESULT, field=3)
+    → field = 3: must be a text
+plots.convergence([1.0, 0.5], [1.0, 0.25])
+    → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
+plots.confidence_ellipse(3, "a", "b")
+    → found = 3: must be the result of aq.fit
+aq.export_vtu(RESULT, "out", progress=True)
+    → progress = True: must be a function (done, total), or None
 """
 
 HOOKE = aq.LinearElastic(young=2e11, poisson=0.3)  # without a density
@@ -404,6 +420,12 @@ aq.PlaneWaves(aq.System([aq.Bar("thin", LINE, HOOKE)]))
     → part 'thin': the density of its material must be given for waves, kg/m³
 aq.Rigid(replace(LIGHT, imposed={}))
     → part 'light': the density of its material must be given in a rigid part, kg/m³
+aq.simulate(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, zone=aq.Cells([0.5]))]), THETA, 1.0, 1.0)
+    → cells of the zone = [0.5]: must be whole numbers, or the name of a set
+plots.convergence([1.0, 0.5], {"a": [1.0, 0.0]})
+    → errors of a = [1.0, 0.0]: must be positive numbers
+plots.energies(RESULT["part"])
+    → result: is the group /part of a result: give the whole of it
 aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
 aq.System([BAR], velocity={"ber": 1.0})
@@ -565,7 +587,7 @@ def test_views_are_short(item: Any, view: str) -> None:
 
 def test_system_in_a_notebook() -> None:
     html = SYSTEM._repr_html_()
-    assert "System of 5 dofs" in html and "<td>bar</td>" in html and "&lt;boundary" in html and len(html) < 800
+    assert "System of 5 dofs" in html and "<td>bar</td>" in html and "&lt;boundary" in html and len(html) < 1000
 
 
 def test_figure_in_a_notebook() -> None:

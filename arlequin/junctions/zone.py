@@ -228,6 +228,9 @@ class Cells(Zone):
 
     __repr__ = short_repr
 
+    def __post_init__(self) -> None:
+        checks.instance("inner", self.inner, str | None, "must be the name of a boundary of the coarse mesh")
+
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
         check_overlap(coarse, fine, name)
         mesh = coarse.mesh
@@ -266,7 +269,10 @@ def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:
 def _cells(mesh: Any, given: str | Sequence[int], part: str) -> Indices:
     """Cell numbers of a set of cells of the mesh."""
     if not isinstance(given, str):
-        cells = np.asarray(given, dtype=np.int64).ravel()
+        numbers = checks.finite_array("cells of the zone", given).ravel()
+        cells = numbers.astype(np.int64)
+        if (cells != numbers).any():
+            raise UserError.parameter("cells of the zone", given, "must be whole numbers, or the name of a set")
         if cells.size and not (cells.min() >= 0 and cells.max() < mesh.nelements):
             raise UserError.parameter("cells of the zone", given, f"must lie in [0, {mesh.nelements})")
         return cells

@@ -60,6 +60,7 @@ def animation(
     target = Path(checks.path("path", path))
     writer = _writer(target, positive_integer("rate", rate))
     checked_view(view)
+    checks.progress("progress", progress)
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
     if not groups or not count:

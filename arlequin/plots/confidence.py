@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.models.checks import finite, one_of
+from arlequin.models.checks import finite, instance, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
@@ -49,6 +49,9 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
 
     Source: Seber & Wild, Nonlinear Regression, Wiley 1989, §5.1 (subsets of parameters).
     """
+    import xarray
+
+    instance("found", found, xarray.Dataset, "must be the result of aq.fit")
     if not {"value", "low", "high", "covariance"} <= set(found.data_vars) or "freedom" not in found.attrs:
         raise UserError("found: is no result of aq.fit")
     names = [str(name) for name in found["parameter"].values]

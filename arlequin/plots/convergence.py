@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models import checks
+from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 
@@ -23,7 +25,19 @@ def fitted_order(sizes: ArrayLike, errors: ArrayLike) -> float:
     >>> round(fitted_order([0.1, 0.05, 0.025], [1e-2, 2.5e-3, 6.25e-4]), 12)
     2.0
     """
-    return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
+    x = _positive("sizes", sizes)
+    y = _positive("errors", errors, x.size)
+    if x.size < 2 or np.ptp(x) == 0.0:
+        raise UserError.parameter("sizes", sizes, "must be at least two, which differ")
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def _positive(name: str, given: Any, count: int | None = None) -> NDArray[np.float64]:
+    """Positive numbers (n,); UserError where they are not, or not as many as they must be."""
+    values = checks.finite_array(name, given, (count,))
+    if not (values > 0.0).all():
+        raise UserError.parameter(name, given, "must be positive numbers")
+    return values
 
 
 @checked_call
@@ -35,10 +49,11 @@ def convergence(
     error: str = "Relative error",
 ) -> Figure:
     """Points and fitted lines of each series of errors; the legend gives the order."""
-    x = np.asarray(sizes, dtype=float)
+    x = _positive("sizes", sizes)
+    checks.mapping("errors", errors, 'must map names to errors, {"displacement": values}')
     with style.panels(1, 3.6) as (figure, (axes,)):
         for n, (name, series) in enumerate(errors.items()):
-            y = np.asarray(series, dtype=float)
+            y = _positive(f"errors of {name}", series, x.size)
             order = fitted_order(x, y)
             constant = np.exp(np.mean(np.log(y) - order * np.log(x)))
             colour = style.COLOURS[n % len(style.COLOURS)]

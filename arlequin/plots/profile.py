@@ -38,7 +38,9 @@ def profile(
     are drawn. member: of an ensemble, from 0.
     """
     result = one_member(result, member, "a profile")
-    count = result.sizes["frame"]
+    count = result.sizes.get("frame", 0)
+    if not count:
+        raise UserError("no profile: the result has no frames", code=1)
     if frames is None:
         frames = sorted({int(n) for n in np.linspace(0, count - 1, 5).round()[1:]})
     frames = [frame_number(result, n) for n in ([frames] if isinstance(frames, int) else frames)]

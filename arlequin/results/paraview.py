@@ -230,6 +230,7 @@ def export_vtu(
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:
         raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
+    checks.progress("progress", progress)
     target, chosen = Path(checks.path("folder", folder)), spread(times.size, frames)
     times = times[chosen]
     total, done = sum(times.size if piece.group else 1 for piece in pieces), 0

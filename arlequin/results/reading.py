@@ -13,7 +13,7 @@ import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import check_texts, checked_call
 from arlequin.models.types import Array
 from arlequin.results.bounds import MOST_DEPTH, depth, shortened
 from arlequin.results.files import file_errors
@@ -62,8 +62,10 @@ def open(path: str | Path) -> xarray.DataTree:
 
 
 def check_result(result: Any) -> None:
-    """Raise `UserTypeError` for what is not the result of a run, such as its path."""
+    """Raise `UserError` for what is not the result of a run, such as its path or one of its groups."""
     if isinstance(result, xarray.DataTree):
+        if any("part" in above.children for above in result.parents):
+            raise UserError(f"result: is the group {result.path} of a result: give the whole of it")
         return
     rule = "must be the result of a run, an xarray.DataTree"
     if isinstance(result, str | Path):
@@ -81,6 +83,7 @@ def of_result(function: T) -> T:
     def checked(*given: Any, **named: Any) -> Any:
         if given or "result" in named:
             check_result(given[0] if given else named["result"])
+            check_texts(function, given, named)
         return called(*given, **named)
 
     return checked  # type: ignore[return-value]

@@ -111,7 +111,7 @@ def fit(
     positive_integer("most", most)
     within("tolerance", tolerance, 1e-15, 0.1)
     predictions, measured = _records(data)
-    point, names = parameters_of(study, wrt, at or {})
+    point, names = parameters_of(study, wrt, {} if at is None else at)
     widths = widths_of(point, names, scales or {})
     labels = _units(units or {}, names)
     low, high = _bounds(bounds or {}, point, names)

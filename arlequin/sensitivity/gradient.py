@@ -90,7 +90,7 @@ def gradient(
     SIAM Review 40 (1998) 110–112.
     """
     quantities = quantities_of(of)
-    point, names = parameters_of(study, wrt, at or {})
+    point, names = parameters_of(study, wrt, {} if at is None else at)
     widths = widths_of(point, names, scales or {})
     responses = {name: each for name, each in quantities.items() if isinstance(each, Response)}
     check_paths(study(**point), [of] if isinstance(of, str) else _named(of), "of", list(responses.values()))

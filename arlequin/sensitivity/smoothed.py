@@ -60,7 +60,7 @@ def smoothed_gradient(
     from scipy.stats import norm, qmc
 
     quantities = quantities_of(of)
-    point, names = parameters_of(study, wrt, at or {})
+    point, names = parameters_of(study, wrt, {} if at is None else at)
     mapping("spread", spread, "must map each parameter of wrt to its standard deviation")
     other = [name for name in spread if name not in names]
     if other:

@@ -90,6 +90,7 @@ class PlaneWaves:
     step: float | None = None
 
     def __post_init__(self) -> None:
+        checks.instance("system", self.system, System, "must be a System")
         if self.step is not None:
             checks.positive("step", self.step)
         check_densities(self.system.parts, "for waves")

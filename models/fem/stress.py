@@ -26,7 +26,7 @@ def displacements(u: Any, count: int) -> Array:
     """The displacements (d,) of a part, m; UserError where they are not `count` numbers."""
     try:
         given = np.asarray(u, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UserError.parameter("u", u, "must be displacements, m") from None
     if given.size != count:
         raise UserError.parameter("u", u, f"must be {count} displacements, m, as many as the part has")

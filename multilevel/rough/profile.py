@@ -50,6 +50,7 @@ class Profile:
         object.__setattr__(self, "heights", heights)
         checks.check_fields(self, length=checks.positive)
         checks.flag("periodic", self.periodic)
+        checks.items("corrections", self.corrections, str, "must be texts")
 
     @classmethod
     def through(

@@ -55,9 +55,7 @@ def read(
     unit: m, mm, µm (um), nm, Å (A) or pm; a pair where x, y and z differ, as ("mm", "µm"). size: (Lx, Ly) in m.
     periodic: whether the map is (files do not state it). fill: whether small holes are filled (`Topography.filled`).
     """
-    file = Path(path)
-    if not file.is_file():
-        raise UserError.parameter("path", str(path), "no such file")
+    file = _file(path)
     ending = file.suffix.lower()
     if ending == ".npy":
         array = _array(file)
@@ -75,6 +73,14 @@ def read(
 
 
 @checked_call
+def _file(path: str | Path) -> Path:
+    """The path of a file that is there."""
+    file = Path(checks.path("path", path))
+    if not file.is_file():
+        raise UserError.parameter("path", str(path), "no such file")
+    return file
+
+
 def read_profile(
     path: str | Path, *, unit: str | Sequence[str] | None = None, length: float | None = None, periodic: bool = False
 ) -> Profile:
@@ -92,9 +98,7 @@ def read_profile(
     >>> profile.heights.round(12).tolist(), round(profile.length, 12)
     ([1e-06, 3e-06, 2e-06, 0.0], 0.0004)
     """
-    file = Path(path)
-    if not file.is_file():
-        raise UserError.parameter("path", str(path), "no such file")
+    file = _file(path)
     numbers = np.atleast_2d(_array(file) if file.suffix.lower() == ".npy" else _numbers(file, _text(file)))
     if numbers.ndim > 2 or numbers.dtype.kind not in "iuf" or min(numbers.shape) > 2:
         sizes = " × ".join(map(str, numbers.shape))

@@ -59,6 +59,9 @@ class Topography:
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "size", _size(self.size))
         checks.one_of("periodic", self.periodic, (True, False))
+        checks.items("corrections", self.corrections, str, "must be texts")
+        checks.instance("trend", self.trend, Trend | None, "must be a Trend, or None")
+        checks.instance("window", self.window, str, 'must be a text, "" for none')
         if not self.corrections:  # a map that was corrected has been doubted before
             for line in self.doubts:
                 warnings.warn(line, TopographyWarning, stacklevel=4)
