@@ -96,7 +96,13 @@ def weightings(junctions: Sequence[ZonedJunction]) -> dict[str, Weighting]:
     """Weights of all parts of the junctions, by name, at their quadrature points."""
     partition = Partition(tuple(junctions))
     partition.check()
-    return {name: partition.weighting(name) for name in partition.parts}
+    found = {name: partition.weighting(name) for name in partition.parts}
+    for name, own in found.items():
+        if max(own.stiffness.max(initial=0.0), own.mass.max(initial=0.0)) <= NOTHING:
+            others = " and ".join(f"'{other}'" for other in partition.beside(name))
+            cure = f"leave it out with its junctions, or glue it over {others}"
+            raise UserError(f"part '{name}' has no weight anywhere beside {others}: {cure}")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,6 +304,10 @@ class Partition:
             measure = np.bincount(pieces.cells[name], pieces.measures(), among.size)
             found = measure > NEGLIGIBLE * self.parts[name].basis.dx.sum(axis=1)
         return found
+
+    def beside(self, name: str) -> list[str]:
+        """The parts that cover cells of a part, but for those that it lies over."""
+        return [other for other, found in self._met[name].items() if found.any() and other not in self._below[name]]
 
     def joint(self, name: str) -> Mask:
         """The cells (c,) of a part whose weights those of the pairs do not give."""

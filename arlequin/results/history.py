@@ -1,5 +1,6 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -565,7 +566,7 @@ class TimeSeries:
         for group, chosen, operator, squares_of, volume, acting, resultant in self._junctions:
             given = block.constraint_rates
             rest = applied(operator, block.v) if given is None else given[:, chosen]
-            flat = rest.reshape(-1, rest.shape[-1])
+            flat = rest.reshape(math.prod(rest.shape[:-1]), rest.shape[-1])  # of a junction without rows, too
             squares = squares_of(flat).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = np.vecdot(block.multipliers[..., None, acting], resultant) / self._duration

@@ -221,6 +221,10 @@ REFUSED = {
         aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 2, 5.5, 9), zone=aq.Box(width=1), name="a"),
         aq.Junction(coarse, bar("two", 4, 8, 12), zone=aq.Box(width=1), name="b"),
     ],
+    "part 'two' has no weight anywhere beside 'one': leave it out": lambda: [
+        aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 0, 10, 23), zone=aq.Strip(10, 8.5), name="a"),
+        aq.Junction(coarse, bar("two", 3, 7, 13), zone=aq.Strip(3.5, 5), name="b"),
+    ],
     "is the fine part of a part that is finer than itself": lambda: [
         aq.Junction(first := bar("one", 0, 6, 6), second := bar("two", 4, 10, 12), name="a"),
         aq.Junction(second, first, name="b"),
