@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from arlequin.models.errors import UserTypeError
+from arlequin.models.errors import UserError, UserTypeError
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -26,17 +26,19 @@ def meant(word: Any, known: Iterable[str]) -> str:
 
 
 def checked_call(item: T) -> T:
-    """Decorator of a class or a function: a call that does not fit its parameters raises `UserTypeError`."""
+    """Decorator of a class or a function: a call that does not fit its parameters raises `UserTypeError`, and so does
+    one that fails with something else than a text for a parameter that is annotated as one."""
     function: Callable[..., Any] = item.__init__ if isinstance(item, type) else item  # type: ignore[misc]
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         try:
             return function(*given, **named)
-        except UserTypeError:
+        except UserError:
             raise
-        except TypeError:
-            fault = _fault(item, function, given, named)
+        except (TypeError, ValueError, AttributeError) as error:
+            fault = _fault(item, function, given, named) if isinstance(error, TypeError) else None
+            fault = fault or _no_text(function, given, named)
             if fault is None:  # an error inside
                 raise
             raise UserTypeError(fault) from None
@@ -45,26 +47,6 @@ def checked_call(item: T) -> T:
         return call  # type: ignore[return-value]
     item.__init__ = call  # type: ignore[misc]
     return item
-
-
-def check_texts(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Raise `UserTypeError` where a parameter of the function that is annotated as a text is given something else.
-
-    >>> def plot(result, field: str = "velocity"): ...
-    >>> check_texts(plot, (None, 3.0), {})
-    Traceback (most recent call last):
-    arlequin.models.errors.UserTypeError: field = 3.0: must be a text
-    """
-    signature = inspect.signature(function)
-    try:
-        bound = signature.bind(*given, **named).arguments
-    except TypeError:  # said by `checked_call`
-        return
-    for name, value in bound.items():
-        own = signature.parameters[name]
-        optional = value is None and own.annotation in ("str | None", str | None)
-        if own.annotation in ("str", "str | None", str, str | None) and not optional and not isinstance(value, str):
-            raise UserTypeError.parameter(name, value, "must be a text")
 
 
 def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
@@ -89,6 +71,17 @@ def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], name
         if missing:
             return f"{label}: {', '.join(missing)} must be given; {there}"
         return f"{label}: {error}"
+    return None
+
+
+def _no_text(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
+    """Says which parameter annotated as a text is given something else in a call that fits; None where none is."""
+    signature = inspect.signature(function)
+    for name, value in signature.bind(*given, **named).arguments.items():
+        own = signature.parameters[name].annotation
+        allowed = (str, type(None)) if own in ("str | None", str | None) else str
+        if own in ("str", "str | None", str, str | None) and not isinstance(value, allowed):
+            return str(UserTypeError.parameter(name, value, "must be a text"))
     return None
 
 

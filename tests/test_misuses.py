@@ -328,8 +328,10 @@ aq.rough.Profile([0.0, 1.0, 2.0, 3.0], 1.0, corrections=3.0)
     → corrections = 3.0: must be texts
 aq.rough.read_profile((1, 2))
     → path = (1, 2): must be a path
-plots.profile(RESULT, field=3)
-    → field = 3: must be a text
+plots.profile(RESULT, field=np.array([1.0]))
+    → field = [1.0]: must be a text
+plots.contact(RESULT, np.array([1, 2]))
+    → interface = [1, 2]: must be a text
 plots.convergence([1.0, 0.5], [1.0, 0.25])
     → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
 plots.confidence_ellipse(3, "a", "b")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.models.checks import finite, instance, one_of
+from arlequin.models.checks import finite, instance, mapping, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
@@ -59,7 +59,7 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
         one_of(label, name, names)
     if x == y:
         raise UserError.parameter("y", y, "must be another parameter than x")
-    for name in truth or {}:
+    for name in {} if truth is None else mapping("truth", truth, "must map parameters of the fit to numbers"):
         if name not in names:
             raise UserError(f"truth: {name!r} is no parameter of the fit{meant(str(name), names)}")
     own = found.sel({"parameter": [x, y], "with": [x, y]})

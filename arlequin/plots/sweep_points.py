@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import check_texts, checked_call
+from arlequin.models.signatures import checked_call
 from arlequin.plots.style import shortened
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def of_sweep(function: T) -> T:
     def checked(*given: Any, **named: Any) -> Any:
         if given or "dataset" in named:
             _check_dataset(given[0] if given else named["dataset"])
-            check_texts(function, given, named)
         return called(*given, **named)
 
     return checked  # type: ignore[return-value]

@@ -13,7 +13,7 @@ import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import check_texts, checked_call
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.results.bounds import MOST_DEPTH, depth, shortened
 from arlequin.results.files import file_errors
@@ -83,7 +83,6 @@ def of_result(function: T) -> T:
     def checked(*given: Any, **named: Any) -> Any:
         if given or "result" in named:
             check_result(given[0] if given else named["result"])
-            check_texts(function, given, named)
         return called(*given, **named)
 
     return checked  # type: ignore[return-value]

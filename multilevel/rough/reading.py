@@ -219,9 +219,10 @@ def _factors(unit: str | Sequence[str] | None) -> tuple[float, float]:
     """m per unit, of x and y and of z."""
     if unit is None:
         raise UserError.parameter("unit", unit, "the file has none: must be one of " + ", ".join(UNITS))
-    pair = (unit, unit) if isinstance(unit, str) else tuple(unit)
+    rule = "must be one unit, or two: of x and y, and of z"
+    pair = (unit, unit) if isinstance(unit, str) else checks.items("unit", unit, str, rule)
     if len(pair) != 2:
-        raise UserError.parameter("unit", unit, "must be one unit, or two: of x and y, and of z")
+        raise UserError.parameter("unit", unit, rule)
     lateral, height = (UNITS[checks.one_of("unit", _spelled(each), UNITS)] for each in pair)
     return lateral, height
 
