@@ -192,7 +192,7 @@ def one_each(name: str, given: Any, count: int) -> "NDArray[np.float64]":
 
     try:
         return np.broadcast_to(np.asarray(given, dtype=float), (count,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rule = f"must be one number for each of {count} points"
         raise numbers_error(given).parameter(name, given, rule) from None
 

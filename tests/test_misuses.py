@@ -450,6 +450,9 @@ run(aq.System([BAR], from_result=RESULT), aq.Static())
 run(aq.System([aq.Bar("bar", LINE, STEEL, imposed={"left": {"x": 1.0}})], from_result=RESULT))
     → from_result: part 'bar' is displaced by other values than are imposed on it at t = 0, by up to 1: let the
       imposed motion start from where the result ends
+run(aq.System([LEFT], velocity=(10**400, 1.0)))
+    → velocity = (10000000000000000000000000000000000000000000000000000000...: must give 2 components at each node of
+      part 'left'
 run(aq.System([LEFT], velocity=1.0))
     → velocity = 1.0: must give 2 components at each node of part 'left'
 run(step=0.0)

@@ -27,7 +27,7 @@ def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None
 
     A point without the two values is marked where its parameters say where it is, else counted above the panel.
     """
-    for name in filter(None, (x, y, colour)):
+    for name in (x, y) if colour is None else (x, y, colour):
         sweep_points.variable(dataset, name)
     rows = sweep_points.table(dataset)
     swept = sweep_points.parameters(dataset)

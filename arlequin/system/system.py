@@ -245,7 +245,7 @@ class System:
             if values.ndim == 1 and values.size == part.node_count and part.components == 1:
                 values = values[:, None]
             values = np.broadcast_to(values, shape)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             rule = f"must give {checks.components(part.components)} at each node of part '{part.name}'"
             raise checks.numbers_error(given).parameter(what, given, rule) from None
         if not np.isfinite(values).all():

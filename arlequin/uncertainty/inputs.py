@@ -130,7 +130,7 @@ def _median(name: str, given: Any) -> float:
     try:
         middle = np.asarray(_quantiles(given, np.array(0.5), np.array(0.5)), dtype=float)
         return float(middle.item())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UserTypeError.parameter(name, given, _RULE) from None
 
 

@@ -86,7 +86,7 @@ class _EndLoad:
         rule += f"{beam.dimension} forces, or these and {beam.components - beam.dimension} moment(s)"
         try:
             given = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise UserError.parameter(label, value, rule) from None
         if given.shape not in ((beam.dimension,), (beam.components,)) or not np.isfinite(given).all():
             raise UserError.parameter(label, value, rule)

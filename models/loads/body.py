@@ -93,7 +93,7 @@ def point_values(label: str, value: Any, components: int, count: int) -> Array:
         if components == 1 and np.shape(rows) == (count,) and count != 1:
             rows = [rows]
         values = np.array([np.broadcast_to(np.asarray(row, dtype=float), (count,)) for row in rows])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise checks.numbers_error(value).parameter(label, value, rule) from None
     if values.shape != (components, count) or not np.isfinite(values).all():
         raise UserError.parameter(label, value, rule)

@@ -66,6 +66,8 @@ def test_axes_of_many_or_of_long_texts_name_some_of_them_shortly():
     assert named[1] == f"run {panel.get_xticks()[1] - 1:.0f}"
     (panel,) = aq.plots.sweep_scatter(found, "y", "y", colour="x").axes
     assert len(panel.get_legend().get_texts()) == 12
+    with pytest.raises(aq.UserError, match="not in the sweep; there are"):
+        aq.plots.sweep_scatter(found, "", "y")
     one = found.isel(x=0).expand_dims(z=[1.0, 2.0])  # what was chosen is in the title
     assert len(aq.plots.sweep_lines(one, "y").axes[0].get_title(loc="left")) <= 200
 
