@@ -12,7 +12,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.camera import View, camera_of, checked_view
 from arlequin.plots.histories import instants
-from arlequin.plots.moving import active_at, drawn_name, groups_of, magnification, moving, of_component
+from arlequin.plots.moving import active_at, coarse_first, drawn_name, groups_of, magnification, moving, of_component
 from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.files import file_errors
@@ -74,6 +74,7 @@ def animation(
     groups = active_at(groups, shown)
     factor = magnification(groups.values(), shown) if magnify is None else positive("magnify", magnify)
     axes = max(group.sizes["axis"] for group in groups.values())
+    groups = coarse_first(groups) if axes == 2 else groups
     drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}
     label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
     camera = camera_of(result, view, parts) if axes == 3 else None

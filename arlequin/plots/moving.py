@@ -48,6 +48,21 @@ def active_at(groups: dict[str, xarray.Dataset], frames: Indices) -> dict[str, x
     return {name: g for name, g in groups.items() if np.isfinite(g["displacement"].isel(frame=frames).values).any()}
 
 
+def coarse_first(groups: dict[str, xarray.Dataset]) -> dict[str, xarray.Dataset]:
+    """The parts from large to small cells, in which order fine ones are drawn over the coarse ones that they overlap.
+
+    The order of the parts of a stored result is that of their names.
+    """
+
+    def size(group: xarray.Dataset) -> float:
+        if "connectivity" not in group:
+            return 0.0
+        corners = group["position"].values[group["connectivity"].values]
+        return float(np.ptp(corners, axis=1).max(axis=1).mean())
+
+    return dict(sorted(groups.items(), key=lambda item: -size(item[1])))
+
+
 def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     """1, 2 or 5 times a power of ten that makes small deflections of beams visible; 1 without beams."""
     groups = list(groups)

@@ -14,7 +14,16 @@ from arlequin.plots import style
 from arlequin.plots.camera import Camera, View, camera_of, checked_view
 from arlequin.plots.colour_range import Limits, Values, colour_range
 from arlequin.plots.histories import instants
-from arlequin.plots.moving import active_at, drawn_name, groups_of, hint, moving, of_component, shifted_positions
+from arlequin.plots.moving import (
+    active_at,
+    coarse_first,
+    drawn_name,
+    groups_of,
+    hint,
+    moving,
+    of_component,
+    shifted_positions,
+)
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import add_lines, stage
 from arlequin.results.cell_weights import counting_cells
@@ -91,7 +100,7 @@ def shape(
         return _solids(result, solids | lines, field, frame, magnify, limits, camera)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
-    drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
+    drawn = [_draw(name, g, field, frame, magnify) for name, g in coarse_first(groups).items()]
     frames = np.array([frame])
     beams = [moving(g, field, frames, magnify, 2, 0) for g in lines.values() if g.sizes["axis"] == 2]
     about = next(iter(groups.values()))[field].attrs

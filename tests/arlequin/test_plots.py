@@ -254,3 +254,19 @@ def test_prefix():
 def test_plots_import_matplotlib_only_when_they_draw():
     code = "import sys, arlequin.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=True)
+
+
+def test_fine_parts_are_drawn_over_the_coarse_ones_that_they_overlap(tmp_path):
+    """Whatever their names and their order, in memory and in a stored result, whose parts are in the order of names."""
+    steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+    wide = aq.Solid("zone", aq.mesh.rectangle((0.0, 1.0), (0.0, 0.4), cells=(10, 4)), steel, plane="strain")
+    patch = aq.Solid("a", aq.mesh.rectangle((0.3, 0.7), (0.0, 0.4), cells=(8, 8)), steel, plane="strain")
+    glue = aq.Junction(wide, patch, zone=aq.Box(width=0.1))
+    for parts in ([wide, patch], [patch, wide]):
+        system = aq.System(parts, [glue], velocity=(1.0, 0.0))
+        for path in (None, tmp_path / "run.zarr"):
+            record = aq.Record(path, stress=True, overwrite=path is not None)
+            result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-6, record=record)
+            figure = plots.shape(result, "mises_stress")
+            filled = [c for c in figure.axes[0].collections if c.get_array() is not None]
+            assert [len(c.get_paths()) for c in filled] == [32, 64]
