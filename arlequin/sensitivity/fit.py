@@ -270,12 +270,14 @@ def warn_of_residuals(found: Minimum, own: Estimates, measured: Mapping[str, Arr
     left = float(np.linalg.norm(found.residual))
     if left <= _NOTHING * size or own.gain > _ALIKE * left**2:  # round-off, or the iterations ended too early to tell
         return
-    rule = "the model, the deviation or the minimum is wrong, and the intervals are too short"
-    if given and chi2.sf(left**2, found.residual.size - found.free.size) < _RARE:
-        warn_user(
-            f"fit: what is left of the records is {own.noise:.3g} times the given deviation: {rule}", ModelWarning
-        )
+    freedom = found.residual.size - found.free.size
+    told = f"fit: what is left of the records is {own.noise:.3g} times the given deviation"
+    if given and chi2.sf(left**2, freedom) < _RARE:
+        rule = "the model, the deviation or the minimum is wrong, and the intervals are too short"
+        warn_user(f"{told}: {rule}", ModelWarning)
         return
+    if given and chi2.cdf(left**2, freedom) < _RARE:
+        warn_user(f"{told}: the deviation is too large, and so are the intervals", ModelWarning)
     ends = np.cumsum([values.size for values in measured.values()])[:-1]
     pieces = np.split(found.residual, ends)
     series = [piece.reshape(values.shape) for piece, values in zip(pieces, measured.values(), strict=True)]

@@ -323,6 +323,21 @@ def test_a_wrong_minimum_is_told(rings):
         aq.fit(study, {"swing": (swing, rings)}, {"stiffness": 400.0}, deviation=2e-3)
 
 
+@pytest.mark.parametrize(
+    ("factor", "says"), [(0.1, "intervals are too short"), (10.0, "too large, and so are the int")]
+)
+def test_a_wrong_deviation_is_told(factor, says):
+    """The noise of the record is 0.02 of what is given, by `factor` too small or too large."""
+    noise = 0.02 * np.random.default_rng(5).standard_normal(N.size)
+    record = closed(N, 250.0, 0.2, 2.0) + noise
+    with pytest.warns(ModelWarning, match=says):
+        found = aq.fit(oscillator, {"swing": (swing, record)}, START, deviation=0.02 * factor)
+    assert found.attrs["noise"] * factor == pytest.approx(1.0, rel=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aq.fit(oscillator, {"swing": (swing, record)}, START, deviation=0.02)
+
+
 def test_two_minima_that_fit_alike_are_told():
     """The sign of a start's displacement does not show in its square."""
 
