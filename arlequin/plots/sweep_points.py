@@ -81,7 +81,10 @@ def variable(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
     """A scalar, a series or a parameter by its name."""
     known = (*parameters(dataset), *scalars(dataset), *series(dataset), "seconds")
     if name not in known or name not in dataset.variables:
-        raise UserError(f"{name}: not in the sweep; there are {', '.join(known)}")
+        messages = dataset["message"].values.ravel() if "message" in dataset else np.zeros(0, dtype=str)
+        empty = messages.size and not scalars(dataset) and not series(dataset) and all(messages)
+        why = f": all points failed or are missing, the first: {messages[0]}" if empty else ""
+        raise UserError(f"{name}: not in the sweep; there are {', '.join(known)}{why}")
     return dataset[name]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from arlequin.models import checks
 from arlequin.models.checks import instance, non_negative_integer
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, warn_user
 from arlequin.models.signatures import checked_call
 from arlequin.sweeps.plan import Plan, Point, axes_of, key, with_units
 from arlequin.sweeps.point import PointOutcome
@@ -86,7 +86,7 @@ def sweep(
     name, fixed, source = function_identity(function)
     plan = Plan(name, axes, scattered, fixed, {}, source)
     check_names(function, plan.points()[0], name, "over")
-    return run_plan(
+    found = run_plan(
         function,
         plan,
         store=store,
@@ -96,6 +96,8 @@ def sweep(
         retry=retry,
         overwrite=overwrite,
     )
+    _warn_of_failures(found, store is not None)
+    return found
 
 
 def run_plan(
@@ -150,6 +152,17 @@ def run_plan(
                 done, failed = done + 1, failed + bool(outcome.message)
                 show(done, failed, len(points))
     return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
+
+
+def _warn_of_failures(found: xarray.Dataset, stored: bool) -> None:
+    """A `SweepWarning` of the points that failed, with the first message."""
+    from arlequin.sweeps.dataset import SweepWarning
+
+    messages = found["message"].values[found["finished"].values]
+    failed = [str(message) for message in messages.ravel() if message]
+    if failed:
+        again = ", `retry=True` repeats them" if stored else ""
+        warn_user(f"sweep: {len(failed)} of {messages.size} points failed, the first: {failed[0]}{again}", SweepWarning)
 
 
 @checked_call

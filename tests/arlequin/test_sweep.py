@@ -77,7 +77,8 @@ def test_scattered_points(studies, tmp_path):
 @pytest.mark.parametrize("stored", [False, True])
 def test_failed_points_are_said_and_stop_nothing(studies, tmp_path, stored):
     store = tmp_path / "a" if stored else None
-    found = aq.sweep(studies.failing, {"x": [1, 2, 3, 4, 5]}, store=store, workers=1)
+    with pytest.warns(aq.SweepWarning, match=r"3 of 5 points failed, the first: x = 2: is refused"):
+        found = aq.sweep(studies.failing, {"x": [1, 2, 3, 4, 5]}, store=store, workers=1)
     np.testing.assert_array_equal(found["inverse"], [1, np.nan, np.nan, np.nan, 0.2])
     first, second, third, fourth, last = found["message"].values.tolist()
     assert first == last == "" and second == "x = 2: is refused"
