@@ -534,10 +534,8 @@ class Partition:
                     others = " and ".join(f"'{name}'" for name in sample.names if name not in wanted)
                     warn(
                         f"junction '{each.name}': at {place} its zone overlaps that of {others} so that the weights "
-                        f"have kinks: "
-                        "a uniform stress is not exact there (patch test); let the zones coincide, follow or enclose "
-                        "each "
-                        "other"
+                        f"have kinks: a uniform stress is not exact there (patch test); let the zones coincide (two "
+                        "patches with one common band need no junction of their own), follow or enclose each other"
                     )
                     break
 

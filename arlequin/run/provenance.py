@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from arlequin.junctions.base import JunctionWarning
 from arlequin.junctions.conditioning import dual_condition
+from arlequin.junctions.weights import Linear
 from arlequin.models.phases import phase
 from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
@@ -66,12 +67,20 @@ def _conditions(assembly: Assembly) -> dict[str, float]:
         found[f"dual_condition_{junction.name}"] = value
         if value > DUAL_LIMIT:
             warnings.warn(
-                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: take the coarse "
-                "mediator with linear weights, or a narrower zone",
+                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: "
+                f"{_better_conditioned(junction)}",
                 JunctionWarning,
                 stacklevel=4,
             )
     return found
+
+
+def _better_conditioned(junction: Any) -> str:
+    """What lowers the condition number of a junction: its choices, or its zone where these are the best ones."""
+    chosen = getattr(junction, "mediator", None) == "coarse" and isinstance(getattr(junction, "weights", None), Linear)
+    if not chosen:
+        return "take the coarse mediator with linear weights, or a narrower zone"
+    return "a part has hardly any mass in its zone: let zones end at nodes of the coarse part, and not cross others"
 
 
 def describe(thing: Any) -> str:
