@@ -430,6 +430,8 @@ plots.energies(RESULT["part"])
     → result: is the group /part of a result: give the whole of it
 aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
+aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT), aq.Junction(LEFT, RIGHT)])
+    → 2 junctions are named 'junction': names must differ, as Junction(…, name='left')
 aq.System([BAR], velocity={"ber": 1.0})
     → velocity of 'ber': no part has this name, did you mean bar?; the parts are bar
 aq.ResultFrame(RESULT, 9)

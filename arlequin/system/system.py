@@ -11,7 +11,7 @@ import numpy as np
 from arlequin.junctions.base import JunctionProtocol
 from arlequin.models import checks
 from arlequin.models.checks import finite_array
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part, Surface
@@ -73,7 +73,8 @@ class System:
                     raise UserTypeError.parameter(what, item, f"must be a list of {what}{cure}")
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
-                    raise UserError(f"{times} {what} are named '{name}': names must differ")
+                    cure = ", as Junction(…, name='left')" if what == "junctions" else ""
+                    raise UserError(f"{times} {what} are named '{name}': names must differ{cure}")
         checks.items(
             "levels", self.levels, Levels | MovingPatch, "must be a list of Levels(name, [level, …], indicator)"
         )
@@ -135,6 +136,15 @@ class System:
                 raise UserError(
                     f"from_result: has no part '{part.name}'{near}; its parts are {', '.join(frame.parts)}: say how "
                     f"it starts, as displacement={{'{part.name}': 0.0}}"
+                )
+
+        lost = [name for name in frame.interfaces if name not in {item.name for item in self.interfaces}]
+        for item in self.interfaces:
+            if lost and item.name not in frame.interfaces and (item.friction is not None or item.wear is not None):
+                warn_user(
+                    f"from_result: interface '{item.name}' is not in the result, which has {', '.join(lost)}: it starts "
+                    "without friction forces, slip and wear; give it the name that it had",
+                    ModelWarning,
                 )
 
     def starts_from_result(self, what: str, part: Part) -> bool:

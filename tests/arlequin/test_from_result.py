@@ -1,5 +1,6 @@
 """Systems that start from a former result: a run cut in two is the run uncut; statics at rest stays at rest."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.errors import ModelWarning
 
 SOFT = aq.LinearElastic(young=1e7, poisson=0.3, density=1000.0)
 GRAVITY = 9.81
@@ -262,3 +264,19 @@ def test_from_a_store_and_resumed(tmp_path: Any) -> None:
     with pytest.raises(aq.UserError, match="another study"):
         other = replace(system, velocity=None, from_result=aq.ResultFrame(stored, 3))
         aq.simulate(other, THETA, duration=0.01, step=1e-3, record=record)
+
+
+def test_an_interface_of_another_name_is_told_of() -> None:
+    """Its springs of friction would start without the force that they had."""
+    first = aq.simulate(points(aq.Unilateral(), friction=aq.Coulomb(0.3)), THETA, duration=1e-3, step=1e-3)
+    system = replace(points(aq.Unilateral(), friction=aq.Coulomb(0.3)), velocity=None)
+    other = replace(system.interfaces[0], name="other")
+    with pytest.warns(
+        ModelWarning, match=f"'other' is not in the result, which has {system.interfaces[0].name}: it st"
+    ):
+        replace(system, interfaces=[other], from_result=first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        replace(system, from_result=first)
+        replace(system, interfaces=[replace(other, friction=None)], from_result=first)
+        replace(system, interfaces=[*system.interfaces, other], from_result=first)
