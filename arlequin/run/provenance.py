@@ -1,7 +1,6 @@
 """Attributes of a result: scheme, sizes, conditioning, and versions."""
 
 import subprocess
-import warnings
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from importlib import metadata
@@ -14,6 +13,7 @@ from scipy.sparse import csr_array
 from arlequin.junctions.base import JunctionWarning
 from arlequin.junctions.conditioning import dual_condition
 from arlequin.junctions.weights import Linear
+from arlequin.models.errors import warn_user
 from arlequin.models.phases import phase
 from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
@@ -66,12 +66,8 @@ def _conditions(assembly: Assembly) -> dict[str, float]:
         value = dual_condition(reduced, coarse.mass, fine.mass)
         found[f"dual_condition_{junction.name}"] = value
         if value > DUAL_LIMIT:
-            warnings.warn(
-                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: "
-                f"{_better_conditioned(junction)}",
-                JunctionWarning,
-                stacklevel=4,
-            )
+            text = f"junction '{junction.name}': its dual operator has the condition number {value:.2g}"
+            warn_user(f"{text}: {_better_conditioned(junction)}", JunctionWarning)
     return found
 
 

@@ -36,6 +36,7 @@ from arlequin.system.contact import Contact
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
+from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.springs import SpringSet, relation_rows
@@ -59,6 +60,7 @@ def assembled_parts(
     """
     weights = weights_of(system.junctions)
     warn_of_shared_contact(system, weights)
+    warn_of_one_sided_loads(system, weights)
     massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
     among = ranks()
     spreads = among.count > 1 and sum(part.dof_count for part in system.parts) >= LEAST_DOFS

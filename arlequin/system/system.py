@@ -142,8 +142,8 @@ class System:
         for item in self.interfaces:
             if lost and item.name not in frame.interfaces and (item.friction is not None or item.wear is not None):
                 warn_user(
-                    f"from_result: interface '{item.name}' is not in the result, which has {', '.join(lost)}: it starts "
-                    "without friction forces, slip and wear; give it the name that it had",
+                    f"from_result: interface '{item.name}' is not in the result, which has {', '.join(lost)}: it "
+                    "starts without friction forces, slip and wear; give it the name that it had",
                     ModelWarning,
                 )
 

@@ -1,0 +1,118 @@
+"""Loads and supports that one of two glued parts has where both lie on the same border of the body."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.errors import ModelWarning, warn_user
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.surface import facet_indices
+from arlequin.models.loads.turbulence import SpanForce
+from arlequin.models.part import Weighting
+from arlequin.models.types import Array, Indices
+from arlequin.system.system import System
+
+FREE = 0.999  # weight of a part from which it stands alone
+LEFT = 0.01  # weight of a part below which it takes no load
+_ALONG, _OFF = 0.95, 0.05  # cosine of normals, and distance as a share of the facet, of facets of one border
+
+
+def warn_of_one_sided_loads(system: System, weights: Mapping[str, Weighting]) -> None:
+    """A `ModelWarning` for each load or support of a part in a junction that the other part lacks.
+
+    Each of them takes its share γ of a traction or body force, which is lost if it is not given; where a part has
+    taken over from another one, the supports of that one hold nothing.
+    """
+    for line in dict.fromkeys(_one_sided(system, weights)):
+        warn_user(line, ModelWarning)
+
+
+def _one_sided(system: System, weights: Mapping[str, Weighting]) -> Iterator[str]:
+    for junction in system.junctions:
+        for one, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
+            both = isinstance(one, Continuum) and isinstance(other, Continuum)
+            if not both or one.components != other.components or not {one.name, other.name} <= set(weights):
+                continue
+            said = f"junction '{junction.name}': '{one.name}'"
+            if one.body_force is not None and other.body_force is None and not isinstance(one.body_force, SpanForce):
+                yield f"{said} has a body force, '{other.name}' has none: its share is lost; give it to both"
+            for boundary, needed in _acting(one).items():
+                for kind in sorted(needed - _common(one, boundary, other, weights, needed)):
+                    if kind == "tractions":
+                        yield (
+                            f"{said} has a traction on '{boundary}' where '{other.name}' shares the border and has "
+                            "none: its share of the load is lost; give both the same tractions"
+                        )
+                    else:
+                        yield (
+                            f"{said} is held along {kind} on '{boundary}' where '{other.name}' shares the border and "
+                            "is free: it moves there; give both the same imposed motions"
+                        )
+
+
+def _acting(part: Continuum) -> dict[str, set[str]]:
+    """What acts on the boundaries of a part: "tractions", and the components that are imposed."""
+    found: dict[str, set[str]] = {name: {"tractions"} for name in part.tractions}
+    for motions in (part.imposed, part.imposed_velocity):
+        for name, components in motions.items():
+            # what is no mapping is refused where it is read
+            found.setdefault(name, set()).update(components if isinstance(components, Mapping) else ())
+    return found
+
+
+def _common(
+    one: Continuum, boundary: str, other: Continuum, weights: Mapping[str, Weighting], needed: set[str]
+) -> set[str]:
+    """What of the needed acts on all facets of the other part that lie on this boundary and share its weight."""
+    facets = facet_indices(one.name, one.mesh, boundary)
+    facets = facets[_share(one, facets, weights) < FREE]
+    border = np.asarray(other.mesh.boundary_facets())
+    border = border[_share(other, border, weights) > LEFT]
+    border = border[_on(one, facets, other, border)]
+    if not border.size:
+        return needed
+    there = {kind: np.zeros(border.size, dtype=bool) for kind in needed}
+    for name, kinds in _acting(other).items():
+        within = np.isin(border, facet_indices(other.name, other.mesh, name))
+        for kind in kinds & needed:
+            there[kind] |= within
+    return {kind for kind, all_of in there.items() if all_of.all()}
+
+
+def _share(part: Continuum, facets: Indices, weights: Mapping[str, Weighting]) -> Array:
+    """Mean weight of the cells at facets (f,)."""
+    return np.asarray(weights[part.name].stiffness.mean(axis=1)[part.mesh.f2t[0, facets]])
+
+
+def _on(one: Continuum, facets: Indices, other: Continuum, border: Indices) -> NDArray[np.bool_]:
+    """Facets (b,) of the other part whose middles lie on facets (f,) of the first, with the same normal."""
+    on = np.zeros(border.size, dtype=bool)
+    if not facets.size or not border.size:
+        return on
+    (middle, normal, size), (place, facing, _) = _planes(one, facets), _planes(other, border)
+    for m, n, h in zip(middle, normal, size, strict=True):
+        away = place - m
+        off = np.abs(away @ n)
+        on |= (facing @ n > _ALONG) & (off <= _OFF * h) & (np.linalg.norm(away, axis=1) <= 0.5 * h)
+    return on
+
+
+def _planes(part: Continuum, facets: Indices) -> tuple[Array, Array, Array]:
+    """Middles (f, axis), unit outward normals (f, axis) and sizes (f,) of facets; on a line those of their cells."""
+    mesh = part.mesh
+    corners = mesh.p[:, mesh.facets[:, facets]]
+    middle = corners.mean(axis=1).T
+    cells = mesh.p[:, mesh.t[:, mesh.f2t[0, facets]]]
+    outward = middle - cells.mean(axis=1).T
+    if mesh.dim() == 1:
+        normal = np.sign(outward)
+    elif mesh.dim() == 2:
+        along = (corners[:, 1] - corners[:, 0]).T
+        normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
+    else:
+        normal = np.cross((corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T)
+    normal = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    normal *= np.sign((normal * outward).sum(axis=1, keepdims=True))
+    extent = corners if mesh.dim() > 1 else cells
+    return middle, normal, np.linalg.norm(np.ptp(extent, axis=1), axis=0)
