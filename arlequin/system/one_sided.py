@@ -31,8 +31,9 @@ def warn_of_one_sided_loads(system: System, weights: Mapping[str, Weighting]) ->
 def _one_sided(system: System, weights: Mapping[str, Weighting]) -> Iterator[str]:
     for junction in system.junctions:
         for one, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
-            both = isinstance(one, Continuum) and isinstance(other, Continuum)
-            if not both or one.components != other.components or not {one.name, other.name} <= set(weights):
+            if not (isinstance(one, Continuum) and isinstance(other, Continuum)):
+                continue
+            if one.components != other.components or not {one.name, other.name} <= set(weights):
                 continue
             said = f"junction '{junction.name}': '{one.name}'"
             if one.body_force is not None and other.body_force is None and not isinstance(one.body_force, SpanForce):
