@@ -134,6 +134,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
     """Issue a warning at the line of the user's code that led here, the innermost one outside of this package."""
     frame, level = sys._getframe(1), 2
     package = __name__.partition(".")[0]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    within = (package, "functools")  # cached properties call through it
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in within:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import splu
 from skfem import CellBasis
 from skfem.models.poisson import laplace
 
-from arlequin.junctions.base import extent, extents
+from arlequin.junctions.base import extent, extents, warn
 from arlequin.junctions.zone_coordinate import (
     SAME,
     CellZoneCoordinate,
@@ -180,10 +180,23 @@ class Box(Zone):
                 if not sides
                 else f"junction '{name}': sides of a box in dimension {axes}: {', '.join(sides)}"
             )
+        if self.low is None and self.high is None:
+            self._warn_of_width(sides, high - low, near, fine.name, name)
         planes = [(axis, sign, (low if sign > 0 else high)[axis]) for axis, sign in (SIDES[s] for s in sides)]
         normals = np.array([sign * np.eye(axes)[axis] for axis, sign, _ in planes])
         starts = np.array([sign * value for _, sign, value in planes])
         return PlanarZoneCoordinate(normals, starts, np.full(len(planes), float(self.width)))
+
+    def _warn_of_width(self, sides: Sequence[str], extents: Array, near: float, fine: str, name: str) -> None:
+        """Warn of bands that leave no S_f: the weight of the fine part reaches 1 nowhere."""
+        for axis, room in enumerate(extents):
+            bands = sum(SIDES[side][0] == axis for side in sides)
+            if bands * self.width > room + near:
+                covered = "the bands on both sides cover" if bands > 1 else "the band covers"
+                warn(
+                    f"junction '{name}': width = {self.width:g} m: along {'xyz'[axis]} {covered} all of '{fine}' "
+                    f"({room:.4g} m), whose weight stays below 1: take a narrower band"
+                )
 
 
 @checked_call

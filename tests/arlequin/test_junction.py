@@ -1,5 +1,8 @@
 """Junctions: transfer of fields, coupling matrices, the static patch test, conditioning, and messages."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import skfem
@@ -7,6 +10,7 @@ from scipy.sparse import block_array, block_diag, diags_array, hstack
 from scipy.sparse.linalg import splu
 from skfem.helpers import ddot, dot, sym_grad
 
+import arlequin as aq
 from arlequin.junctions.coupling import H1, L2, Shapes
 from arlequin.junctions.junction import Junction, dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Linear
@@ -519,3 +523,17 @@ def test_messages_of_bad_junctions():
     raises("'coarse' is of dimension 2 and 'solid' of 3: .* beam", strain, beside)
     with pytest.raises(UserError, match="length"):
         H1(-1.0)
+
+
+def test_bands_of_a_box_that_leave_nothing_of_the_patch_are_told_of():
+    """At the line of the user's code; half of the patch, or all of it on one side, is not too much."""
+    steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+    plate = aq.Solid("plate", aq.mesh.rectangle((0, 1), (0, 0.4), cells=(20, 8)), steel, plane="strain")
+    patch = aq.Solid("patch", aq.mesh.rectangle((0.2, 0.6), (0.2, 0.4), cells=(16, 8)), steel, plane="strain")
+    for width, line in ((0.2, None), (0.21, "along x the bands on both sides cover all of 'patch' .0.4 m.")):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            weights = aq.Junction(plate, patch, zone=aq.Box(width=width)).weighting()["patch"].stiffness
+        assert (weights.max() > 0.9) and (line is None) == (not told)
+        if line is not None:
+            assert re.search(line, str(told[0].message)) and told[0].filename == __file__
