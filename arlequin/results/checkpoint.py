@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.results.files import read_arrays, write_synced
+from arlequin.results.files import read_arrays
+from arlequin.results.writing import write_synced
 
 if TYPE_CHECKING:
     from arlequin.schemes import State

@@ -1,5 +1,4 @@
-"""Reading of untrusted files (npz without objects or compression, JSON), files that a power failure leaves whole, and
-cropping of preallocated results."""
+"""Reading of untrusted files (npz without objects or compression, JSON), and cropping of preallocated results."""
 
 import contextlib
 import json
@@ -7,8 +6,7 @@ import math
 import os
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,8 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.bounds import MOST_DEPTH, depth
-from arlequin.results.writing import replacing
 
 _EMPTY = 2**31  # length of a dimension of an array without values, from which it is none that a result has
-_THREADS = 16  # that flush files
 
 
 @contextlib.contextmanager
@@ -31,48 +27,6 @@ def file_errors(given: str, done: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"{given}: cannot be {done}: {error.strerror or error}", FAILURE) from error
-
-
-def sync(path: Path) -> None:
-    """Flush a file to the disk (fsync), or the names in a folder, where the system has that."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except PermissionError:  # of folders: Windows
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_many(paths: Iterable[Path]) -> None:
-    """Flush files or folders; those that are gone count as flushed.
-
-    In threads: a journal takes what is asked for at the same time in one go, which made 60 files 4 to 40 times as fast.
-    """
-
-    def one(path: Path) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            sync(path)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(one, paths))
-
-
-def sync_all(folder: Path) -> None:
-    """Flush all that is in a folder: files, then the folders that hold them."""
-    found = [(Path(place), names) for place, _, names in os.walk(folder)]
-    sync_many(place / name for place, names in found for name in names)
-    sync_many(place for place, _ in found)
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Replace a file, also in a power failure: it has the earlier data or these."""
-    with replacing(path) as draft, draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    sync(path.parent)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

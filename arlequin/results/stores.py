@@ -23,10 +23,10 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import file_errors, kept_rows, read_json, sync, sync_all, sync_many
+from arlequin.results.files import file_errors, kept_rows, read_json
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import last_writer, refuse_while_written, writer_lock
-from arlequin.results.writing import MARK, draft_of, refuse_link, replacing
+from arlequin.results.writing import MARK, draft_of, refuse_link, replacing, sync, sync_all, sync_many
 from arlequin.results.zarr_layout import COMPARISON, HEADER, WHOLE, consolidate, create, write_header
 from arlequin.results.zarr_metadata import FILE, read_metadata, refuse_odd_files
 from arlequin.results.zarr_reading import dataset_of, read_tree

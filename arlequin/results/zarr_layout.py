@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.results.files import write_synced
+from arlequin.results.writing import write_synced
 
 if TYPE_CHECKING:
     from arlequin.results.stores import Attributes, Column

@@ -273,7 +273,7 @@ def test_an_output_path_that_exists_or_cannot_be_written(refused, capfd):
     assert refused(1, *quick, "--out", "thesis/chapter.tex/a.zarr").startswith("thesis/chapter.tex/a.zarr: cannot be")
     assert refused(1, *quick, "--out", "/proc/a.zarr").startswith("/proc/a.zarr: cannot be written")
     assert "thesis/chapter.tex: not a result" in refused(2, "show", "thesis/chapter.tex")
-    assert refused(1, "plot", "a.zarr", "--to", "thesis/chapter.tex").startswith("thesis/chapter.tex: ")
+    assert refused(2, "plot", "a.zarr", "--to", "thesis/chapter.tex").startswith("thesis/chapter.tex: ")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root writes everywhere")
