@@ -271,7 +271,8 @@ def test_an_interrupted_comparison_is_resumed_or_computed_again(folder, monkeypa
     resumed = aq.open(place)["part/fine/displacement"].values
     assert main(["compare", RUN, "--force"]) == 0
     assert (aq.open(place)["part/fine/displacement"].values == resumed).all()
-    (place / "zarr.json").write_text("{")  # damaged: said, and computed again
+    (place / "zarr.json").write_text("{")  # damaged beyond repair: said, and computed again
+    (place / ".header.json").unlink()
     capsys.readouterr()
     assert main(["plot", RUN]) == 0
     assert "comparison/one_mesh" in capsys.readouterr().err
