@@ -37,7 +37,7 @@ def covered_but_for_curvature(
         sought = np.flatnonzero(np.abs(missing) > WHOLE * measure)
         vertices = basis.mesh.p[:, basis.mesh.t[:, sought]]
         allowed = off_straight(basis.mesh)[sought]
-        for facets, sagitta in borders:
+        for facets, sagitta, _ in borders:
             near, cell = candidate_pairs(facets, vertices)
             slack = np.zeros(sought.size)
             np.maximum.at(slack, cell, sagitta[near])
@@ -49,15 +49,22 @@ def covered_but_for_curvature(
     return found[0], found[1]
 
 
-def _border(mesh: Mesh) -> tuple[Array, Array]:
-    """Curved facets of the border: corners (axis, 2, f) of boxes around facet and arc, and sagittas (f,), m.
+def at_curved_border(mesh: Mesh) -> Mask:
+    """Cells (c,) with a facet on a curved border."""
+    found = np.zeros(mesh.nelements, dtype=bool)
+    found[_border(mesh)[2]] = True
+    return found
+
+
+def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
+    """Curved facets of the border: corners (axis, 2, f) of boxes around facet and arc, sagittas, m, and cells (f,).
 
     A facet of length L whose normal turns by θ to the next is the chord of an arc that rises over it by ½ L tan(θ/4).
     """
     axes = mesh.dim()
     facets = mesh.boundary_facets()
     if axes == 1 or not facets.size:
-        return np.zeros((axes, 2, 0)), np.zeros(0)
+        return np.zeros((axes, 2, 0)), np.zeros(0), np.zeros(0, dtype=np.int64)
     cells = mesh.f2t[0, facets]
     # vertices in the order along the facet, which those of mesh.facets are not
     side = np.argmax(mesh.t2f[:, cells] == facets, axis=0)
@@ -80,7 +87,7 @@ def _border(mesh: Mesh) -> tuple[Array, Array]:
     sagitta = 0.5 * length * np.tan(most / 4)
     kept = np.flatnonzero(sagitta > 0)
     low, high = corners[:, :, kept].min(axis=1) - 2 * sagitta[kept], corners[:, :, kept].max(axis=1) + 2 * sagitta[kept]
-    return np.stack((low, high), axis=1), sagitta[kept]
+    return np.stack((low, high), axis=1), sagitta[kept], cells[kept]
 
 
 def _normals(corners: Array, inside: Array) -> Array:

@@ -37,10 +37,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.junctions.base import depth, extent, revolves, warn
+from arlequin.junctions.curved_border import WHOLE, at_curved_border
 from arlequin.junctions.sharing import Cover, Sharing
 from arlequin.junctions.weights import Weight, joint_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models.errors import UserError
+from arlequin.models.loads.body import weight_at_facets
 from arlequin.models.part import LoadPieces, MeshedPart, Weighting
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
@@ -150,7 +152,7 @@ class Partition:
             stiffness[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
             pieces = self.joint_pieces(name, "mass") if len(self._kinds) > 1 else pieces
             mass[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
-        shared = PartLoads(self, name)
+        shared = PartLoads(self, name, stiffness)
         load = np.where(shared.cut[:, None], 1.0, stiffness)
         return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))
 
@@ -586,6 +588,7 @@ class PartLoads:
 
     partition: Partition
     name: str
+    stiffness: Array  # weights (c, q), carried to the border where neither serves
 
     @property
     def _part(self) -> MeshedPart:
@@ -608,11 +611,17 @@ class PartLoads:
         return np.any([self.partition.joint(self.name), *self._rough.values()], axis=0)
 
     @cached_property
+    def _filled(self) -> Mask:
+        """Cells (c,) that another part covers wholly, at least up to the curvature of a border."""
+        covers = [own for (name, _), own in self.partition.covers.items() if name == self.name]
+        return np.any([own.filled | (np.abs(1 - own.share) <= WHOLE) for own in covers], axis=0)
+
+    @cached_property
     def _on_border(self) -> Mask:
-        """Cells (c,) whose facets are integrated on pieces: not those at a curved border, which the pieces do not "
-        "reach."""
-        filled = [cover.filled for (name, _), cover in self.partition.covers.items() if name == self.name]
-        return np.asarray(self.cut & ~np.any(filled, axis=0))
+        """Cells (c,) whose facets are integrated on pieces: not those at a curved border, which the pieces do not
+        reach."""
+        filled = [own.filled for (name, _), own in self.partition.covers.items() if name == self.name]
+        return np.asarray(self.cut & ~np.any(filled, axis=0) & ~at_curved_border(self._part.mesh))
 
     def in_cells(self) -> LoadPieces:
         """Of the body force."""
@@ -643,16 +652,22 @@ class PartLoads:
         return LoadPieces(cells, to_reference(part.mesh, cells, points)[0], points, taken)
 
     def smooth(self, points: Array, cells: Indices) -> Array:
-        """γ (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; one where pieces serve."""
+        """γ (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; one where pieces serve.
+
+        In cells at a curved border that another part covers in part, the weights of the cell are carried to the facet.
+        """
         part, result = self._part, np.ones(points.shape[1:])
+        carried = (self.cut & ~self._on_border & ~self._filled)[cells]
+        if carried.any():
+            known = part.quadrature_points()
+            result[carried] = weight_at_facets(self.stiffness, known, cells[carried], points[:, carried])
         for each in self.partition.of(self.name):
             other = each.fine.name if each.coarse.name == self.name else each.coarse.name
-            chosen = np.flatnonzero((self.partition.covers[self.name, other].met & ~self._on_border)[cells])
+            met = self.partition.covers[self.name, other].met & ~self._on_border
+            chosen = np.flatnonzero(met[cells] & ~carried)
             if chosen.size:
-                weights = each.weights_of("stiffness")
-                result[chosen] *= self.partition.sharings[each.name].at(
-                    part, points[:, chosen], cells[chosen], weights, each.floor
-                )
+                weights, sharing = each.weights_of("stiffness"), self.partition.sharings[each.name]
+                result[chosen] *= sharing.at(part, points[:, chosen], cells[chosen], weights, each.floor)
         return result
 
 
