@@ -15,7 +15,7 @@ from arlequin.solvers.linear_step import StepCoefficients
 from arlequin.solvers.newton import NewtonPass, NewtonPolicy, NewtonSolver, StepEquations
 from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import EndForces, LinearisationPoint
-from arlequin.step.acceptance import Failed, Unheld
+from arlequin.step.acceptance import Failed, Unheld, undetermined_multipliers
 from arlequin.system.assembly import Assembly
 from arlequin.system.rigid_motion import largest_rigid_motion
 
@@ -116,6 +116,7 @@ class ProximalPolicy(NewtonPolicy):
         self._origin = self._start  # of the first step with this term
         self._plain: Array | None = None  # the end of the step before, if the start of this one is accelerated
         self._change = np.zeros_like(equations.state.u)
+        self._singular = False  # whether the displacements left multipliers undetermined in the last contact problem
         self.contact_iterations = 0
 
     def linearise(self, y: Array, number: int) -> None:
@@ -134,7 +135,9 @@ class ProximalPolicy(NewtonPolicy):
             self._harden()
 
     def converged(self, done: NewtonPass) -> bool:
-        self.contact_iterations += done.solution.contact.solution.iterations
+        contact = done.solution.contact.solution
+        self.contact_iterations += contact.iterations
+        self._singular = bool(contact.singular) if contact.iterations else self._singular
         self._moved.add(done)
         self._change = done.change
         self._taken += 1
@@ -171,6 +174,8 @@ class ProximalPolicy(NewtonPolicy):
         """Halvings are not limited."""
 
     def failure(self, where: str) -> UserError:
+        if self._singular:
+            return undetermined_multipliers(self._equations.rhs.t)
         moving = largest_rigid_motion(self._equations.solver.assembly, self._change)
         return (Unheld if self._steady else Failed)(
             f"statics at t = {self._equations.rhs.t:.6g} s: {moving} and finds no equilibrium",

@@ -131,7 +131,7 @@ def test_some_arrangements(axes, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_many_arrangements(axes):
-    ends = [check_arrangement(seed, axes).split(":")[0] for seed in range({1: 120, 2: 60, 3: 20}[axes])]
+    ends = [check_arrangement(seed, axes).split(":")[0] for seed in range({1: 120, 2: 60, 3: 8}[axes])]
     assert ends.count("patch") >= 0.5 * len(ends) and ends.count("refused") <= 0.3 * len(ends)
 
 
