@@ -583,7 +583,8 @@ class PartLoads:
     """What the other parts take of the loads of one, a `SharedLoad`: on the pieces, where its weight is not smooth.
 
     ∫ γ f φ_n = ∫ f φ_n + Σ_pieces ∫ (γ − 1) f φ_n, exactly for a polynomial f, so that resultant and moment are those
-    of the load on the body, and a uniform stress is in equilibrium with its tractions.
+    of the load on the body, and a uniform stress is in equilibrium with its tractions wherever the weights of the
+    stiffness hold their moments (`weights.cell_weights`).
     """
 
     partition: Partition
