@@ -36,7 +36,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.junctions.base import depth, extent, revolves, warn
+from arlequin.junctions.base import JunctionProtocol, depth, extent, revolves, warn
 from arlequin.junctions.curved_border import WHOLE, at_curved_border
 from arlequin.junctions.sharing import Cover, Sharing
 from arlequin.junctions.weights import Weight, joint_weights, share
@@ -65,17 +65,8 @@ BENT = 1e-12
 SLOPE, EVEN = 1e-6, 1e-3
 
 
-class ZonedJunction(Protocol):
+class ZonedJunction(JunctionProtocol, Protocol):
     """A junction whose parts overlap and share their energies over a zone."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def coarse(self) -> MeshedPart: ...
-
-    @property
-    def fine(self) -> MeshedPart: ...
 
     @property
     def floor(self) -> float:
@@ -374,9 +365,8 @@ class Partition:
             while True:
                 kinks: list[Array] = []
                 shares, _ = self.shares(names, pieces, pieces.simplices.transpose(0, 2, 1), kind)
-                for count in range(1, len(names)):
-                    for some in combinations(names[1:], count):
-                        self._weights((names[0], *some), shares, kinks)
+                for some in _subsets(names):
+                    self._weights(some, shares, kinks)
                 shape = pieces.count, pieces.simplices.shape[1]
                 heights = [np.broadcast_to(kink, shape) for kink in kinks]
                 bent = [
@@ -429,10 +419,8 @@ class Partition:
         """What the set of parts changes in the weight of its first one (n, q): Σ_{R ⊆ Q} (−1)^{|Q| − |R|} w(R)."""
         shares, _ = self.shares(names, pieces, points, kind)
         result = np.zeros(points.shape[1:])
-        for count in range(len(names)):
-            for some in combinations(names[1:], count):
-                sign = (-1) ** (len(names) - 1 - count)
-                result += sign * self._weights((names[0], *some), shares)[names[0]]
+        for some in _subsets(names):
+            result += (-1) ** (len(names) - len(some)) * self._weights(some, shares)[names[0]]
         return result
 
     def order(self, names: Sequence[str], kind: Kind) -> int:
@@ -474,8 +462,7 @@ class Partition:
 
     @cached_property
     def _rank(self) -> dict[str, int]:
-        """Number of each part from below: its coarse parts have lower ones, and of others the fine part of a later "
-        "junction
+        """Number of each part from below: its coarse parts have lower ones, and of others the fine part of a later junction
         stands higher, unless it would take weight where the lower one is not glued (`_find_order`)."""
         return self._numbered({name: set(own) for name, own in self._below.items()})
 
@@ -503,10 +490,8 @@ class Partition:
             fixed = high in self._below[low] or low in self._below[high]
             if fixed or high in below[low] or low in below[high] or self._rank[low] > self._rank[high]:
                 raise UserError(
-                    f"parts '{low}' and '{high}' overlap at {place}, where '{high}' takes over from '{low}' although "
-                    f"no "
-                    f"junction glues '{low}' there: add a Junction of both, or let their zones coincide where they "
-                    f"overlap"
+                    f"parts '{low}' and '{high}' overlap at {place}, where '{high}' takes over from '{low}' although no "
+                    f"junction glues '{low}' there: add a Junction of both, or let their zones coincide where they overlap"
                 )
             below[low].add(high)
             self.__dict__["_rank"] = self._numbered(below)
@@ -688,6 +673,13 @@ def joined(found: Sequence[tuple[Indices, Array, Array]], axes: int) -> tuple[In
         rows.append((np.repeat(cells, count), points.reshape(axes, -1, width), values.reshape(-1, width)))
     every, places, measures = zip(*rows, strict=True)
     return np.concatenate(every), np.concatenate(places, axis=1), np.concatenate(measures)
+
+
+def _subsets(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The subsets that hold the first of the names, small ones first."""
+    for count in range(len(names)):
+        for some in combinations(names[1:], count):
+            yield (names[0], *some)
 
 
 def _covered(part: MeshedPart, points: Array) -> Mask:
