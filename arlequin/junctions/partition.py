@@ -462,8 +462,8 @@ class Partition:
 
     @cached_property
     def _rank(self) -> dict[str, int]:
-        """Number of each part from below: its coarse parts have lower ones, and of others the fine part of a later junction
-        stands higher, unless it would take weight where the lower one is not glued (`_find_order`)."""
+        """Number of each part from below: its coarse parts have lower ones, and of others the fine part of a later
+        junction stands higher, unless it would take weight where the lower one is not glued (`_find_order`)."""
         return self._numbered({name: set(own) for name, own in self._below.items()})
 
     def _numbered(self, below: Mapping[str, set[str]]) -> dict[str, int]:
@@ -490,8 +490,9 @@ class Partition:
             fixed = high in self._below[low] or low in self._below[high]
             if fixed or high in below[low] or low in below[high] or self._rank[low] > self._rank[high]:
                 raise UserError(
-                    f"parts '{low}' and '{high}' overlap at {place}, where '{high}' takes over from '{low}' although no "
-                    f"junction glues '{low}' there: add a Junction of both, or let their zones coincide where they overlap"
+                    f"parts '{low}' and '{high}' overlap at {place}, where '{high}' takes over from '{low}' although "
+                    f"no junction glues '{low}' there: add a Junction of both, or let their zones coincide where they "
+                    "overlap"
                 )
             below[low].add(high)
             self.__dict__["_rank"] = self._numbered(below)
@@ -658,8 +659,8 @@ class PartLoads:
 
 
 def joined(found: Sequence[tuple[Indices, Array, Array]], axes: int) -> tuple[Indices, Array, Array]:
-    """Cells (p,), points (axis, p, q) and values (p, q) of all, in rows of the shortest rule; the last may be "
-    "padded."""
+    """Cells (p,), points (axis, p, q) and values (p, q) of all, in rows of the shortest rule; the last may be
+    padded."""
     found = [each for each in found if each[0].size]
     if not found:
         return np.zeros(0, dtype=np.int64), np.zeros((axes, 0, 1)), np.zeros((0, 1))
