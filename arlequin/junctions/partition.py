@@ -676,7 +676,7 @@ def joined(found: Sequence[tuple[Indices, Array, Array]], axes: int) -> tuple[In
     return np.concatenate(every), np.concatenate(places, axis=1), np.concatenate(measures)
 
 
-def _subsets(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The subsets that hold the first of the names, small ones first."""
     for count in range(len(names)):
         for some in combinations(names[1:], count):
