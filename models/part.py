@@ -26,6 +26,11 @@ class LoadPieces:
     points: Array
     taken: Array
 
+    @classmethod
+    def none(cls, axes: int) -> "LoadPieces":
+        """No pieces."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros((axes, 0, 1)), np.zeros((axes, 0, 1)), np.zeros((0, 1)))
+
 
 class SharedLoad(Protocol):
     """What other parts take of a part's loads where their zones cut its cells."""

@@ -22,7 +22,8 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import Region
 from arlequin.overlap.geometry import to_reference
-from arlequin.overlap.joint import JointPieces, Shape, faces_on, on_faces
+from arlequin.overlap.joint import JointPieces, Shape, faces_on
+from arlequin.overlap.quadrature import on_faces
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
 
 SAME = 1e-9  # ends nearer than this fraction of the parts' size are the same
@@ -210,7 +211,7 @@ class SolidLoads:
 
     def in_cells(self) -> LoadPieces:
         """Nothing."""
-        return LoadPieces(*_no_pieces(self.zone.solid.mesh.dim()))
+        return LoadPieces.none(self.zone.solid.mesh.dim())
 
     def on_facets(self, facets: Indices) -> LoadPieces:
         """(α − 1) dx on the facets (f,) of cells that the end cuts."""
@@ -236,10 +237,6 @@ class SolidLoads:
         """α (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; one where pieces serve."""
         alpha = self.zone.alpha(self.weights, self.zone.beam.arc_length(points))
         return np.where(np.isin(cells, self.zone.cut)[:, None], 1.0, alpha)
-
-
-def _no_pieces(axes: int) -> tuple[Indices, Array, Array, Array]:
-    return np.zeros(0, dtype=np.int64), np.zeros((axes, 0, 1)), np.zeros((axes, 0, 1)), np.zeros((0, 1))
 
 
 OFF = 1e-2  # relative differences of area and centroid above which a warning is given

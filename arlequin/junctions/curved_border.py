@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from skfem import CellBasis, Mesh
 
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import candidate_pairs, off_straight
+from arlequin.overlap.geometry import candidate_pairs, facet_corners, off_straight
 
 Mask = NDArray[np.bool_]
 
@@ -66,9 +66,7 @@ def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
     if axes == 1 or not facets.size:
         return np.zeros((axes, 2, 0)), np.zeros(0), np.zeros(0, dtype=np.int64)
     cells = mesh.f2t[0, facets]
-    # vertices in the order along the facet, which those of mesh.facets are not
-    side = np.argmax(mesh.t2f[:, cells] == facets, axis=0)
-    nodes = mesh.t[np.asarray(mesh.refdom.facets).T[:, side], cells]
+    nodes = facet_corners(mesh, facets)
     corners = mesh.p[:, nodes]
     normals = _normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
     # what two facets share: a vertex, in 3D an edge

@@ -47,7 +47,8 @@ from arlequin.models.part import LoadPieces, MeshedPart, Weighting
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
 from arlequin.overlap.intersect import Overlap
-from arlequin.overlap.joint import ON, JointBoxes, JointPieces, Shape, faces_on, on_faces
+from arlequin.overlap.joint import ON, JointBoxes, JointPieces, Shape, faces_on
+from arlequin.overlap.quadrature import on_faces
 
 Kind = Literal["stiffness", "mass"]
 KINDS: tuple[Kind, Kind] = ("stiffness", "mass")
@@ -122,9 +123,9 @@ class Sample:
         return "(" + ", ".join(f"{x:.6g}" for x in self.points[:, worst]) + ")"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Partition:
-    """The parts of some junctions and how they share the body."""
+    """The parts of some junctions and how they share the body; `check` settles the order of the parts."""
 
     junctions: tuple[ZonedJunction, ...]
 
@@ -495,7 +496,7 @@ class Partition:
                     "overlap"
                 )
             below[low].add(high)
-            self.__dict__["_rank"] = self._numbered(below)
+            self._rank = self._numbered(below)
 
     def _wrong(self, sample: Sample) -> tuple[str, str, str] | None:
         """A part that loses weight where it is not glued, the one that takes it, and a place; None without one."""
@@ -512,20 +513,22 @@ class Partition:
 
     def _warn_of_kinks(self) -> None:
         """One warning for each zone in which the weights change otherwise than between the two parts that it glues."""
-        for each in self.junctions:
-            wanted = {each.coarse.name: -1.0, each.fine.name: 1.0}
-            for sample in self._samples:
-                changes = next((found for own, found in self._slopes(sample) if own is each), {})
+        told: set[str] = set()
+        for sample in self._samples:
+            glued = self._glued(sample)
+            for each, changes in self._slopes(sample):
+                wanted = {each.coarse.name: -1.0, each.fine.name: 1.0}
                 wrong = [np.abs(change - wanted.get(name, 0.0)) > EVEN for name, change in changes.items()]
-                place = sample.largest(self._glued(sample)[each.name] & np.any(wrong, axis=0)) if wrong else None
-                if place is not None:
-                    others = " and ".join(f"'{name}'" for name in sample.names if name not in wanted)
-                    warn(
-                        f"junction '{each.name}': at {place} its zone overlaps that of {others} so that the weights "
-                        f"have kinks: a uniform stress is not exact there (patch test); let the zones coincide (two "
-                        "patches with one common band need no junction of their own), follow or enclose each other"
-                    )
-                    break
+                place = sample.largest(glued[each.name] & np.any(wrong, axis=0))
+                if place is None or each.name in told:
+                    continue
+                told.add(each.name)
+                others = " and ".join(f"'{name}'" for name in sample.names if name not in wanted)
+                warn(
+                    f"junction '{each.name}': at {place} its zone overlaps that of {others} so that the weights have "
+                    "kinks: a uniform stress is not exact there (patch test); let the zones coincide (two patches with "
+                    "one common band need no junction of their own), follow or enclose each other"
+                )
 
     def _at(self, name: str, sample: Sample) -> list[ZonedJunction]:
         return [each for each in self.of(name) if each.name in sample.shares]

@@ -95,6 +95,15 @@ def boxes(mesh: Mesh) -> tuple[Array, Array] | None:
     return np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
 
 
+def facet_corners(mesh: Mesh, facets: Indices) -> Indices:
+    """Corners (v, f) of facets on the border, in the order along them, which those of `mesh.facets` are not in."""
+    if mesh.dim() == 1:
+        return mesh.facets[:, facets]
+    cells = mesh.f2t[0, facets]
+    side = np.argmax(mesh.t2f[:, cells] == facets, axis=0)
+    return mesh.t[np.asarray(mesh.refdom.facets).T[:, side], cells]
+
+
 def candidate_pairs(coarse: Array, fine: Array) -> Indices:
     """Pairs (2, p) of cells whose bounding boxes overlap: coarse cell, fine cell; sorted by fine cell.
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from skfem import Mesh
-from skfem.quadrature import get_quadrature
-from skfem.refdom import RefLine, RefTri
 
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import (
@@ -21,7 +19,7 @@ from arlequin.overlap.clipping import (
     stacked,
     tetrahedron_pieces,
 )
-from arlequin.overlap.geometry import boxes, candidate_pairs, round_off, straight_cells, tetrahedra
+from arlequin.overlap.geometry import boxes, candidate_pairs, facet_corners, round_off, straight_cells, tetrahedra
 from arlequin.overlap.quadrature import on_simplices
 from arlequin.overlap.slices import cut_simplices, reference_simplices
 
@@ -174,7 +172,7 @@ def faces_on(pieces: JointPieces, name: str, shape: Shape, facets: Indices) -> t
     count = np.searchsorted(owner[order], pieces.cells[name], side="right") - first
     piece = np.repeat(np.arange(pieces.count), count)
     place = order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(piece.size)]
-    nodes = _corner_nodes(mesh, facets)
+    nodes = facet_corners(mesh, facets)
     corners = mesh.p[:, nodes]
     vertices = pieces.simplices[:, :, piece]
     on = np.zeros(vertices.shape[1:], dtype=bool)
@@ -185,30 +183,6 @@ def faces_on(pieces: JointPieces, name: str, shape: Shape, facets: Indices) -> t
     kept = np.flatnonzero(on.sum(axis=0) == axes)
     chosen = np.argsort(~on[:, kept], axis=0, kind="stable")[:axes]
     return place[kept], pieces.take(piece[kept]), np.take_along_axis(vertices[:, :, kept], chosen[None], axis=1)
-
-
-def on_faces(faces: Array, order: int) -> tuple[Array, Array]:
-    """Points (axis, n, q) and weights (n, q) on points, segments or triangles (axis, axis, n): 1, m or m²."""
-    axes = faces.shape[0]
-    if axes == 1:
-        return faces.transpose(0, 2, 1), np.ones((faces.shape[2], 1))
-    order = order + 1 if axes == 3 and order in (3, 7) else order  # rules with negative weights
-    X, W = get_quadrature((RefLine, RefTri)[axes - 2], max(order, 1))
-    edges = faces[:, 1:] - faces[:, :1]
-    if axes == 2:
-        measure = np.linalg.norm(edges[:, 0], axis=0)
-    else:
-        measure = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1], axis=0), axis=0)
-    return faces[:, 0, :, None] + np.einsum("ivn,vq->inq", edges, X), measure[:, None] * W
-
-
-def _corner_nodes(mesh: Mesh, facets: Indices) -> Indices:
-    """Corners (v, f) of facets, along their border, which those of `mesh.facets` are not."""
-    if mesh.dim() == 1:
-        return mesh.facets[:, facets]
-    cells = mesh.f2t[0, facets]
-    side = np.argmax(mesh.t2f[:, cells] == facets, axis=0)
-    return mesh.t[np.asarray(mesh.refdom.facets).T[:, side], cells]
 
 
 def _planes(corners: Array, numbers: Indices) -> list[tuple[Array, Array]]:

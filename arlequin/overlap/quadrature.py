@@ -21,12 +21,28 @@ def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
         X, W = _conical(order, axes)
         W = W / (W.sum() * (2 if axes == 2 else 6))
     else:
-        # the triangle rules of orders 3 and 7 have negative weights
-        order = order + 1 if axes == 2 and order in (3, 7) else order
-        X, W = get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
+        X, W = _library_rule(axes, order)
     edges = simplices[:, 1:] - simplices[:, :1]
     points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
     return points, np.abs(_determinants(edges))[:, None] * W
+
+
+def on_faces(faces: Array, order: int) -> tuple[Array, Array]:
+    """Points (axis, n, q) and weights (n, q) of a rule on points, segments or triangles (axis, axis, n): 1, m or m²."""
+    axes = faces.shape[0]
+    if axes == 1:
+        return faces.transpose(0, 2, 1), np.ones((faces.shape[2], 1))
+    X, W = _library_rule(axes - 1, order)
+    edges = faces[:, 1:] - faces[:, :1]
+    normal = edges[:, 0] if axes == 2 else np.cross(edges[:, 0], edges[:, 1], axis=0)
+    return faces[:, 0, :, None] + np.einsum("ivn,vq->inq", edges, X), np.linalg.norm(normal, axis=0)[:, None] * W
+
+
+def _library_rule(axes: int, order: int) -> tuple[Array, Array]:
+    """Points and weights of the library on the unit interval, triangle or tetrahedron."""
+    # the triangle rules of orders 3 and 7 have negative weights
+    order = order + 1 if axes == 2 and order in (3, 7) else order
+    return get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
 
 
 def _determinants(matrices: Array) -> Array:
