@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from skfem import CellBasis, Mesh
 
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import candidate_pairs, facet_corners, off_straight
+from arlequin.overlap.geometry import candidate_pairs, facet_corners, off_straight, outward_normals
 
 Mask = NDArray[np.bool_]
 
@@ -68,7 +68,7 @@ def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
     cells = mesh.f2t[0, facets]
     nodes = facet_corners(mesh, facets)
     corners = mesh.p[:, nodes]
-    normals = _normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
+    normals = outward_normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
     # what two facets share: a vertex, in 3D an edge
     after = np.roll(nodes, -1, axis=0)
     keys = nodes if axes == 2 else np.minimum(nodes, after) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, after)
@@ -86,14 +86,3 @@ def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
     kept = np.flatnonzero(sagitta > 0)
     low, high = corners[:, :, kept].min(axis=1) - 2 * sagitta[kept], corners[:, :, kept].max(axis=1) + 2 * sagitta[kept]
     return np.stack((low, high), axis=1), sagitta[kept], cells[kept]
-
-
-def _normals(corners: Array, inside: Array) -> Array:
-    """Outward unit normals (axis, f) of facets with corners (axis, v, f); inside (axis, f): points within the cells."""
-    if len(corners) == 2:
-        x, y = corners[:, 1] - corners[:, 0]
-        normals = np.stack((y, -x))
-    else:
-        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], axis=0)
-    normals = normals * np.sign(np.einsum("if,if->f", normals, corners.mean(axis=1) - inside))
-    return np.asarray(normals / np.linalg.norm(normals, axis=0))

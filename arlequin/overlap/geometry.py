@@ -104,6 +104,17 @@ def facet_corners(mesh: Mesh, facets: Indices) -> Indices:
     return mesh.t[np.asarray(mesh.refdom.facets).T[:, side], cells]
 
 
+def outward_normals(corners: Array, inside: Array) -> Array:
+    """Outward unit normals (axis, f) of facets with corners (axis, v, f); inside (axis, f): points within the cells."""
+    if len(corners) == 2:
+        x, y = corners[:, 1] - corners[:, 0]
+        normals = np.stack((y, -x))
+    else:
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], axis=0)
+    normals = normals * np.sign(np.einsum("if,if->f", normals, corners.mean(axis=1) - inside))
+    return np.asarray(normals / np.linalg.norm(normals, axis=0))
+
+
 def candidate_pairs(coarse: Array, fine: Array) -> Indices:
     """Pairs (2, p) of cells whose bounding boxes overlap: coarse cell, fine cell; sorted by fine cell.
 

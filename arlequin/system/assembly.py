@@ -434,9 +434,8 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         both = [name for name in absorbing if name in mediated]
         if both:
             raise UserError(
-                f"junction '{both[0]}': nothing is left of the coarse part where zones of several junctions "
-                f"coincide, so that "
-                "its motion there, against which waves are absorbed, is not known: absorbing=None, or zones apart"
+                f"junction '{both[0]}': nothing is left of the coarse part where zones of several junctions coincide, "
+                "so that its motion there, against which waves are absorbed, is not known: absorbing=None, or zones apart"
             )
         found = replace(
             found,

@@ -11,6 +11,7 @@ from arlequin.models.fem.surface import facet_indices
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.part import Weighting
 from arlequin.models.types import Array, Indices
+from arlequin.overlap.geometry import facet_corners, outward_normals
 from arlequin.system.system import System
 
 FREE = 0.999  # weight of a part from which it stands alone
@@ -91,29 +92,23 @@ def _on(one: Continuum, facets: Indices, other: Continuum, border: Indices) -> N
     on = np.zeros(border.size, dtype=bool)
     if not facets.size or not border.size:
         return on
+    from scipy.spatial import cKDTree
+
     (middle, normal, size), (place, facing, _) = _planes(one, facets), _planes(other, border)
-    for m, n, h in zip(middle, normal, size, strict=True):
-        away = place - m
-        off = np.abs(away @ n)
-        on |= (facing @ n > _ALONG) & (off <= _OFF * h) & (np.linalg.norm(away, axis=1) <= 0.5 * h)
+    near = cKDTree(place).query_ball_point(middle, 0.5 * size)
+    first = np.repeat(np.arange(facets.size), [len(found) for found in near])
+    second = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
+    off = np.abs(np.einsum("pi,pi->p", place[second] - middle[first], normal[first]))
+    alike = np.einsum("pi,pi->p", facing[second], normal[first]) > _ALONG
+    on[second[alike & (off <= _OFF * size[first])]] = True
     return on
 
 
 def _planes(part: Continuum, facets: Indices) -> tuple[Array, Array, Array]:
     """Middles (f, axis), unit outward normals (f, axis) and sizes (f,) of facets; on a line those of their cells."""
     mesh = part.mesh
-    corners = mesh.p[:, mesh.facets[:, facets]]
-    middle = corners.mean(axis=1).T
-    cells = mesh.p[:, mesh.t[:, mesh.f2t[0, facets]]]
-    outward = middle - cells.mean(axis=1).T
-    if mesh.dim() == 1:
-        normal = np.sign(outward)
-    elif mesh.dim() == 2:
-        along = (corners[:, 1] - corners[:, 0]).T
-        normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
-    else:
-        normal = np.cross((corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T)
-    normal = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    normal *= np.sign((normal * outward).sum(axis=1, keepdims=True))
+    corners, cells = mesh.p[:, facet_corners(mesh, facets)], mesh.p[:, mesh.t[:, mesh.f2t[0, facets]]]
+    middle, inside = corners.mean(axis=1), cells.mean(axis=1)
+    normal = np.sign(middle - inside) if mesh.dim() == 1 else outward_normals(corners, inside)
     extent = corners if mesh.dim() > 1 else cells
-    return middle, normal, np.linalg.norm(np.ptp(extent, axis=1), axis=0)
+    return middle.T, normal.T, np.linalg.norm(np.ptp(extent, axis=1), axis=0)
