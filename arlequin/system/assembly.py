@@ -435,7 +435,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         if both:
             raise UserError(
                 f"junction '{both[0]}': nothing is left of the coarse part where zones of several junctions coincide, "
-                "so that its motion there, against which waves are absorbed, is not known: absorbing=None, or zones apart"
+                "so that its motion, against which waves are absorbed, is not known there: absorbing=None"
             )
         found = replace(
             found,
