@@ -43,7 +43,7 @@ def profile(
         raise UserError("no profile: the result has no frames", code=1)
     if frames is None:
         frames = sorted({int(n) for n in np.linspace(0, count - 1, 5).round()[1:]})
-    frames = [frame_number(result, n) for n in ([frames] if isinstance(frames, int) else frames)]
+    frames = [frame_number(result, n) for n in ([frames] if np.ndim(frames) == 0 else frames)]
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
     parts = {name: of_component(g, field, component) for name, g in every.items() if field in g and _is_along(g, field)}
     if not parts:

@@ -37,16 +37,23 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         "contact_points": assembly.contact_count,
         "constraints": int(assembly.constraints.shape[0]),
         **conditions,
-        **_gravity(assembly, duration),
+        **mean_gravity(assembly, None),
         "version": version(),
         "commit": commit(),
         "blas": blas_name(),
     }
 
 
-def _gravity(assembly: Assembly, duration: float) -> dict[str, str]:
-    """Mean gravity of the run, by which figures know what is above; empty where there is none on average."""
-    instants = np.linspace(0.0, duration, _INSTANTS) if callable(assembly.system.gravity) else np.zeros(1)
+def mean_gravity(assembly: Assembly, duration: float | None) -> dict[str, str]:
+    """The attribute `gravity`, its mean, by which figures know what is above; empty where there is none on average.
+
+    duration: of the steps that are done, s; None before the run, when gravity that changes with time is not asked: what
+    a user's function does or refuses at an instant happens when the run gets there.
+    """
+    changes = callable(assembly.system.gravity)
+    if changes and duration is None:
+        return {}
+    instants = np.linspace(0.0, duration or 0.0, _INSTANTS if changes else 1)
     values = np.array([assembly.system.acceleration(float(t)) for t in instants])
     mean, size = values.mean(axis=0), float(np.abs(values).max())
     if not np.abs(mean).max() > _ON_AVERAGE * size:

@@ -28,7 +28,7 @@ from arlequin.run.audit import Audit, NegativeDissipation, growing_of
 from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
-from arlequin.run.provenance import run_attributes
+from arlequin.run.provenance import mean_gravity, run_attributes
 from arlequin.run.reflection import Reflection
 from arlequin.run.resume import digest, study_of
 from arlequin.solvers.condensed import Checkpointable
@@ -101,7 +101,7 @@ class Run:
                 self.assembly = assemble(system, time_errors(scheme, system, step))
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
-        self.steps = steps
+        self.steps, self._duration = steps, steps * step
         self._study = study_of(system, scheme, step, steps, record)
         record, found = resumable(record, self._study)
         self.complete = isinstance(found, xarray.DataTree)
@@ -227,6 +227,7 @@ class Run:
                     **self._statistics.attributes(),
                     **self._spread,
                     **self._reflecting(),
+                    **(mean_gravity(self.assembly, self._duration) if complete else {}),
                     **self.attributes,
                     "complete": complete,
                 },

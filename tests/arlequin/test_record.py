@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import xarray
 
+import arlequin as aq
 from arlequin.models.errors import UserError
 from arlequin.results.reading import open as open_result
 from arlequin.results.reading import summary
@@ -316,3 +317,25 @@ def test_the_record_carries_attributes(tmp_path):
     about = summary(recorder.close())
     assert about.parameters == {"velocity": 3.0} and about.facts["case"] == "x" and about.facts["steps"] == "4"
     assert about.energies[0] == ("kinetic", 0.1, 4.1, 4.1)
+
+
+def test_gravity_that_changes_is_asked_as_the_run_gets_there():
+    """Its mean is recorded; a function that raises half way leaves what was computed until then."""
+    asked = []
+
+    def gravity(t):
+        asked.append(t)
+        if t > limit:
+            raise MemoryError("no room for it")
+        return 0.0, -10.0 * (1.0 + t)
+
+    def run():
+        stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)
+        return aq.simulate(aq.System([stone], gravity=gravity), aq.Theta(0.5), duration=1.0, step=0.1)
+
+    limit = 1.0
+    assert run().attrs["gravity"] == "0, -15 m/s²"
+    limit, asked[:] = 0.5, []
+    with pytest.raises(MemoryError):
+        run()
+    assert max(asked) == pytest.approx(0.6)

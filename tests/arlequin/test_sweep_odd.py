@@ -199,6 +199,7 @@ def test_a_function_of_a_notebook_is_refused_in_one_line_or_computed_here(withou
 def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, without_cloudpickle, monkeypatch):
     monkeypatch.setattr(studies.parabola, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "parabola", studies.parabola, raising=False)
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "study.py", raising=False)  # none in a worker of the tests
     function = functools.partial(studies.parabola, y=1)
     with pytest.raises(aq.UserError, match=r"is defined in the script that runs: import it from a module"):
         aq.sweep(function, {"x": [1]}, store=tmp_path / "a", workers=2)

@@ -239,7 +239,10 @@ def test_a_users_models_beside_the_case_hides_nothing():
     Path("models.py").write_text("raise RuntimeError")
     Path("helper_of_mine.py").write_text("answer = 42")
     Path("mine.py").write_text(Path(CASE).read_text().replace("import errno", "import errno\nimport helper_of_mine"))
-    assert main(["run", "mine.py", "steps=3"]) == 0
+    try:
+        assert main(["run", "mine.py", "steps=3"]) == 0
+    finally:
+        sys.modules.pop("helper_of_mine", None)
 
 
 def test_python_calls(folder):

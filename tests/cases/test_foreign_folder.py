@@ -98,7 +98,8 @@ def test_commands_in_a_folder_of_modules_execute_none(folder, capfd):
     Path("helper_of_mine.py").write_text("NUMBER = 3\n")
     path = list(sys.path)
     try:
-        assert main(["sweep", "study_of_mine.py", "cells=10,11", "--out", "a.sweep", "--workers", "1"]) == 0
+        code = main(["sweep", "study_of_mine.py", "cells=10,11", "--out", "a.sweep", "--workers", "1"])
+        assert code == 0, capfd.readouterr().err
     finally:
         sys.modules.pop("helper_of_mine", None)
     assert not Path("executed").exists() and sys.path == path

@@ -71,6 +71,7 @@ def test_a_study_in_the_working_folder_is_found_by_the_processes_of_a_sweep(host
         found = aq.sweep(study_of_mine.study, {"x": [1.0, 2.0]}, workers=1)
     finally:
         del sys.modules["study_of_mine"]
+        sys.modules.pop("helper_of_mine", None)
     assert found["message"].values.tolist() == ["", ""] and found["y"].values.tolist() == [2.0, 4.0]
 
 
