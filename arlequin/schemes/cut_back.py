@@ -8,7 +8,7 @@ import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.solvers.condensed import Checkpointable
-from arlequin.step.acceptance import Failed
+from arlequin.step.acceptance import Failed, Unheld
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import Restartable, Stepper
 from arlequin.step.state import State
@@ -66,7 +66,7 @@ class CutBackStepper(Stepper):
             try:
                 state, batch = stepper.advance(replace(state, n=n * parts + done))
             except UserError as error:
-                if error.code != FAILURE:
+                if error.code != FAILURE or isinstance(error, Unheld):
                     raise
                 if parts == 2**_HALVES:
                     what = error.what if isinstance(error, Failed) else error.message

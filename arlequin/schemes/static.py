@@ -32,9 +32,9 @@ class Static:
 
     Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
     that finds no equilibrium is halved (see `CutBackStepper`). Yield stresses have no rate.
-    Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
-    the trapezoidal rule over a step: what it misses of the work of the contact laws, of finite rotations and of flow is
-    `scheme` (order 2 in the step).
+    Starts from an unloaded equilibrium. Parts may be held by contact, friction or weak springs alone, so that forces
+    can press them; a part that nothing holds is named, with its motion. Energies by the trapezoidal rule over a step:
+    what it misses of the work of the contact laws, of finite rotations and of flow is `scheme` (order 2 in the step).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³

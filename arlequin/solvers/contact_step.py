@@ -197,6 +197,7 @@ def solve_contact_step(
     worn: WearState | None = None,
     lasts: NDArray[np.int8] | None = None,
     sticks: NDArray[np.int8] | None = None,
+    reached: Array | None = None,
 ) -> ContactStep:
     """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
@@ -210,8 +211,9 @@ def solve_contact_step(
     gap_per_velocity, s: change of the gap at the end of the step by a change of the velocity there, θΔt of the
     θ-scheme; step Δt, s; theta: weight of the end of the step in the mean forces; history of the laws, guess (r,), N·s,
     and lasts (k,), what lasts of the last step (see docs/theory/contact.md): those of `State`; static: a load step;
-    worn: wear of the points; sticks (k,): `lasts` for the friction laws, of schemes whose contact does not persist. For
-    an example see docs/how-to/scheme.md.
+    worn: wear of the points; sticks (k,): `lasts` for the friction laws, of schemes whose contact does not persist;
+    reached (q,), m: displacement at the end of a load step by the pass before, where partners are sought first. For an
+    example see docs/how-to/scheme.md.
     """
     laws, time = contact.laws, 1.0 if static else step
 
@@ -225,6 +227,7 @@ def solve_contact_step(
             kinematics, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
         )
     middle = motion.displacement if static else motion.displacement + 0.5 * step * motion.velocity
+    middle = middle if reached is None else reached
     kinematics = contact.kinematics(middle, worn=worn)
     closed = (
         np.zeros(contact.count, dtype=bool)
@@ -307,15 +310,15 @@ def solve_contact_step(
         if contact.fixed:
             break
         end = end_of(solution, kinematics)
-        reached = end if static else 0.5 * (motion.displacement + end)
-        change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
+        led_to = end if static else 0.5 * (motion.displacement + end)
+        change = (np.abs(led_to - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
             break
         if pairing == _PASSES - 1:  # the impulses act on the kinematics that they were found on
             break
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
-        middle, guess = reached, solution.impulse
+        middle, guess = led_to, solution.impulse
         kinematics = contact.kinematics(middle, kinematics if keep else None, worn)
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
     answers = np.zeros(kinematics.rows)

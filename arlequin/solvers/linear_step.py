@@ -115,8 +115,10 @@ class StepCoefficients:
         rows: Array,
         guess: Array,
         shift: Array | None = None,
+        reached: Array | None = None,
     ) -> ContactStep:
-        """The contact problem of a step; rows, shift (q,): y without contact impulses, and s, on the basis."""
+        """The contact problem of a step; rows, shift (q,): y without contact impulses, and s, on the basis; reached
+        (q,): see `solve_contact_step`."""
         step, weight = self.step, self.velocity_weight
         return solve_contact_step(
             contact,
@@ -131,6 +133,7 @@ class StepCoefficients:
             lasts=start.lasts,
             scale=self.inertia,
             static=self.static,
+            reached=reached,
         )
 
 

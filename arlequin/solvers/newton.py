@@ -64,10 +64,14 @@ class NewtonPass:
 
 @dataclass(frozen=True)
 class TangentState:
-    """Checkpoint of a tangent: where it was made (None: at rest), and how it served (`TangentUse`)."""
+    """Checkpoint of a tangent: where it was made (None: at rest), and how it served (`TangentUse`).
+
+    softened: of statics, how often its proximal term had been made smaller.
+    """
 
     point: LinearisationPoint | None
     use: tuple[bool, int, int] = (True, 0, 0)
+    softened: int = 0
 
 
 @dataclass
@@ -162,7 +166,8 @@ class StepEquations:
         own = self.solver.coefficients
         condensed, free = self._predict(residual, residual.force)
         rows = self._contact.basis @ y + free.contact
-        found = own.contact_step(self._contact, condensed.compliance, self._start, rows, guess, self._shift)
+        reached = self._contact.basis @ self.displacement(y) if own.static else None
+        found = own.contact_step(self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached)
         change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
         solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)
         return NewtonPass(

@@ -25,6 +25,19 @@ class Failed(UserError):
         return type(self), (self.what, self.remedy)
 
 
+class Unheld(Failed):
+    """A part that moves on under a force that nothing balances: smaller steps end alike."""
+
+
+def undetermined_multipliers(t: float) -> UserError:
+    """The error of a contact problem with more multipliers than the displacements determine."""
+    return UserError(
+        f"contact at t = {t:.6g} s: the displacements do not determine all multipliers: take fewer of them "
+        '(multiplier="P1" or "P0") or ContactMethod(stabilised=True)',
+        code=1,
+    )
+
+
 def accept(
     contact: ContactSolution,
     u: Array,
@@ -37,11 +50,7 @@ def accept(
     assembly: of which u (d,) is the displacement, to say where it is not finite.
     """
     if contact.singular:
-        raise UserError(
-            f"contact at t = {t:.6g} s: the displacements do not determine all multipliers: take fewer of them "
-            '(multiplier="P1" or "P0") or ContactMethod(stabilised=True)',
-            code=1,
-        )
+        raise undetermined_multipliers(t)
     if not contact.residual <= RESIDUAL_LIMIT:
         if assembly is not None and assembly.laws.state_dependent:
             remedy = f"{remedy}, or friction that changes less with the slip rate"

@@ -11,6 +11,7 @@ from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.step.acceptance import accept
 from arlequin.system.assembly import assemble
 from arlequin.system.locate import locate_maximum
+from arlequin.system.rigid_motion import largest_rigid_motion
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 
@@ -53,3 +54,34 @@ def test_a_motion_that_is_not_finite_says_where() -> None:
         aq.UserError, match=r"no longer finite at t = 1 s \(part 'block', cell 0\): try a smaller step$"
     ):
         accept(solution, u, 1.0, assembly=assembly)
+
+
+@pytest.mark.parametrize(
+    ("axes", "shift", "turn", "told"),
+    [
+        (1, [2.0], None, "moves along +x"),
+        (2, [0.0, -1.0], 0.0, "moves along −y"),
+        (2, [0.6, 0.8], 0.1, "moves along (0.6, 0.8)"),
+        (2, [0.0, 0.0], -2.0, "turns about z"),
+        (2, "corner", 1.0, "turns about z"),
+        (3, [0.0, 0.0, 1.0], [0.1, 0.0, 0.0], "moves along +z"),
+        (3, [0.0, 0.0, 0.0], [0.0, 3.0, 0.0], "turns about y"),
+        (3, "corner", [0.0, 0.0, -1.0], "turns about z"),
+    ],
+)
+def test_rigid_motions_by_name(axes, shift, turn, told):
+    """u + ω × x, the mean motion and a rotation; about a corner, too: beside a part that moves half as far."""
+    sides = ((0.0, 2.0), (0.0, 4.0), (0.0, 1.0))[:axes]
+    mesh = (aq.mesh.interval, aq.mesh.rectangle, aq.mesh.box)[axes - 1]
+    spans = (*sides[0],) if axes == 1 else sides
+    kind = aq.Bar if axes == 1 else aq.Solid
+    options = {"plane": "strain"} if axes == 2 else {}
+    material = aq.LinearElastic(young=1.0, poisson=0.0 if axes == 1 else 0.3, density=1.0)
+    cells = 3 if axes == 1 else (2, 3, 2)[:axes]
+    other, part = (kind(name, mesh(*spans, cells=cells), material, **options) for name in ("other", "part"))
+    assembly = assemble(aq.System([other, part]))
+    arms = part.positions - (0.0 if shift == "corner" else part.positions.mean(axis=0))
+    arms = np.pad(arms, ((0, 0), (0, 3 - axes)))
+    spin = np.zeros(3) if turn is None else np.array([0.0, 0.0, turn]) if axes == 2 else np.array(turn)
+    moved = np.cross(spin, arms)[:, :axes] + (0.0 if shift == "corner" else np.array(shift))
+    assert largest_rigid_motion(assembly, np.concatenate([0.5 * moved.ravel(), moved.ravel()])) == f"part 'part' {told}"

@@ -1,5 +1,7 @@
 """Statics of parts that contact alone holds: loads press them, no motion is imposed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -108,3 +110,95 @@ def test_asperities_under_a_block_on_soft_springs(exponent, spring):
 
             exact = brentq(missing, -1.001 * (load / stiffness) ** (1 / exponent), 0.0, xtol=1e-300, rtol=1e-14)
             np.testing.assert_allclose(u[y == 0.0], exact, rtol=1e-8)
+
+
+# ------------------------------------------------------------------------------------------- hardly held, or not at all
+
+
+def slab(axes, pull, *, name="block", x=(-1.0, 1.0), friction=None, gap=0.0, **options):
+    """A flat block (height 0.2, area 2 or 4) on a floor under the pressure 3, drawn along x by the traction `pull`."""
+    sides = (x, (0.0, 0.2), (-1.0, 1.0))[:axes]
+    make = aq.mesh.rectangle if axes == 2 else aq.mesh.box
+    traction = np.array([pull, -3.0, 0.0])[:axes, None]
+    own = aq.Solid(
+        name,
+        make(*sides, cells=(3, 1, 2)[:axes]),
+        MATERIAL,
+        plane="strain" if axes == 2 else None,
+        tractions={"top": lambda x, t: traction * t * np.ones((1, x.shape[1]))},
+        **options,
+    )
+    floor = aq.RigidPlane(point=(0.0, -gap, 0.0)[:axes], normal=(0.0, 1.0, 0.0)[:axes])
+    rubbing = None if friction is None else aq.Coulomb(friction)
+    return own, aq.Interface(f"under {name}", own.boundary("bottom"), floor, aq.Unilateral(level="gap"), rubbing)
+
+
+@pytest.mark.parametrize(
+    ("axes", "kinematics", "stiffness"),
+    [(2, "small", 1e-3), (2, "small", 1e-6), (2, "small", 1e-9), (3, "small", 1e-6), (2, "finite", 1e-3)],
+)
+def test_a_weak_spring_holds_a_block_that_slides_freely(axes, kinematics, stiffness):
+    """u_x = T/k to 1e-12 of the pressing force over k, down to springs of 1e-12 E; at large strain of 1e-6 E."""
+    force, pressing = 0.2 * stiffness, 3.0 * 2.0 ** (axes - 1)
+    own, floor = slab(axes, force / 2.0 ** (axes - 1), kinematics=kinematics)
+    spring = aq.Spring("weak", own.boundary("top"), stiffness=(stiffness, 0.0, stiffness)[:axes])
+    system = aq.System([own], interfaces=[floor], springs=[spring])
+    result = aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
+    along = result["part/block/displacement"].values[-1, :, 0]
+    assert along.mean() == pytest.approx(0.2, rel=1e-9, abs=1e-12 * pressing / stiffness)
+    assert result["interface/under block/force"].values[-1, 1] == pytest.approx(pressing, rel=1e-9)
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("gap", [0.05, 100.0])
+def test_a_block_is_pressed_on_a_floor_that_is_far(axes, gap):
+    own, floor = slab(axes, 0.0, gap=gap)
+    result = run([own], [floor], steps=2)
+    assert result["interface/under block/force"].values[-1, 1] == pytest.approx(3.0 * 2.0 ** (axes - 1), rel=1e-9)
+    np.testing.assert_allclose(result["part/block/displacement"].values[-1].mean(axis=0)[1], -gap, atol=1e-3)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.025, -0.025])
+def test_a_round_slider_between_the_nodes_of_its_base(shift):
+    """Half a cell from where the nodes of slider and base meet, equilibrium on turning normals is unstable under the
+    weak spring: with ever smaller proximal terms the slider left its base, for −3·10¹⁰ m."""
+    soft = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
+    high = aq.mesh.rectangle((0.8 + shift, 1.3 + shift), (0.0, 0.5), cells=(11, 11))
+    p = high.p.copy()
+    p[1] += 0.4 * (p[0] - 1.05 - shift) ** 2 * (0.5 - p[1]) / 0.5
+    high = replace(high, doflocs=p)
+    low = aq.mesh.rectangle((0.0, 3.0), (-0.6, 0.0), cells=(60, 12))
+    base = aq.Solid("base", low, soft, plane="strain", imposed={"bottom": {"x": 0.0, "y": 0.0}})
+    slider = aq.Solid("slider", high, soft, plane="strain", tractions={"top": lambda x, t: (0.0, -0.02 * t)})
+    touch = aq.Interface("touch", slider.boundary("bottom"), base.boundary("top"), aq.Unilateral(level="gap"))
+    spring = aq.Spring("hold", slider.boundary("top"), stiffness=(1e-3, 0.0))
+    system = aq.System([base, slider], interfaces=[touch], springs=[spring])
+    result = aq.simulate(system, aq.Static(), duration=1.0, step=0.25)
+    force, u = result["interface/touch/force"].values[-1], result["part/slider/displacement"].values[-1]
+    top = slider.boundary("top")
+    held = 1e-3 * float(top.areas @ u[top.nodes, 0]) / float(top.areas.sum())
+    np.testing.assert_allclose(force, [held, 0.01], atol=1e-11)
+    assert float(result["interface/touch/gap_min"].values[-1]) >= -1e-12
+    assert np.abs(u).max() < 0.05
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("kinematics", ["small", pytest.param("finite", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("pull", "friction", "motion"),
+    [(0.1, None, r"moves along \+x"), (-1.3, 0.4, "moves along −x"), (1e-9, None, r"moves along \+x")],
+)
+def test_the_part_that_nothing_holds_and_its_motion_are_named(axes, kinematics, pull, friction, motion):
+    """Beside a block that friction holds; µ N = 1.2 a unit of area."""
+    held, floor = slab(axes, 1.19, name="held", friction=0.4, kinematics=kinematics)
+    loose, under = slab(axes, pull, name="loose", x=(2.0, 4.0), friction=friction, kinematics=kinematics)
+    with pytest.raises(aq.UserError, match=f"part 'loose' {motion} and finds no equilibrium") as caught:
+        run([held, loose], [floor, under], steps=1)
+    assert "cut to" not in str(caught.value)  # parts of the step end alike
+
+
+def test_a_block_that_tips_turns():
+    own = block("block", (0.0, 4.0), lambda x, t: (1.5 * t, -3.0 * t))
+    contact = aq.Interface("floor", own.boundary("bottom"), FLOOR, aq.Unilateral(level="gap"), aq.Coulomb(0.9))
+    with pytest.raises(aq.UserError, match="part 'block' turns about z"):
+        run([own], [contact], steps=1)
