@@ -34,6 +34,8 @@ _STEADY = 1e-3  # change of the step, relative to it, below which a part moves u
 _SETTLED = 1e-12  # largest motion of a step, relative to the displacement, that ends them
 _ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
 _NEGLIGIBLE = 1e-12  # share of the forces that the proximal term may have at the end
+_HIDDEN = 1e-9  # likewise, where its motion is the round-off of the displacement
+_DIGITS = 8.0 * float(np.finfo(float).eps)  # of the displacement, its round-off
 _EPSILONS = 32.0  # of the largest force, the round-off of its balance
 _LOST = 1e-13  # share of the forces that are their round-off
 _SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
@@ -63,6 +65,11 @@ class SettledMotion:
         does not fall as far."""
         last, before = self.last, self.before
         return last <= _SETTLED * self._reached or before <= last <= _ROUND_OFF * self._reached
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is the round-off of the displacement, and does not fall any more."""
+        return self.last <= _DIGITS * self._reached and self.before <= 2.0 * self.last
 
     @property
     def rounded(self) -> bool:
@@ -125,6 +132,8 @@ class ProximalPolicy(NewtonPolicy):
     def _in_balance(self, done: NewtonPass) -> bool:
         """Whether nothing moves and the proximal term, which equilibrium does not contain, is negligible."""
         term, largest = self._forces(done)
+        if self._moved.hidden:
+            return term <= _HIDDEN * largest
         return self._moved.settled and term <= _NEGLIGIBLE * largest
 
     def _forces(self, done: NewtonPass) -> tuple[float, float]:
@@ -138,10 +147,18 @@ class ProximalPolicy(NewtonPolicy):
 class QuickPolicy(ProximalPolicy):
     """Every step is taken, and the term of linear systems made ten times smaller after each 16 of them.
 
-    This ends soonest where equilibrium is stable. Where a step moves farther than the contact is long, it has failed.
+    This ends soonest where equilibrium is stable. Where a step moves farther than the contact is long and motions are
+    imposed, it has failed.
     """
 
     passes = _STEPS
+
+    def __init__(self, equations: StepEquations, term: ProximalTerm) -> None:
+        super().__init__(equations, term)
+        assembly, imposed = equations.solver.assembly, equations.rhs.imposed
+        sizes = equations.solver.displacement_per_unit[assembly.imposed_dofs]
+        driven = 0.0 if imposed is None else float(np.abs(sizes * imposed).max(initial=0.0))
+        self._farthest = assembly.contact.scale.extent + driven
 
     def linearise(self, y: Array, number: int) -> None:
         solver, state = self._equations.solver, self._equations.state
@@ -154,7 +171,7 @@ class QuickPolicy(ProximalPolicy):
                 solver.linearise(LinearisationPoint(u, u, state.memory), reuse=False)
 
     def review(self, done: NewtonPass) -> Array | None:
-        if not np.isfinite(done.size) or self._moved.last > self._equations.solver.assembly.contact.scale.extent:
+        if not np.isfinite(done.size) or self._moved.last > self._farthest:
             self.passes = done.solution.newton
             return done.x
         return None
