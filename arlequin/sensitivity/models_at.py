@@ -26,7 +26,7 @@ from arlequin.system.densities import check_masses
 # 1e-6 of a derivative at 2e-5; recorded works have differences of order 2, 4e-7 of one at 1e-4
 PACE = 5e-5
 _SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
-_NOISE = 1e-8  # of the terms of a start, that is round-off: its coordinates may come from an eigenvalue solver
+_NOISE = 1e-7  # of the terms of a start; `_SMOOTH` of it, 1e-10, is round-off: modes have 1e-11, more with some BLAS
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 
 
