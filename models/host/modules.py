@@ -1,5 +1,7 @@
 """Modules beside a user's own file: found by the code of the user, after all others, and not by libraries.
 
+What a file imports is sought beside that file first, then in the folders of the user's other files.
+
 A folder in `sys.path` serves everybody: pandas, which tries `import pyarrow`, would execute a file of that name that
 lies beside a study.
 """
@@ -31,9 +33,11 @@ class UserModules:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The module of that name; None where a library asks, or it is of a package."""
-        if path is not None or _asked_by_a_library():
+        file = _file_that_asks()
+        if path is not None or file is None or is_of_library(file):
             return None
-        return PathFinder.find_spec(name, self.folders, target)
+        own = os.path.dirname(file)
+        return PathFinder.find_spec(name, sorted(self.folders, key=lambda folder: folder != own), target)
 
 
 _found = UserModules()
@@ -57,12 +61,12 @@ def is_of_library(file: str) -> bool:
     return file.startswith(("<frozen", *_LIBRARIES)) or not set(_INSTALLED).isdisjoint(Path(file).parts)
 
 
-def _asked_by_a_library() -> bool:
-    """Whether the code that imports, two calls below, is of a library."""
+def _file_that_asks() -> str | None:
+    """The file of the code that imports, two calls below."""
     frame = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
         if not (file.startswith("<frozen importlib") or os.path.dirname(file) == _IMPORTLIB):
-            return is_of_library(file)
+            return file
         frame = frame.f_back  # type: ignore[assignment]
-    return True
+    return None

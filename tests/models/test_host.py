@@ -91,6 +91,23 @@ def test_the_working_folder_counts_only_where_a_module_came_from_it(hostile, mon
     assert "json" not in known
 
 
+def test_a_file_imports_what_lies_beside_it(tmp_path):
+    """Two cases of a user, each with a module of the same name beside it."""
+    from arlequin.cases.case import registry
+
+    case = Path(registry.__file__).parents[1] / "bouncing_bar.py"
+    answers = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "beside_both.py").write_text(f"NAME = {name!r}\n")
+        (tmp_path / name / "case.py").write_text("from beside_both import NAME\n" + case.read_text())
+        try:
+            answers.append(registry.load(str(tmp_path / name / "case.py")).module.NAME)
+        finally:
+            sys.modules.pop("beside_both", None)
+    assert answers == ["one", "other"]
+
+
 def is_there(process):
     """Whether a process goes on."""
     try:
