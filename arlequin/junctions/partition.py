@@ -36,7 +36,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.junctions.base import JunctionProtocol, depth, extent, revolves, warn
+from arlequin.junctions.base import JunctionProtocol, depth, extent, revolves, warn, warn_of_slivers
 from arlequin.junctions.curved_border import WHOLE, at_curved_border
 from arlequin.junctions.sharing import Cover, Sharing
 from arlequin.junctions.weights import Weight, joint_weights, share
@@ -141,9 +141,11 @@ class Partition:
         if joint.any():
             chosen, dx = np.flatnonzero(joint), part.basis.dx * depth(part, part.quadrature_points())
             pieces = self.joint_pieces(name, "stiffness")
-            stiffness[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
+            stiffness[chosen], error = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
+            junctions = " and ".join(f"'{each.name}'" for each in self.of(name))
+            warn_of_slivers(f"junctions {junctions}: a border of their zones", part, error * dx[chosen], chosen)
             pieces = self.joint_pieces(name, "mass") if len(self._kinds) > 1 else pieces
-            mass[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
+            mass[chosen], _ = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
         shared = PartLoads(self, name, stiffness)
         load = np.where(shared.cut[:, None], 1.0, stiffness)
         return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))

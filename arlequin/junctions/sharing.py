@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.junctions.base import depth
+from arlequin.junctions.base import depth, warn_of_slivers
 from arlequin.junctions.curved_border import WHOLE, covered_but_for_curvature
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
@@ -73,9 +73,10 @@ class Sharing:
             if not (np.isfinite(at_points).all() and at_points.min() >= 0 and at_points.max() <= 1):
                 raise UserError(f"junction '{self._name}': weights must lie between 0 and 1")
             cell_dx = part.basis.dx * depth(part, points)
-            values = cell_weights(
+            values, error = cell_weights(
                 part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, filled
             )
+            warn_of_slivers(f"junction '{self._name}': its zone", part, error * cell_dx)
             result[part.name] = values
             measure = cell_dx.sum(axis=1)
             total += float((values * cell_dx).sum())

@@ -162,8 +162,10 @@ def cell_weights(
     kinds: Indices | None = None,
     moments: bool = True,
     filled: NDArray[np.bool_] | None = None,
-) -> Array:
+) -> tuple[Array, Array]:
     """Weights (c, q) of one part at its quadrature points, exact in the mean where its cells are cut.
+
+    Also (c, q): what they differ by from weights with all moments wanted.
 
     cell_dx (c, q): quadrature weights of the part; cells (p,), points (axis, p, q), dx (p, q): pieces of the
     overlap in its cells; both dx with thickness, section or 2πr; at_pieces (p, q): the part's weight on the
@@ -194,8 +196,9 @@ def cell_weights(
         np.maximum.at(most, cells, kinds.max(axis=1))
         partly |= (covered > WHOLE) & (least < most)
     cut = np.flatnonzero(partly)
+    error = np.zeros_like(weights)
     if cut.size == 0:
-        return weights
+        return weights, error
     pieces, place = _pieces_in(cut, cells, basis.nelems)
     taken = ((1 - at_pieces) * dx)[pieces]
     polynomials = _polynomials(basis, basis.X)
@@ -208,26 +211,27 @@ def cell_weights(
         found = np.zeros((cut.size, *gram.shape[1:]))
         np.add.at(found, place, np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
         removed[curved] = (gram @ np.linalg.solve(found[curved], removed[curved, :, None]))[:, :, 0]
-    weights[cut] = _fitted(basis, cell_dx[cut], at_points[cut], removed, moments)
-    return weights
+    weights[cut], error[cut] = _fitted(basis, cell_dx[cut], at_points[cut], removed, moments)
+    return weights, error
 
 
 def joint_weights(
     basis: CellBasis, cell_dx: Array, chosen: Indices, cells: Indices, points: Array, taken: Array, moments: bool
-) -> Array:
-    """Weights (k, q) in the cells `chosen` (k,) of a part that several others overlap, exact in the mean.
+) -> tuple[Array, Array]:
+    """Weights (k, q) in the cells `chosen` (k,) of a part that several others overlap, exact in the mean, and (k, q)
+    what they differ by from weights with all moments wanted.
 
     cells (p,), points (axis, p, q): pieces in these cells; taken (p, q): ∫ over them of 1 − w is their sum, with
     thickness, section or 2πr. Σ_q w_q dx_q p(x_q) = ∫_cell w p for the polynomials p of `cell_weights`, of which w is
-    one unless it would be negative.
+    one unless it would be negative: of a sliver of a cell the moments lie beyond those of weights at its points.
     """
     pieces, place = _pieces_in(chosen, cells, basis.nelems)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
     removed = _moments(_polynomials(basis, X), taken[pieces], place, chosen.size)
-    fitted = _fitted(basis, cell_dx[chosen], np.ones((chosen.size, cell_dx.shape[1])), removed, moments)
+    fitted, error = _fitted(basis, cell_dx[chosen], np.ones((chosen.size, cell_dx.shape[1])), removed, moments)
     mean = (fitted * cell_dx[chosen]).sum(axis=1) / cell_dx[chosen].sum(axis=1)
     fitted[mean < WHOLE] = 0.0
-    return fitted
+    return fitted, error
 
 
 def _pieces_in(chosen: Indices, cells: Indices, count: int) -> tuple[Indices, Indices]:
@@ -245,19 +249,22 @@ def _moments(on_pieces: Array, taken: Array, place: Indices, count: int) -> Arra
     return result
 
 
-def _fitted(basis: CellBasis, dx: Array, pointwise: Array, removed: Array, moments: bool) -> Array:
-    """The smallest correction of the pointwise weights (c, q) with Σ_q (1 − w_q) dx_q p_m(x_q) = removed (c, m)."""
+def _fitted(basis: CellBasis, dx: Array, pointwise: Array, removed: Array, moments: bool) -> tuple[Array, Array]:
+    """The smallest correction of the pointwise weights (c, q) with Σ_q (1 − w_q) dx_q p_m(x_q) = removed (c, m), and
+    (c, q) what is not corrected."""
     polynomials = _polynomials(basis, basis.X)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
     wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx) - removed
     fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
-    mean = np.maximum((fitted * dx).sum(axis=1) / dx.sum(axis=1), 0.0)
+    mean, error = np.maximum((fitted * dx).sum(axis=1) / dx.sum(axis=1), 0.0), np.zeros_like(fitted)
     if moments and basis.Nbfun > basis.mesh.dim() + 1:
         low = np.flatnonzero(fitted.min(axis=1) < 0)
-        fitted[low] = _positive(fitted[low], dx[low], mean[low], polynomials)
+        wanted = fitted[low]
+        fitted[low] = _positive(wanted, dx[low], mean[low], polynomials)
+        error[low] = fitted[low] - wanted
     else:
         fitted = shrunk(fitted, mean, LEAST * mean)
-    return fitted
+    return fitted, error
 
 
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:

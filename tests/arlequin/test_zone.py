@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import block_array, block_diag, diags_array, hstack
 from scipy.sparse.linalg import splu
 
+import arlequin as aq
 from arlequin.junctions.base import JunctionWarning
 from arlequin.junctions.coupling import H1, L2
 from arlequin.junctions.junction import Junction, dual_condition
@@ -107,6 +108,32 @@ def test_second_order_quadrilaterals_pass_where_the_zone_keeps_to_their_borders(
     with pytest.warns(JunctionWarning, match=r"second-order quadrilaterals.*take zone=Cells"):
         cut = Junction(*parts, zone=Strip(0.032, 0.073))
     assert 1e-6 < patch(cut)[1] < 3e-2
+
+
+@pytest.mark.parametrize("kind", ["quad", "tri"])
+@pytest.mark.parametrize("end", [0.06, 0.062, 0.065, 0.069])
+def test_a_sliver_whose_stress_errs_is_warned_of(kind, end):
+    """A band that ends inside a row of coarse cells, pulled along its end: the stress is uniform if nothing is lost."""
+    tension, hold = 1e6, {"bottom": {"y": 0.0}}
+    mesh, loads = {}, {"top": lambda x, t: (0.0, tension * t)}
+    for name, low, cells in (("coarse", 0.0, (10, 10)), ("fine", 0.03, (21, 30))):
+        mesh[name] = rectangle((low, 0.1), (0.0, 0.1), cells=cells, kind=kind)
+    steel = LinearElastic(young=2e11, poisson=0.0, density=7800.0)
+    parts = [
+        Solid(name, own, steel, plane="strain", imposed=hold | ({"left": {"x": 0.0}} if name == "coarse" else {}),
+              tractions=loads)
+        for name, own in mesh.items()
+    ]  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        junction = Junction(*parts, zone=Strip(0.03, end))
+        result = aq.Study(aq.System(parts, junctions=[junction]), aq.Static(), 1.0, 1.0).run()
+    stress = aq.stress(result, parts[1])["stress"].sel(stress_component="yy").isel(frame=-1).values
+    error = float(np.abs(stress / tension - 1.0).max())
+    told = [str(warning.message) for warning in caught if "sliver" in str(warning.message)]
+    assert (error > 1e-3) == bool(told) and (error < 1e-11 or told)
+    assert all("'coarse' at (0.0" in text and "or take triangles" in text for text in told)
+    assert bool(told) == (kind == "quad" and end in (0.062, 0.065))
 
 
 @pytest.mark.parametrize("order", [1, 2])
