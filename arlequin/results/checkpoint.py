@@ -29,7 +29,7 @@ STATE_CLASSES = frozenset(
         "arlequin.levels.stepper:SwitchedState",
         "arlequin.run.wear_cycles:_Reached",
         "arlequin.schemes.runge_kutta:AdaptiveState",
-        "arlequin.schemes.alpha:AlphaState",
+        "arlequin.schemes.alpha_sparse:AlphaState",
         "arlequin.schemes.central:_Carried",
         "arlequin.solvers.newton:TangentState",
         "arlequin.solvers.step_forces:LinearisationPoint",

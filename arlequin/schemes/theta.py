@@ -11,6 +11,7 @@ from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
 from arlequin.schemes.theta_compiled import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members
@@ -80,6 +81,10 @@ class Theta:
     def frequency_error(self) -> float:
         """1/6 + 2(θ − ½)², from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt); 0 with located events, whose motion is exact."""
         return 0.0 if self.events == "locate" else 1.0 / 6.0 + 2.0 * (self.theta - 0.5) ** 2
+
+    def coefficients(self, step: float) -> StepCoefficients:
+        """Those of a step Δt, s, without events inside."""
+        return StepCoefficients.of_theta(self.theta, step)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         """The stepper that suits the system: located events, compiled loops of small systems, sparse matrices."""

@@ -27,6 +27,7 @@ from arlequin.solvers.solver_choice import SolverName
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
@@ -163,10 +164,10 @@ class ThetaStepper(Stepper):
         self.restarts = self._alone = isinstance(driven, Assembly)
         self._members = members = Members.alone(driven) if isinstance(driven, Assembly) else driven
         self._assembly = assembly = members.assembly
-        self._theta = theta
+        self._theta, self._coefficients = theta, StepCoefficients.of_theta(theta, step)
         self._bulk: LinearStep | NewtonStep
         if assembly.linear:
-            self._bulk = LinearStep(assembly, theta, step, solver if self._alone else "direct")
+            self._bulk = LinearStep(assembly, self._coefficients, solver if self._alone else "direct")
             self.linear_solver = self._bulk.solver
         else:
             self._bulk = NewtonStep(assembly, theta, step) if bulk is None else bulk
@@ -353,10 +354,7 @@ class ThetaStepper(Stepper):
         """y (n, p) on the imposed dofs in a step from a state to these values of the motions."""
         if values is None:
             return None
-        dofs, theta = self._assembly.imposed_dofs, self._theta
-        from_displacement = (values - state.u[:, dofs]) / self.step
-        from_velocity = theta * values + (1.0 - theta) * state.v[:, dofs]
-        return np.where(self._assembly.imposes_displacement, from_displacement, from_velocity)
+        return self._coefficients.imposed(self._assembly, values, state.u, state.v)
 
     def _solve(self, state: State, rows: tuple[Array, Array], force: Array, given: Array | None) -> _Solution:
         """y, φ and P of a step; rows: u and v (n, q) on the contact's basis; force (n, d): the mean external one, N."""

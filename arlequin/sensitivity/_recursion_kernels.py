@@ -57,7 +57,7 @@ def coupling(rows, j, by_impulse, by_y, response, matrix):
 def tangent_steps(operators, rows, tables, opening_tables, given, state, out, springs):
     """Derivatives of b steps by p parameters, of dense operators.
 
-    operators: updates (f, f + 1) of the f fields x of the state by those before and y, see `StepForm`; y by x
+    operators: updates (f, f + 1) of the f fields x of the state by those before and y, see `StepCoefficients`; y by x
     (f, d, d) and by P (d, r), rows of the basis (r, d), F₁ by u₁, v₁, u₀ and v₀ (4, d, d), or (0, d, d). rows (r, 3):
     the rows of the point of each row. tables (b, r, 3): ∂E by P, y, u₀, v₀, s; ∂s₁ by the same; both by the lead; ∂w by
     P and by v₀ + v₁ over y, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and

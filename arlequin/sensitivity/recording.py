@@ -62,7 +62,7 @@ class RecordedSteps:
 @dataclass(frozen=True, eq=False)
 class Carried:
     """What the record of a step needs of those before: energy of the laws, J, and what a scheme carries of the
-    internal, damping and external forces (d,), N, see `StepForm.averaged`."""
+    internal, damping and external forces (d,), N, see `StepCoefficients.averaged`."""
 
     asperity: float
     internal: Array

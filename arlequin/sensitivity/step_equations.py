@@ -1,144 +1,40 @@
 """The linear equations of a step and their derivatives, of the θ-scheme and of the generalised-α family.
 
-With the unknown y = (1 − λ) v₀ + λ v₁, the external forces f, R = f − K u − D v and multipliers φ, P:
-
-    b-equation   (μM + aK + bD) y = μM v₀ − K (k u₀ + kₗ l₀) − d D v₀ + c F₀ + w₀ f₀ + w₁ f₁ + λμ (Cᵀφ + BᵀP)
-    c-equation   C y = (1 − λ) C v₀
-    u₁ = u₀ + Δt y + Δt² l₀,     v₁ = v₀ + (y − v₀)/λ
-    l₁ = [(½ − λ)(v₁ − v₀)/Δt − (1 − γ) l₀]/γ,     F₁ = [(1 − α_f) R₁ + α_f R₀ − α_m F₀]/(1 − α_m)
-
-                  λ     μ         a        b    k             kₗ     d                    c              w₀         w₁
-    θ             θ     1         θ²Δt²    θΔt  θΔt           0      0                    0              θ(1 − θ)Δt θ²Δt
-    generalised α β/γ   1 − α_m   hΔt      h/λ  h + α_f βΔt   hΔt²   α_f βΔt + h(1 − 1/λ) λΔt(1 − α_m − γ)  α_f βΔt  h
-
-with h = (1 − α_f) βΔt. The lead l = (½ − λ) a and the averaged bulk forces F are carried from step to step by the
-generalised-α family alone (`arlequin.schemes.alpha.AlphaState`), so that its state has four fields, that of the
-θ-scheme two. Mean forces of a step, on which its works are taken, are (1 − γ) F₀ + γ F₁, of each kind, with γ = θ and
-F = R for the θ-scheme.
+The steps of a linear bulk obey the b-equation and the c-equation of `arlequin.step.coefficients`, whose state has two
+fields, u and v, or four, with the lead l and the averaged bulk forces F.
 
 Derivatives by a parameter obey the same equations: with A = μM + aK + bD, y = Π b + Γ c + λμ Π BᵀP, where
 Π = A⁻¹ − A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹CA⁻¹ and Γ = A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹, b is that of the derivatives of the state, less the derivative
 of the b-equation by the parameter at the solved step.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.signal import lfilter
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.schemes.alpha import AlphaStepper, GeneralisedAlpha, LinearAlpha
+from arlequin.schemes.alpha import GeneralisedAlpha
+from arlequin.schemes.alpha_sparse import AlphaStepper
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.trajectory import Block
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Scheme
 from arlequin.system.assembly import Assembly
 
 
-@dataclass(frozen=True)
-class StepForm:
-    """Coefficients of the equations of a step: see the module.
-
-    weight: λ; inertia: μ; theta: of the contact laws; stiffness, viscous: a, b; displacement, lead, velocity, carried:
-    k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F).
-    """
-
-    step: float
-    weight: float
-    inertia: float
-    theta: float
-    gamma: float
-    alpha_m: float
-    alpha_f: float
-    stiffness: float
-    viscous: float
-    displacement: float
-    lead: float
-    velocity: float
-    carried: float
-    loads: tuple[float, float]
-    shift: float
-    fields: int
-
-    @classmethod
-    def of(cls, scheme: Scheme, step: float) -> Self | None:
-        """Of a scheme; None of those whose steps have other equations."""
-        if isinstance(scheme, Theta) and scheme.events == "step":
-            theta = scheme.theta
-            h = theta * step
-            loads = (1.0 - theta) * h, theta * h
-            return cls(step, theta, 1.0, theta, theta, 0.0, 0.0, h * h, h, h, 0.0, 0.0, 0.0, loads, 0.0, 2)
-        if isinstance(scheme, GeneralisedAlpha):
-            am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
-            weight, h, before = beta / gamma, (1.0 - af) * beta * step, af * beta * step
-            return cls(
-                step, weight, 1.0 - am, min(gamma, 1.0), gamma, am, af, h * step, h / weight, h + before, h * step**2,
-                before + h * (1.0 - 1.0 / weight), weight * step * (1.0 - am - gamma), (before, h), 0.5 - weight, 4,
-            )  # fmt: skip
+def coefficients_of(scheme: Scheme, step: float) -> StepCoefficients | None:
+    """The coefficients of a scheme; None of those whose steps have other equations."""
+    if isinstance(scheme, Theta) and scheme.events == "locate":
         return None
-
-    @property
-    def impulse(self) -> float:
-        """λμ, the factor of the impulses."""
-        return self.weight * self.inertia
-
-    @property
-    def carries(self) -> bool:
-        """Whether the state has a lead and averaged forces."""
-        return self.fields > 2
-
-    @property
-    def averages(self) -> bool:
-        """Whether forces are averaged with those of earlier steps."""
-        return bool(self.alpha_m or self.alpha_f)
-
-    @cached_property
-    def updates(self) -> Array:
-        """Each field of the state (f,) after a step by those before it and by y (f, f + 1), but for F by K and D."""
-        one, turned = 1.0 / self.weight, self.shift / (self.gamma * self.step * self.weight)
-        if not self.carries:
-            return np.array([[1.0, 0.0, self.step], [0.0, 1.0 - one, one]])
-        before = -(1.0 - self.gamma) / self.gamma
-        return np.array(
-            [
-                [1.0, 0.0, self.step**2, 0.0, self.step],
-                [0.0, 1.0 - one, 0.0, 0.0, one],
-                [0.0, -turned, before, 0.0, turned],
-                [0.0, 0.0, 0.0, -self.alpha_m / self.inertia, 0.0],
-            ]
-        )
-
-    def averaged(self, ends: Array, start: Array) -> Array:
-        """The averages Xᶜ (b + 1, …) that the scheme carries of a force whose values are X (b + 1, …):
-
-        Xᶜ₁ = [(1 − α_f) X₁ + α_f X₀ − α_m Xᶜ₀]/(1 − α_m), from Xᶜ₀ = `start`.
-        """
-        if not self.averages:
-            return np.concatenate([start[None], ends[1:]])
-        given = ((1.0 - self.alpha_f) * ends[1:] + self.alpha_f * ends[:-1]) / self.inertia
-        return _recursion(-self.alpha_m / self.inertia, given, start)
-
-    def mean(self, averages: Array) -> Array:
-        """Means (b, …) over the steps of averages (b + 1, …)."""
-        return (1.0 - self.gamma) * averages[:-1] + self.gamma * averages[1:]
-
-    def leads(self, v: Array, start: Array) -> Array:
-        """l (b + 1, d) at the ends of steps with the velocities v (b + 1, d)."""
-        given = self.shift / (self.gamma * self.step) * np.diff(v, axis=0)
-        return _recursion(-(1.0 - self.gamma) / self.gamma, given, start)
-
-
-def _recursion(factor: float, given: Array, start: Array) -> Array:
-    """x (b + 1, d) of xₙ₊₁ = factor xₙ + given (b, d), from the start (d,)."""
-    found, _ = lfilter([1.0], [1.0, -factor], given, axis=0, zi=factor * start[None])
-    return np.concatenate([start[None], found])
+    return scheme.coefficients(step) if isinstance(scheme, Theta | GeneralisedAlpha) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +45,9 @@ class BulkEquations:
     _ends: list[tuple[Block, "EndForces"]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
-    def form(self) -> StepForm:
+    def form(self) -> StepCoefficients:
         """Their coefficients."""
-        found = StepForm.of(self.model.study.scheme, self.model.study.step)
+        found = coefficients_of(self.model.study.scheme, self.model.study.step)
         assert found is not None
         return found
 
@@ -163,22 +59,18 @@ class BulkEquations:
     @cached_property
     def condensed(self) -> Condensed:
         """The factor of a step: that of the run, or one of its own where the run is solved iteratively."""
-        stepper, scheme, assembly = self.model.stepper, self.model.study.scheme, self.model.assembly
+        stepper = self.model.stepper
         assert isinstance(stepper, ThetaStepper | AlphaStepper)
         own: Any = stepper.linear_system
-        if not isinstance(own, Condensed) and isinstance(scheme, GeneralisedAlpha):
-            own = LinearAlpha(assembly, self.step, replace(scheme, solver="direct")).condensed
-        elif not isinstance(own, Condensed):
-            own = LinearStep(assembly, self.form.weight, self.step, "direct").condensed
+        if not isinstance(own, Condensed):
+            own = LinearStep(self.model.assembly, self.form, "direct").condensed
         assert isinstance(own, Condensed)
         return own
 
     @cached_property
     def matrix(self) -> sp.csr_array:
         """A = μM + aK + bD (d, d)."""
-        form, assembly = self.form, self.model.assembly
-        found = form.inertia * assembly.mass + form.stiffness * assembly.stiffness
-        return sp.csr_array(found if assembly.viscous is None else found + form.viscous * assembly.viscous)
+        return self.form.matrix(self.model.assembly)
 
     def y(self, block: Block) -> Array:
         """y (b, d) of solved steps."""

@@ -21,7 +21,7 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
-from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, StepForm
+from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, coefficients_of
 from arlequin.sensitivity.trajectory import blocks
 from arlequin.system.assembly import Assembly
 
@@ -312,7 +312,7 @@ def derived(
 ) -> tuple[StudyModel, list[ModelDerivative]]:
     """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
     own = study(**at)
-    if isinstance(own, Study) and StepForm.of(own.scheme, own.step) is None:
+    if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
         rule = "has no gradients: take Theta without located events, or one of the generalised-alpha family"
         raise UserError.parameter("scheme", own.scheme, rule)
     model = StudyModel.of(own)

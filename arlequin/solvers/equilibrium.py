@@ -11,7 +11,7 @@ from arlequin.models.parallel.matrix import compressed
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.free_motions import MOST, free_motions
-from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution
+from arlequin.solvers.linear_step import StepRhs, StepSolution
 from arlequin.solvers.newton import (
     NewtonPass,
     NewtonPolicy,
@@ -33,6 +33,7 @@ from arlequin.solvers.proximal import (
 from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import EndForces, LinearisationPoint
 from arlequin.step.acceptance import Failed
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -87,7 +88,7 @@ class Equilibrium:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         condensed, term = _condense(assembly)
-        coefficients = StepCoefficients(1.0, 1.0, 1.0, 1.0, 1.0, static=True)
+        coefficients = StepCoefficients.of_statics()
         self._proximal = None if term is None else ProximalTerm(assembly, coefficients, condensed, term)
         forces = EndForces(assembly, coefficients, term)
         self._solver = NewtonSolver(assembly, coefficients, forces, TangentFactor(condensed))

@@ -1,4 +1,4 @@
-"""One time or load step: its coefficients, right-hand side and solution; the step of a linear bulk."""
+"""One time or load step: its right-hand side, solution and contact problem; the step of a linear bulk."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,6 +13,7 @@ from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.solvers.solver_choice import SolverName, linear_system
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
@@ -80,73 +81,47 @@ class Resistance:
     viscous: Array | None = None
 
 
-@dataclass(frozen=True)
-class StepCoefficients:
-    """Coefficients of a one-step scheme in the unknown y = (1 − λ) v₀ + λ v₁:
-
-        μ M y + h f = p + h f_ext + λμ (Cᵀφ + Gᵀλ_G + BᵀP),    u₁ = u₀ + s + Δt y,
-
-    f the resisting forces of the scheme. velocity_weight: λ; inertia: μ; force: h, s; theta: the θ of the contact laws.
-    Statics have no inertia term, and Δt = λ = μ = h = 1 in them: y is Δu, impulses are forces.
-    """
-
-    step: float
-    velocity_weight: float
-    inertia: float
-    force: float
-    theta: float
-    static: bool = False
-
-    @classmethod
-    def of_theta(cls, theta: float, step: float) -> Self:
-        """Of the θ-scheme: y = v_θ, λ = θ, h = θΔt."""
-        return cls(step, theta, 1.0, theta * step, theta)
-
-    @property
-    def impulse(self) -> float:
-        """λμ, the factor of the impulses."""
-        return self.velocity_weight * self.inertia
-
-    def contact_step(
-        self,
-        contact: Contact,
-        compliance: ComplianceOperator,
-        start: StepStart,
-        rows: Array,
-        guess: Array,
-        shift: Array | None = None,
-        reached: Array | None = None,
-    ) -> ContactStep:
-        """The contact problem of a step; rows, shift (q,): y without contact impulses, and s, on the basis; reached
-        (q,): see `solve_contact_step`."""
-        step, weight = self.step, self.velocity_weight
-        return solve_contact_step(
-            contact,
-            compliance,
-            ContactMotion.of(start.contact_displacement, start.contact_velocity, rows, weight, step, shift),
-            gap_per_velocity=weight * step,
-            step=step,
-            theta=self.theta,
-            history=start.history,
-            worn=start.worn,
-            guess=guess,
-            lasts=start.lasts,
-            scale=self.inertia,
-            static=self.static,
-            reached=reached,
-        )
+def contact_step(
+    coefficients: StepCoefficients,
+    contact: Contact,
+    compliance: ComplianceOperator,
+    start: StepStart,
+    rows: Array,
+    guess: Array,
+    shift: Array | None = None,
+    reached: Array | None = None,
+) -> ContactStep:
+    """The contact problem of a step; rows, shift (q,): y without contact impulses, and u₁ − u₀ − Δt y, on the basis;
+    reached (q,): see `solve_contact_step`."""
+    step, weight = coefficients.step, coefficients.weight
+    return solve_contact_step(
+        contact,
+        compliance,
+        ContactMotion.of(start.contact_displacement, start.contact_velocity, rows, weight, step, shift),
+        gap_per_velocity=coefficients.gap_per_velocity,
+        step=step,
+        theta=coefficients.theta,
+        history=start.history,
+        worn=start.worn,
+        guess=guess,
+        lasts=start.lasts,
+        scale=coefficients.inertia,
+        static=coefficients.static,
+        reached=reached,
+    )
 
 
 class LinearStep:
-    """The θ-scheme's step of a linear bulk, solved at once:
+    """The step of a linear bulk, solved at once: p, f_ext of `StepRhs`, s = u₁ − u₀ − Δt y,
 
-    (M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
+        A y = p + h [f_ext − f_int(u₀) − K s] + λμ (Cᵀφ + BᵀP),
+
+    less h (1 − 1/λ) D v₀ where the damping is that of the end of the step.
     """
 
-    def __init__(self, assembly: Assembly, theta: float, step: float, solver: SolverName = "auto") -> None:
-        self._assembly, self._theta, self._step = assembly, theta, step
-        self._coefficients = StepCoefficients.of_theta(theta, step)
-        self._condensed, self.solver = linear_system(assembly, self.matrix, solver)
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients, solver: SolverName = "auto") -> None:
+        self._assembly, self._coefficients = assembly, coefficients
+        self._condensed, self.solver = linear_system(assembly, coefficients.matrix(assembly), solver)
 
     @property
     def condensed(self) -> ConstrainedSystem:
@@ -156,9 +131,7 @@ class LinearStep:
     @property
     def matrix(self) -> sp.csr_array:
         """The matrix (d, d), assembled on each call: it takes as much memory as the stiffness."""
-        assembly, gap_per_velocity = self._assembly, self._theta * self._step
-        matrix = assembly.mass + gap_per_velocity**2 * assembly.stiffness
-        return matrix if assembly.viscous is None else matrix + gap_per_velocity * assembly.viscous
+        return self._coefficients.matrix(self._assembly)
 
     def state_dict(self) -> None:
         """Nothing: the solution of a step does not depend on earlier ones."""
@@ -168,7 +141,12 @@ class LinearStep:
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""
-        return self.solve_from(StepStart.of(state, self._assembly.contact), rhs)
+        own, assembly, resisting = self._coefficients, self._assembly, state.internal
+        if rhs.shift is not None:
+            resisting = resisting + assembly.stiffness @ rhs.shift
+        if own.carries and assembly.viscous is not None:
+            resisting = resisting + (1.0 - 1.0 / own.weight) * (assembly.viscous @ state.v)
+        return self.solve_from(StepStart.of(state, assembly.contact, resisting), rhs)
 
     def solve_from(self, start: StepStart, rhs: StepRhs) -> StepSolution:
         """The step from the reduced state."""
@@ -179,7 +157,7 @@ class LinearStep:
 
         def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array]:
             guess = start.impulse if before is None else before.solution.impulse
-            found = own.contact_step(contact, compliance, start, rows, guess, shift)
+            found = contact_step(own, contact, compliance, start, rows, guess, shift)
             return found, own.impulse * found.impulse
 
         y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
@@ -187,6 +165,6 @@ class LinearStep:
 
     def resist(self, state: State, solution: StepSolution, u: Array, internal: Array) -> Resistance:
         """Mean forces of the step that leads to u, where the internal force is given."""
-        viscous, theta = self._assembly.viscous, self._theta
+        viscous, theta = self._assembly.viscous, self._coefficients.theta
         damping: Any = viscous @ solution.y if viscous is not None else np.zeros_like(u)
         return Resistance((1.0 - theta) * state.internal + theta * internal, damping)

@@ -10,10 +10,11 @@ from arlequin.linalg.line_search import DivergenceMonitor, Stagnation, search
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
-from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution, StepStart
+from arlequin.solvers.linear_step import StepRhs, StepSolution, StepStart, contact_step
 from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import LinearisationPoint, StepForces
 from arlequin.step.acceptance import Failed
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.lengths import displacement_per_unit
@@ -167,7 +168,7 @@ class StepEquations:
         condensed, free = self._predict(residual, residual.force)
         rows = self._contact.basis @ y + free.contact
         reached = self._contact.basis @ self.displacement(y) if own.static else None
-        found = own.contact_step(self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached)
+        found = contact_step(own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached)
         change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
         solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)
         return NewtonPass(

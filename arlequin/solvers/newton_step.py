@@ -8,7 +8,7 @@ from arlequin.linalg.anderson import AndersonAcceleration
 from arlequin.linalg.line_search import Stagnation
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.linear_step import Resistance, StepCoefficients, StepRhs, StepSolution
+from arlequin.solvers.linear_step import Resistance, StepRhs, StepSolution
 from arlequin.solvers.newton import (
     NewtonPass,
     NewtonPolicy,
@@ -21,6 +21,7 @@ from arlequin.solvers.newton import (
 )
 from arlequin.solvers.rotation_predictor import RotationPredictor
 from arlequin.solvers.step_forces import MeanForces
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 

@@ -11,11 +11,11 @@ from arlequin.models.parallel.matrix import compressed, scaled
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.linear_step import StepCoefficients
 from arlequin.solvers.newton import NewtonPass, NewtonPolicy, NewtonSolver, StepEquations
 from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import EndForces, LinearisationPoint
 from arlequin.step.acceptance import Failed, Unheld, undetermined_multipliers
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.system.assembly import Assembly
 from arlequin.system.rigid_motion import largest_rigid_motion
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.part import Nonlinear, PathDependent, is_viscous
 from arlequin.models.types import Array
-from arlequin.solvers.linear_step import StepCoefficients
 from arlequin.solvers.tangents import Tangents
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
@@ -95,7 +95,7 @@ class EndForces:
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, rest: sp.csr_array | None) -> None:
         """rest (d, d): the part of the matrix beside h Δt K; None is nothing."""
-        self._assembly, self._weight = assembly, coefficients.velocity_weight
+        self._assembly, self._weight = assembly, coefficients.weight
         self._step = 0.0 if coefficients.static else coefficients.step
         self._viscous = None if coefficients.static else assembly.viscous
         scale = coefficients.force * coefficients.step

@@ -1,0 +1,171 @@
+"""The row of coefficients of a one-step scheme: θ, the generalised-α family, statics.
+
+With the unknown y = (1 − λ) v₀ + λ v₁, the external forces f, R = f − K u − D v and multipliers φ, P, a step of a
+linear bulk is
+
+    b-equation   (μM + aK + bD) y = μM v₀ − K (k u₀ + kₗ l₀) − d D v₀ + c F₀ + w₀ f₀ + w₁ f₁ + λμ (Cᵀφ + BᵀP)
+    c-equation   C y = (1 − λ) C v₀
+    u₁ = u₀ + Δt y + Δt² l₀,     v₁ = v₀ + (y − v₀)/λ
+    l₁ = [(½ − λ)(v₁ − v₀)/Δt − (1 − γ) l₀]/γ,     F₁ = [(1 − α_f) R₁ + α_f R₀ − α_m F₀]/(1 − α_m)
+
+                  λ     μ         a        b    k             kₗ     d                    c              w₀         w₁
+    θ             θ     1         θ²Δt²    θΔt  θΔt           0      0                    0              θ(1 − θ)Δt θ²Δt
+    generalised α β/γ   1 − α_m   hΔt      h/λ  h + α_f βΔt   hΔt²   α_f βΔt + h(1 − 1/λ) λΔt(1 − α_m − γ)  α_f βΔt  h
+
+with h = (1 − α_f) βΔt. The lead l = (½ − λ) a and the averaged bulk forces F are carried from step to step by the
+generalised-α family alone, so that its state has four fields, that of the θ-scheme two. Mean forces of a step, on which
+its works are taken, are (1 − γ) F₀ + γ F₁, of each kind, with γ = θ and F = R for the θ-scheme.
+
+A step of a nonlinear bulk is μ M y + h f = p + h f_ext + λμ (Cᵀφ + GᵀΛ + BᵀP), with the resisting forces f of the
+scheme (`arlequin.solvers.step_forces`), h = θΔt for θ. Statics have no inertia term, and Δt = λ = μ = h = 1 in them: y
+is Δu, impulses are forces.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.signal import lfilter
+
+from arlequin.models.parallel.matrix import compressed
+from arlequin.models.types import Array
+from arlequin.system.assembly import Assembly
+
+
+@dataclass(frozen=True)
+class StepCoefficients:
+    """Coefficients of the equations of a step: see the module.
+
+    weight: λ; inertia: μ; force: h; theta: of the contact laws; stiffness, viscous: a, b; displacement, lead, velocity,
+    carried: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F).
+    """
+
+    step: float
+    weight: float
+    inertia: float
+    force: float
+    theta: float
+    gamma: float
+    stiffness: float
+    viscous: float
+    displacement: float
+    loads: tuple[float, float]
+    alpha_m: float = 0.0
+    alpha_f: float = 0.0
+    lead: float = 0.0
+    velocity: float = 0.0
+    carried: float = 0.0
+    shift: float = 0.0
+    fields: int = 2
+    static: bool = False
+
+    @classmethod
+    def of_theta(cls, theta: float, step: float) -> Self:
+        """Of the θ-scheme: y = v_θ."""
+        h = theta * step
+        loads = (1.0 - theta) * h, theta * h
+        return cls(step, theta, 1.0, h, theta, theta, h * h, h, h, loads)
+
+    @classmethod
+    def of_alpha(cls, alpha_m: float, alpha_f: float, beta: float, gamma: float, step: float) -> Self:
+        """Of the generalised-α family; the laws take θ = γ."""
+        weight, h, before = beta / gamma, (1.0 - alpha_f) * beta * step, alpha_f * beta * step
+        return cls(
+            step=step, weight=weight, inertia=1.0 - alpha_m, force=h, theta=min(gamma, 1.0), gamma=gamma,
+            stiffness=h * step, viscous=h / weight, displacement=h + before, loads=(before, h), alpha_m=alpha_m,
+            alpha_f=alpha_f, lead=h * step**2, velocity=before + h * (1.0 - 1.0 / weight),
+            carried=weight * step * (1.0 - alpha_m - gamma), shift=0.5 - weight, fields=4,
+        )  # fmt: skip
+
+    @classmethod
+    def of_statics(cls) -> Self:
+        """Of a load step."""
+        return cls(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, (0.0, 1.0), static=True)
+
+    def with_step(self, step: float) -> Self:
+        """Of the same scheme with another step Δt, s."""
+        beta = self.weight * self.gamma
+        if self.carries:
+            return self.of_alpha(self.alpha_m, self.alpha_f, beta, self.gamma, step)
+        return self.of_theta(self.theta, step)
+
+    @property
+    def impulse(self) -> float:
+        """λμ, the factor of the impulses."""
+        return self.weight * self.inertia
+
+    @property
+    def gap_per_velocity(self) -> float:
+        """λΔt, s: change of a displacement at the end of the step by that of the velocity there."""
+        return self.weight * self.step
+
+    @property
+    def carries(self) -> bool:
+        """Whether the state has a lead and averaged forces."""
+        return self.fields > 2
+
+    @property
+    def averages(self) -> bool:
+        """Whether forces are averaged with those of earlier steps."""
+        return bool(self.alpha_m or self.alpha_f)
+
+    def matrix(self, assembly: Assembly) -> sp.csr_array:
+        """A = μM + aK + bD (d, d), assembled on each call: it takes as much memory as the stiffness."""
+        return compressed(self.matrix_at_rest(assembly) + self.stiffness * assembly.stiffness)
+
+    def matrix_at_rest(self, assembly: Assembly) -> sp.csr_array:
+        """μM + bD (d, d): the matrix of a step without the stiffness."""
+        matrix = assembly.mass if self.inertia == 1.0 else self.inertia * assembly.mass
+        return compressed(matrix if assembly.viscous is None else matrix + self.viscous * assembly.viscous)
+
+    def imposed(self, assembly: Assembly, values: Array, u: Array, v: Array, lead: Array | None = None) -> Array:
+        """y (p,) on the imposed dofs by the values given at the end of the step, from u, v, l (d,) at its start."""
+        dofs = assembly.imposed_dofs
+        by_displacement = (values - u[..., dofs]) / self.step
+        if lead is not None:
+            by_displacement = by_displacement - self.step * lead[..., dofs]
+        by_velocity = self.weight * values + (1.0 - self.weight) * v[..., dofs]
+        return np.where(assembly.imposes_displacement, by_displacement, by_velocity)
+
+    @cached_property
+    def updates(self) -> Array:
+        """Each field of the state (f,) after a step by those before it and by y (f, f + 1), but for F by K and D."""
+        one, turned = 1.0 / self.weight, self.shift / (self.gamma * self.step * self.weight)
+        if not self.carries:
+            return np.array([[1.0, 0.0, self.step], [0.0, 1.0 - one, one]])
+        before = -(1.0 - self.gamma) / self.gamma
+        return np.array(
+            [
+                [1.0, 0.0, self.step**2, 0.0, self.step],
+                [0.0, 1.0 - one, 0.0, 0.0, one],
+                [0.0, -turned, before, 0.0, turned],
+                [0.0, 0.0, 0.0, -self.alpha_m / self.inertia, 0.0],
+            ]
+        )
+
+    def averaged(self, ends: Array, start: Array) -> Array:
+        """The averages Xᶜ (b + 1, …) that the scheme carries of a force whose values are X (b + 1, …):
+
+        Xᶜ₁ = [(1 − α_f) X₁ + α_f X₀ − α_m Xᶜ₀]/(1 − α_m), from Xᶜ₀ = `start`.
+        """
+        if not self.averages:
+            return np.concatenate([start[None], ends[1:]])
+        given = ((1.0 - self.alpha_f) * ends[1:] + self.alpha_f * ends[:-1]) / self.inertia
+        return _recursion(-self.alpha_m / self.inertia, given, start)
+
+    def mean(self, averages: Array) -> Array:
+        """Means (b, …) over the steps of averages (b + 1, …)."""
+        return (1.0 - self.gamma) * averages[:-1] + self.gamma * averages[1:]
+
+    def leads(self, v: Array, start: Array) -> Array:
+        """l (b + 1, d) at the ends of steps with the velocities v (b + 1, d)."""
+        given = self.shift / (self.gamma * self.step) * np.diff(v, axis=0)
+        return _recursion(-(1.0 - self.gamma) / self.gamma, given, start)
+
+
+def _recursion(factor: float, given: Array, start: Array) -> Array:
+    """x (b + 1, d) of xₙ₊₁ = factor xₙ + given (b, d), from the start (d,)."""
+    found, _ = lfilter([1.0], [1.0, -factor], given, axis=0, zi=factor * start[None])
+    return np.concatenate([start[None], found])
