@@ -34,9 +34,9 @@ import scipy.linalg
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import OPEN
-from arlequin.schemes.loop_data import ThetaSteps
+from arlequin.schemes.compiled_loop import SmallThetaStepper, is_small
+from arlequin.schemes.loop_data import LoopSteps
 from arlequin.schemes.theta import Theta
-from arlequin.schemes.theta_compiled import SmallThetaStepper, is_small
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -57,7 +57,7 @@ class Orbit:
     u: Array
     v: Array
     gaps: Array
-    steps: ThetaSteps | None
+    steps: LoopSteps | None
 
 
 class PeriodMap:
@@ -255,7 +255,7 @@ class PeriodMap:
             v.append(batch.v)
         return np.concatenate(u), np.concatenate(v), None
 
-    def _refuse_impacts(self, steps: ThetaSteps) -> None:
+    def _refuse_impacts(self, steps: LoopSteps) -> None:
         """UserError where a multiplier on the velocity acts in a part of the steps alone: its impacts fall on steps."""
         laws = self.assembly.laws
         rigid = (laws.level == 2) & (laws.compliance == 0.0)

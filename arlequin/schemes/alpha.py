@@ -7,11 +7,13 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, is_viscous
 from arlequin.models.signatures import checked_call
 from arlequin.schemes.alpha_sparse import AlphaStepper
+from arlequin.schemes.compiled_loop import SmallAlphaStepper, SmallMembers, are_small, is_small
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Stepper
 from arlequin.system.assembly import Assembly
+from arlequin.system.ensemble import Members
 
 
 @checked_call
@@ -80,7 +82,20 @@ class GeneralisedAlpha:
         coefficients = self.coefficients(step)
         if not assembly.linear:
             return CutBackStepper(AlphaStepper(assembly, coefficients))
+        if not self.solver.endswith("iterative") and is_small(assembly):
+            return SmallAlphaStepper(assembly, coefficients)
         return AlphaStepper(assembly, coefficients, self.solver)
+
+    def prepare_ensemble(self, members: Members, step: float) -> Stepper:
+        """The compiled loops of the members, of small systems."""
+        if self.solver.endswith("iterative"):
+            raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
+        if not are_small(members):
+            raise UserError.parameter(
+                "scheme", self, "an ensemble of more than 500 degrees of freedom, of changing normals or of "
+                "nonlinear parts takes Theta: simulate its members one by one"
+            )  # fmt: skip
+        return SmallMembers(members, self.coefficients(step))
 
     @classmethod
     @checked_call

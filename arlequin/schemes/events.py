@@ -18,10 +18,10 @@ from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
+from arlequin.schemes.compiled_loop import FEW
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
-from arlequin.schemes.theta_compiled import FEW
-from arlequin.schemes.theta_pairing import rows_of_corners
+from arlequin.schemes.loop_pairing import rows_of_corners
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many

@@ -21,9 +21,9 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
+from arlequin.schemes.compiled_loop import FEW, is_small
 from arlequin.schemes.compiled_system import first_of, system_arguments
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
-from arlequin.schemes.theta_compiled import FEW, is_small
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many, unworn_only

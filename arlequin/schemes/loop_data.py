@@ -8,19 +8,44 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.schemes.compiled_system import zeros_of
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.system.assembly import Assembly
 
 
-class ThetaOperators(NamedTuple):
-    """What the steps of the θ-scheme take from its step Δt, s, and θ: the factor of A = M + θΔt D + θ²Δt² K on the free
-    degrees of freedom (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`.
+class StepRow(NamedTuple):
+    """The coefficients of a scheme that its steps read: see `arlequin.step.coefficients.StepCoefficients`. summed:
+    whether Σ C y = 0, else C y = (1 − λ) C v₀ in each step."""
+
+    step: float
+    weight: float
+    inertia: float
+    theta: float
+    gamma: float
+    alpha_m: float
+    alpha_f: float
+    displacement: float
+    lead: float
+    velocity: float
+    carried: float
+    shift: float
+    summed: bool
+
+    @classmethod
+    def of(cls, row: StepCoefficients) -> Self:
+        """θ = 1/2, where C y of the steps may alternate, and the generalised-α family sum C y."""
+        summed = row.carries or row.weight == 0.5
+        return cls(summed=summed, **{name: getattr(row, name) for name in cls._fields[:-1]})
+
+
+class StepOperators(NamedTuple):
+    """What the steps of a scheme take from its row: the factor of A on the free degrees of freedom
+    (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`, that to contact μ times.
 
     spring_compliance (r,): of friction's springs, 0 on other rows; spring_gain (k,): κ of
     `arlequin.multilevel.solvers.elastic_stick`. method, rho, proximal: `ContactMethod.numbers`.
     """
 
-    step: float
-    theta: float
+    row: StepRow
     factor: Any
     by_imposed: Any
     velocity_by_constraint: Array
@@ -35,9 +60,11 @@ class ThetaOperators(NamedTuple):
     proximal: float
 
 
-class ThetaLoopState(NamedTuple):
-    """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C v_θ (m,); internal forces (d,), N; history of the laws;
-    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,)."""
+class LoopState(NamedTuple):
+    """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C y (m,); internal forces (d,), N; history of the laws;
+    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,). Of the
+    generalised-α family (see `arlequin.schemes.alpha_sparse.AlphaState`; none of the θ-scheme): the lead (d,), the
+    averages of internal forces and damping (d,), and Q (d,)."""
 
     u: Array
     v: Array
@@ -48,16 +75,20 @@ class ThetaLoopState(NamedTuple):
     impulse: Array
     spring_traction: Array
     persistence: NDArray[np.int8]
+    lead: Array
+    internal_average: Array
+    damping_average: Array
+    pulled: Array
 
 
-class ThetaSteps(NamedTuple):
-    """Of some steps (b,): u, v and the mean velocity y (b, d), contact impulses (b, r), their normal parts (b, 3, k),
+class LoopSteps(NamedTuple):
+    """Of some steps (b,): u, v and (u₁ − u₀)/Δt, `flow` (b, d), contact impulses (b, r), their normal parts (b, 3, k),
     status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
     problems (b,), first internal variables (b, k) of friction laws whose coefficients depend on the state."""
 
     u: Array
     v: Array
-    y: Array
+    flow: Array
     impulse: Array
     normal: Array
     status: NDArray[np.int8]

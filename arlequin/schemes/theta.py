@@ -6,9 +6,9 @@ from typing import Literal
 from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
+from arlequin.schemes.compiled_loop import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_compiled import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
 from arlequin.step.coefficients import StepCoefficients
@@ -96,7 +96,7 @@ class Theta:
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
         if not self.solver.endswith("iterative") and (is_small(assembly) or is_rotating(assembly)):
-            return SmallThetaStepper(assembly, step, self.theta)
+            return SmallThetaStepper(assembly, self.coefficients(step))
         return ThetaStepper(assembly, step, self.theta, solver=self.solver)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
@@ -107,4 +107,6 @@ class Theta:
             raise UserError.parameter(
                 "scheme", self, 'an ensemble takes Theta with events="step": simulate its members one by one'
             )
-        return (SmallMembers if are_small(members) else ThetaStepper)(members, step, self.theta)
+        if are_small(members):
+            return SmallMembers(members, self.coefficients(step))
+        return ThetaStepper(members, step, self.theta)

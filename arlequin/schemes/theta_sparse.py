@@ -18,7 +18,7 @@ from arlequin.models.part import is_viscous
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
-from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart

@@ -16,7 +16,7 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
 from arlequin.run.audit import Audit
-from arlequin.schemes.theta_audit import SolvedSteps, StepEnergies, audited
+from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.step_equations import BulkEquations

@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 
 import arlequin as aq
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.schemes import theta_compiled as small_theta
-from arlequin.schemes.theta_pairing import ImpulseResponse
+from arlequin.schemes import compiled_loop as small_theta
+from arlequin.schemes.loop_pairing import ImpulseResponse
 from arlequin.solvers.condensed import Condensed
 from arlequin.system.assembly import assemble
 from arlequin.system.strains import Strains

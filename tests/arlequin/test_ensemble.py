@@ -181,13 +181,15 @@ def test_a_member_moves_as_it_does_alone(name: str) -> None:
 SMALL = ("rods", "modes", "masses")  # each member in a compiled loop
 
 
+@pytest.mark.parametrize("scheme", [None, aq.Newmark(), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5)], ids=str)
 @pytest.mark.parametrize("name", SMALL)
-def test_small_members_have_the_bits_of_runs_alone(name: str) -> None:
+def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> None:
     make, theta, step, steps = RUNS[name]
+    scheme = scheme or aq.Theta(theta)
     systems, given = make(), {"duration": steps * step, "step": step, "fields_every": 7}
-    together = aq.simulate_ensemble(systems, aq.Theta(theta), **given)
+    together = aq.simulate_ensemble(systems, scheme, **given)
     for i, system in enumerate(systems):
-        for node in aq.simulate(system, aq.Theta(theta), **given).subtree:
+        for node in aq.simulate(system, scheme, **given).subtree:
             for key, values in node.dataset.data_vars.items():
                 twin = together[node.path].dataset[key]
                 own = twin.isel(member=i) if "member" in twin.dims else twin
@@ -241,7 +243,7 @@ def test_force_and_rebound_of_bars_that_hit_a_wall() -> None:
 def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(
     make: Any, step: float, members: int, goes_on: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arlequin.schemes.theta_compiled.SmallMembers.least_batch", 1)
+    monkeypatch.setattr("arlequin.schemes.compiled_loop.SmallMembers.least_batch", 1)
     systems = make()
 
     def simulate(record: Any, progress: Any) -> xarray.DataTree:
@@ -291,8 +293,9 @@ def test_what_is_not_of_one_system_is_refused() -> None:
 
 
 def test_what_is_not_stepped_together_is_refused() -> None:
-    for scheme in (aq.Newmark(), aq.CentralDifference(), aq.Theta(0.5, events="locate")):
+    for scheme in (aq.CentralDifference(), aq.Theta(0.5, events="locate")):
         assert refused([block()], scheme).startswith(f"scheme = {type(scheme).__name__}(")
+    assert "takes Theta: simulate its members one by one" in refused([block((40, 12))], aq.Newmark())
     linear, rough = block(), block(friction=aq.Coulomb(0.2))
     for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
         assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")

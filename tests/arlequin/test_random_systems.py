@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin.schemes import theta_compiled as small_theta
+from arlequin.schemes import compiled_loop as small_theta
 from arlequin.schemes import theta_sparse
 
 STEP, STEPS = 1e-3, 40

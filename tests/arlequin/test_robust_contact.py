@@ -14,7 +14,7 @@ from arlequin.multilevel.solvers import contact
 from arlequin.multilevel.solvers._kernels import ARGUMENTS, RESULT
 from arlequin.multilevel.solvers._list_kernels import list_of_solver
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
-from arlequin.schemes import events, theta_compiled
+from arlequin.schemes import compiled_loop, events
 from arlequin.solvers import contact_step
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -50,8 +50,8 @@ def sliding(speed: float = 0.1) -> aq.System:
 @pytest.mark.parametrize(
     ("module", "system", "scheme"),
     [
-        (theta_compiled, sliding, aq.Theta(0.5)),
-        (theta_compiled, rocking, aq.Theta(0.5)),
+        (compiled_loop, sliding, aq.Theta(0.5)),
+        (compiled_loop, rocking, aq.Theta(0.5)),
         (events, rocking, aq.Theta(0.5, events="locate")),
     ],
 )

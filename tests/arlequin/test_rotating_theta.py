@@ -8,8 +8,8 @@ import pytest
 import arlequin as aq
 from arlequin.cases import sdnv105
 from arlequin.cases.reference.rocking import RockingBlock
-from arlequin.schemes import theta_compiled
-from arlequin.schemes.theta_compiled import SmallThetaStepper, is_rotating
+from arlequin.schemes import compiled_loop
+from arlequin.schemes.compiled_loop import SmallThetaStepper, is_rotating
 from arlequin.system.assembly import assemble
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -86,7 +86,7 @@ def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed,
     given, scheme = system(), aq.Theta(theta)
     assert isinstance(scheme.prepare(assemble(given), step), SmallThetaStepper)
     together = aq.simulate(given, scheme, duration=count * step, step=step)
-    monkeypatch.setattr(theta_compiled, "LARGEST", -1)
+    monkeypatch.setattr(compiled_loop, "LARGEST", -1)
     assert not isinstance(scheme.prepare(assemble(given), step), SmallThetaStepper)
     alone = aq.simulate(given, scheme, duration=count * step, step=step)
     assert max(float(np.abs(group["force"]).max()) for group in together["interface"].children.values()) > 0.0

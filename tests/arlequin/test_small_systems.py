@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes._theta_kernels import theta_steps
+from arlequin.schemes._loop_kernels import linear_steps
 from arlequin.system.assembly import assemble
 
 
@@ -82,6 +82,14 @@ def glued():
     return aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)], interfaces=[contact], velocity=10.0), 4e-7
 
 
+def dragged(friction):
+    """Friction whose coefficient depends on the state, under a mass that is pushed on."""
+    one = aq.PointMasses("slider", (0.0, 0.0), 1.0, forces={"all": lambda t: (5.0 + 2.0 * np.sin(20.0 * t), 0.0)})
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    contact = aq.Interface("floor", one.boundary("all"), floor, aq.Unilateral(), friction=friction)
+    return aq.System([one], interfaces=[contact], gravity=(0.0, -10.0), velocity=(0.3, 0.0)), 1e-3
+
+
 SYSTEMS = {
     "slider": slider,
     "spinner": spinner,
@@ -99,6 +107,8 @@ SYSTEMS = {
     "rod": rod,
     "tied": tied,
     "glued": glued,
+    "rate and state": lambda: dragged(aq.RateAndState(0.4, 0.01, 0.03, 0.1, 0.5)),
+    "Stribeck": lambda: dragged(aq.Stribeck(0.4, 0.1, 0.5)),
 }
 
 
@@ -106,13 +116,23 @@ SYSTEMS = {
 QUICK = ("slider", "shocked", "tied")
 
 
-@pytest.mark.parametrize("theta", [0.5, 0.8, 1.0])
+SCHEMES = {
+    "theta 0.5": aq.Theta(0.5),
+    "theta 0.8": aq.Theta(0.8),
+    "theta 1": aq.Theta(1.0),
+    "Newmark": aq.Newmark(),
+    "Newmark that damps": aq.Newmark(0.36, 0.6),
+    "HHT": aq.HHT(-0.1),
+    "generalised α": aq.GeneralisedAlpha.with_radius(0.4),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.kernels if n in QUICK else ()) for n in SYSTEMS])
-def test_blocks_are_the_same_steps(name, theta, monkeypatch):
+def test_blocks_are_the_same_steps(name, scheme, monkeypatch):
     system, step = SYSTEMS[name]()
-    scheme = aq.Theta(theta)
     block = aq.simulate(system, scheme, duration=300 * step, step=step)
-    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", -1)
+    monkeypatch.setattr("arlequin.schemes.compiled_loop.LARGEST", -1)
     single = aq.simulate(system, scheme, duration=300 * step, step=step)
     assert block["interface"].children and single["energy"].shape == block["energy"].shape
     touched = False
@@ -145,7 +165,7 @@ def test_a_block_ends_where_a_step_is_not_accepted():
 @pytest.mark.parametrize("largest", [500, -1], ids=["compiled", "one by one"])
 def test_the_steps_before_a_load_that_fails_are_recorded(error, largest, tmp_path, monkeypatch):
     """t = 0 … 0.03 s, bit by bit those of a load that does not fail; with a checkpoint."""
-    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", largest)
+    monkeypatch.setattr("arlequin.schemes.compiled_loop.LARGEST", largest)
 
     def run(last, record=None):
         def load(t):
@@ -177,7 +197,7 @@ def driven(way, law=None):
 def test_what_is_driven_alone(largest, monkeypatch):
     """p = K (x − 1) on a layer, at the middle of each step; nothing in front of the wall, or at rest on it; through it
     there is no way."""
-    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", largest)
+    monkeypatch.setattr("arlequin.schemes.compiled_loop.LARGEST", largest)
 
     def run(way, law=None):
         with np.errstate(all="raise"):
@@ -237,5 +257,5 @@ def test_one_compiled_kernel_serves_them_all():
     for name in ("slider", "shocked", "glued"):
         system, step = SYSTEMS[name]()
         aq.simulate(system, aq.Theta(0.5), duration=10 * step, step=step)
-    plain = [own for own in theta_steps.signatures if own[-2:] == (numba.types.none,) * 2]
+    plain = [own for own in linear_steps.signatures if own[-2:] == (numba.types.none,) * 2]
     assert len(plain) == 1  # others are of rotating bodies, and of friction that depends on the state

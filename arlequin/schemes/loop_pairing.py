@@ -33,19 +33,19 @@ class ImpulseResponse(NamedTuple):
     delassus: Array
 
     @classmethod
-    def of(cls, condensed: Condensed, assembly: Assembly) -> Self:
-        """By a factor of the step's matrix, or of the mass."""
+    def of(cls, condensed: Condensed, assembly: Assembly, scale: float = 1.0) -> Self:
+        """By a factor of the step's matrix, or of the mass; scale: μ, which impulses on the contact have."""
         d, m, q = assembly.dof_count, *(rows.shape[0] for rows in (assembly.constraints, assembly.contact.basis))
         rest, none = np.zeros(assembly.imposed_dofs.size), np.zeros(d)
         by_constraint = [condensed.predict(none, c, rest) for c in np.eye(m)]
-        by_impulse = [condensed.response(p) for p in np.eye(q)]
-        released = [condensed.constraint_response(p) for p in np.eye(q)]
+        by_impulse = [condensed.response(p) for p in scale * np.eye(q)]
+        released = [condensed.constraint_response(p) for p in scale * np.eye(q)]
         return cls(
             np.ascontiguousarray(np.array([free.y for free in by_constraint]).reshape(m, d).T),
             np.ascontiguousarray(np.array([free.multipliers for free in by_constraint]).reshape(m, m).T),
             np.ascontiguousarray(np.array(by_impulse).reshape(q, d).T),
             np.ascontiguousarray(np.array(released).reshape(q, m).T),
-            np.ascontiguousarray(condensed.compliance.chosen(np.arange(q))) if q else np.zeros((0, 0)),
+            np.ascontiguousarray(scale * condensed.compliance.chosen(np.arange(q))) if q else np.zeros((0, 0)),
         )
 
 
@@ -90,13 +90,13 @@ class SteppedKinematics(ContactKinematics):
 
     def apply_local(self, values: Array) -> Array:
         """H x (b, r) from values basis · x (b, q)."""
-        from arlequin.schemes._theta_kernels import stepped_rows
+        from arlequin.schemes._loop_kernels import stepped_rows
 
         return np.asarray(stepped_rows(self.shares, self.corners.columns, self.corners.width, values))
 
     def apply_local_transposed(self, impulse: Array) -> Array:
         """Impulses (b, r) on the rows of H as impulses on the rows of the basis (b, q)."""
-        from arlequin.schemes._theta_kernels import stepped_rows_transposed
+        from arlequin.schemes._loop_kernels import stepped_rows_transposed
 
         corners = self.corners
         return np.asarray(

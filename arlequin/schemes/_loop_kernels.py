@@ -1,4 +1,5 @@
-"""Steps of small linear systems by the θ-scheme in one compiled loop.
+"""Steps of small linear systems by the θ-scheme or the generalised-α family in one compiled loop, by the row of
+coefficients of `arlequin.step.coefficients`.
 
 The loop is compiled for each kind of pairing by itself: its argument `rotation` is None on fixed normals, where numba
 leaves out what rotating bodies of the plane on flat obstacles need.
@@ -30,7 +31,7 @@ from arlequin.schemes._system_kernels import (
     named_system,
 )  # fmt: skip
 from arlequin.schemes.compiled_system import LawTables
-from arlequin.schemes.loop_data import CornerRows, RotatingSteps, Rotation, ThetaLoopState, ThetaOperators
+from arlequin.schemes.loop_data import CornerRows, LoopState, RotatingSteps, Rotation, StepOperators, StepRow
 
 ALLOWED = 1e-10  # residual of a contact problem that is accepted
 PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
@@ -38,8 +39,8 @@ MAX_ITERATIONS = 20000  # of a contact problem
 
 
 # Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
-# drag, relative (d,).
-_Prediction = namedtuple("_Prediction", "y multipliers right force drag relative")
+# drag, relative, before and drag_before (d,).
+_Prediction = namedtuple("_Prediction", "y multipliers right force drag relative before drag_before")
 
 
 # Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
@@ -77,10 +78,13 @@ _Active = namedtuple("_Active", "points rows regular laws problem solution")
 # twice, which takes some nanoseconds of steps that take a microsecond.
 # A function that makes no arrays costs none of that: the counts cancel. So the work space of a step is made beforehand.
 _FreeMotion = namedtuple(
-    "_FreeMotion", "step theta free imposed imposes_displacement factor by_imposed constraints velocity multiplier"
+    "_FreeMotion",
+    "row free imposed imposes_displacement inertial strains viscous factor by_imposed constraints velocity multiplier",
 )
-_BulkState = namedtuple("_BulkState", "u v momentum internal constraint_sum")
-_Bulk = namedtuple("_Bulk", "step theta mass strains viscous constraints basis inertial")
+_BulkState = namedtuple(
+    "_BulkState", "u v momentum internal constraint_sum lead internal_average damping_average pulled"
+)
+_Bulk = namedtuple("_Bulk", "row mass strains viscous constraints basis inertial")
 _Rows = namedtuple("_Rows", "step theta basis gap touching laws delassus springs")
 
 
@@ -130,24 +134,29 @@ def _stretch_springs(first, area, friction, springs, gain, impulse, step, tracti
 
 
 @njit(cache=True)
-def _predict(motion, external, imposed, state, prediction):
-    """y (d,) and θφ (m,) of a step without contact: A y = M v₀ + θΔt (f − f_int(u₀)) + θ Cᵀφ, C y as the scheme asks.
+def _predict(motion, push, imposed, state, prediction):
+    """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`.
 
-    external (d,): mean forces, N; imposed: values of the imposed degrees of freedom at the end of the step.
+    push (d,): what the external forces give to the b-equation, N·s; imposed: values of the imposed degrees of freedom
+    at the end of the step.
     """
-    step, theta, given, free = motion.step, motion.theta, motion.imposed, motion.free
+    row, given, free = motion.row, motion.imposed, motion.free
     y, multipliers, right, force = prediction.y, prediction.multipliers, prediction.right, prediction.force
     momentum, internal, u, v, rest = state.momentum, state.internal, state.u, state.v, state.constraint_sum
-    gap_per_velocity = theta * step
+    lead = state.lead
     for d in range(y.size):
-        force[d] = momentum[d] + gap_per_velocity * (external[d] - internal[d])
+        force[d] = row.inertia * momentum[d] + (push[d] - row.displacement * internal[d])
         y[d] = 0.0
+    if lead.size:
+        _carry(motion, state, prediction)
     for g in range(given.size):
         d = given[g]
         if motion.imposes_displacement[g]:
-            y[d] = (imposed[g] - u[d]) / step
+            y[d] = (imposed[g] - u[d]) / row.step
+            if lead.size:
+                y[d] -= row.step * lead[d]
         else:
-            y[d] = theta * imposed[g] + (1.0 - theta) * v[d]
+            y[d] = row.weight * imposed[g] + (1.0 - row.weight) * v[d]
     for i in range(free.size):
         right[i] = force[free[i]]
     if given.size:
@@ -163,16 +172,35 @@ def _predict(motion, external, imposed, state, prediction):
 
 
 @called_njit()
+def _carry(motion, state, prediction):
+    """Adds to the b-equation what the lead and the averaged forces give: −kₗ K l₀ − d D v₀ + c F₀; massless degrees of
+    freedom, on which no force is left over, have −Q₀ for F₀."""
+    row, force, drag = motion.row, prediction.force, prediction.drag
+    internal_forces(motion.strains, state.lead, prediction.relative, drag)
+    for d in range(force.size):
+        force[d] -= row.lead * drag[d]
+        if motion.inertial[d]:
+            force[d] -= row.carried * (state.internal_average[d] + state.damping_average[d])
+        else:
+            force[d] -= row.carried * state.pulled[d]
+    if motion.viscous.starts.size > 1:
+        drag[:] = 0.0
+        add_product(motion.viscous, state.v, drag)
+        for d in range(force.size):
+            force[d] -= row.velocity * drag[d]
+
+
+@called_njit()
 def _constrain(motion, v, constraint_sum, y, multipliers):
-    """Adds to y (d,) what the constraints ask for, and sets θφ (m,); apart from `_predict`, in which arrays of its own
-    would keep numba from leaving out the counts of its arguments."""
+    """Adds to y (d,) what the constraints ask for, and sets λμ φ (m,); apart from `_predict`, in which arrays of its
+    own would keep numba from leaving out the counts of its arguments."""
     missing, wanted = np.zeros(multipliers.size), np.zeros(multipliers.size)
     add_product(motion.constraints, y, missing)
-    if motion.theta == 0.5:
+    if motion.row.summed:
         wanted -= constraint_sum
     else:
         add_product(motion.constraints, v, wanted)
-        wanted *= 1.0 - motion.theta
+        wanted *= 1.0 - motion.row.weight
     missing = wanted - missing
     multipliers[:] = motion.multiplier @ missing
     y += motion.velocity @ missing
@@ -182,35 +210,93 @@ def _constrain(motion, v, constraint_sum, y, multipliers):
 def _advance(bulk, external, on_basis, prediction, state):
     """The state at the end of a step from y, φ and the impulses (q,) on the contact's basis; whether it is finite:
 
-    u₁ = u₀ + Δt y,   v₁ = v₀ + (y − v₀)/θ;   momenta as sums of impulses where `inertial`, M v₁ elsewhere.
+    u₁ = u₀ + Δt y + Δt² l₀,   v₁ = v₀ + (y − v₀)/λ;   momenta as sums of impulses where `inertial`, M v₁ elsewhere.
+
+    external (d,): mean external forces, N. y becomes (u₁ − u₀)/Δt.
     """
-    step, theta = bulk.step, bulk.theta
-    y, multipliers = prediction.y, prediction.multipliers
+    force, v, momentum, rest = prediction.force, state.v, state.momentum, state.constraint_sum
+    if rest.size:
+        add_product(bulk.constraints, prediction.y, rest)
+    if state.lead.size:
+        finite = _move_with_lead(bulk, external, on_basis, prediction, state)
+    else:
+        finite = _move(bulk, external, on_basis, prediction, state)
+    if not finite:
+        return False
+    momentum[:] = 0.0
+    add_product(bulk.mass, v, momentum)
+    for d in range(v.size):
+        if bulk.inertial[d]:
+            momentum[d] = force[d]
+    return True
+
+
+@called_njit(forceinline=True)
+def _move(bulk, external, on_basis, prediction, state):
+    """u, v, the internal forces and, in `force`, the momentum at the end of a step of the θ-scheme."""
+    row, y, multipliers = bulk.row, prediction.y, prediction.multipliers
     force, drag, relative = prediction.force, prediction.drag, prediction.relative
-    u, v, momentum, internal, rest = state.u, state.v, state.momentum, state.internal, state.constraint_sum
+    u, v, internal, theta, step = state.u, state.v, state.internal, row.weight, row.step
     finite = True
     drag[:] = 0.0
     if bulk.viscous.starts.size > 1:
         add_product(bulk.viscous, y, drag)
     for d in range(u.size):
-        force[d] = momentum[d] + step * (external[d] - (1.0 - theta) * internal[d] - drag[d])
+        force[d] = state.momentum[d] + step * (external[d] - (1.0 - theta) * internal[d] - drag[d])
         u[d] += step * y[d]
         v[d] += (y[d] - v[d]) / theta
         finite = finite and np.isfinite(u[d])
     if not finite:
         return False
     internal_forces(bulk.strains, u, relative, internal)
-    if rest.size:
-        add_product(bulk.constraints, y, rest)
     for d in range(u.size):
         force[d] -= step * theta * internal[d]
     add_transposed(bulk.constraints, multipliers, force)
     add_transposed(bulk.basis, on_basis, force)
-    momentum[:] = 0.0
-    add_product(bulk.mass, v, momentum)
+    return True
+
+
+@called_njit()
+def _move_with_lead(bulk, external, on_basis, prediction, state):
+    """The same of the generalised-α family, with the lead, the averages of the forces and the constraint forces Q."""
+    row, y = bulk.row, prediction.y
+    force, drag, relative, before = prediction.force, prediction.drag, prediction.relative, prediction.before
+    u, v, internal, lead, pulled = state.u, state.v, state.internal, state.lead, state.pulled
+    internal_average, damping_average, drag_before = (
+        state.internal_average,
+        state.damping_average,
+        prediction.drag_before,
+    )
+    step, gamma, now, then, past = row.step, row.gamma, 1.0 - row.alpha_f, row.alpha_f, -row.alpha_m / row.inertia
+    finite, viscous = True, bulk.viscous.starts.size > 1
+    drag_before[:] = 0.0
+    if viscous:
+        add_product(bulk.viscous, v, drag_before)
     for d in range(u.size):
-        if bulk.inertial[d]:
-            momentum[d] = force[d]
+        before[d] = internal[d]
+        resisting = internal_average[d] + damping_average[d]
+        force[d] = state.momentum[d] + step * (external[d] - (1.0 - gamma) * resisting)
+        y[d], change = y[d] + step * lead[d], (y[d] - v[d]) / row.weight
+        u[d] += step * y[d]
+        v[d] += change
+        lead[d] = (row.shift * change / step - (1.0 - gamma) * lead[d]) / gamma
+        finite = finite and np.isfinite(u[d])
+    if not finite:
+        return False
+    internal_forces(bulk.strains, u, relative, internal)
+    drag[:] = 0.0
+    if viscous:
+        add_product(bulk.viscous, v, drag)
+    for d in range(u.size):
+        internal_average[d] = (now * internal[d] + then * before[d]) / row.inertia + past * internal_average[d]
+        damping_average[d] = (now * drag[d] + then * drag_before[d]) / row.inertia + past * damping_average[d]
+        force[d] -= step * gamma * (internal_average[d] + damping_average[d])
+    drag[:] = 0.0
+    add_transposed(bulk.constraints, prediction.multipliers, drag)
+    add_transposed(bulk.basis, on_basis, drag)
+    for d in range(u.size):
+        force[d] += drag[d]
+        pulled[d] = (drag[d] / step - (1.0 - gamma) * pulled[d]) / gamma
     return True
 
 
@@ -251,21 +337,23 @@ def _solve_chosen(problem, laws, step, theta, options, solution):
 
 
 @njit(cache=True, nogil=True)
-def theta_steps(count, system, kernels, solvers, operators, loads, state, steps, rotation, sliding):
-    """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta_sparse`); returns how many were accepted.
+def linear_steps(count, system, kernels, solvers, operators, loads, state, steps, rotation, sliding):
+    """Up to `count` steps of a scheme with a row of coefficients; returns how many were accepted.
 
-    Plain tuples of what has these names: system: `CompiledSystem`; operators: `ThetaOperators`; loads: mean external
-    forces (count, d), N, and values of the imposed degrees of freedom at the ends of the steps; state:
-    `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. kernels: of the regular laws; solvers:
-    that of the contact problem, whose −1 iterations in the step after those accepted say that it failed. rotation: None
-    on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
-    configuration as `arlequin.solvers.contact_step.solve_contact_step` does. sliding: None, or friction laws whose
-    coefficients depend on the state, on fixed normals (`arlequin.schemes.theta_pairing.CompiledSliding.arguments`).
+    Plain tuples of what has these names: system: `CompiledSystem`; operators: `StepOperators`; loads: what the external
+    forces give to the b-equation (count, d), N·s, their means over the steps (count, d), N, and values of the imposed
+    degrees of freedom at the ends of the steps; state: `LoopState`, which becomes that of the last step; steps:
+    `LoopSteps`. kernels: of the regular laws; solvers: that of the contact problem, whose −1 iterations in the step
+    after those accepted say that it failed. rotation: None on fixed normals, else `Rotation` and `RotatingSteps`, of
+    the θ-scheme alone: each step then alternates between impulses and configuration as
+    `arlequin.solvers.contact_step.solve_contact_step` does. sliding: None, or friction laws whose coefficients depend
+    on the state, on fixed normals (`arlequin.schemes.compiled_loop.CompiledLoop`).
     """
-    system, operators = named_system(borrow(system), kernels, solvers[0]), ThetaOperators(*borrow(operators))
-    external, imposed = borrow(loads)
-    state, steps = ThetaLoopState(*borrow(state)), borrow(steps)
-    step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
+    system, operators = named_system(borrow(system), kernels, solvers[0]), StepOperators(*borrow(operators))
+    push, external, imposed = borrow(loads)
+    state, steps, row = LoopState(*borrow(state)), borrow(steps), StepRow(*operators.row)
+    step, weight, theta, laws, springs = row.step, row.weight, row.theta, system.laws, operators.spring_compliance
+    gap_per_velocity = weight * step
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
     friction, gain, touching = laws.friction, operators.spring_gain, system.touching
@@ -277,23 +365,28 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
     size, points, count_rows = state.u.size, gap.size, state.impulse.size
     basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
     motion = _FreeMotion(
-        step, theta, system.free, system.imposed, system.imposes_displacement, operators.factor, operators.by_imposed,
-        system.constraints, operators.velocity_by_constraint, operators.multiplier_by_constraint,
+        row, system.free, system.imposed, system.imposes_displacement, system.inertial, system.strains, system.viscous,
+        operators.factor, operators.by_imposed, system.constraints, operators.velocity_by_constraint,
+        operators.multiplier_by_constraint,
     )  # fmt: skip
     bulk = _Bulk(
-        step, theta, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
+        row, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
     )  # fmt: skip
     prediction = _Prediction(
         np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
-        np.empty(size),
+        np.empty(size), np.empty(state.lead.size), np.empty(state.lead.size),
     )  # fmt: skip
     y, multipliers, velocity_change = prediction.y, prediction.multipliers, np.empty(size)
-    moving = _BulkState(u, v, state.momentum, state.internal, state.constraint_sum)
+    moving = _BulkState(
+        u, v, state.momentum, state.internal, state.constraint_sum, state.lead, state.internal_average,
+        state.damping_average, state.pulled,
+    )  # fmt: skip
     impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     if rotation is None:
         on_basis = impulse
         displacement, velocity, end = np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows)
+        ahead = np.zeros(basis_rows)  # Δt l₀
         gaps, rate, closed = np.empty(points), np.empty(count_rows), np.empty(points, dtype=np.bool_)
         closing = np.zeros((3, count_rows))
         single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
@@ -314,7 +407,7 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
         slip_free, slide = np.empty(count_rows), np.empty(count_rows)
         at_start, rates = np.empty((2, points)), np.empty(points)
     for n in range(count):
-        _predict(motion, external[n], imposed[n], moving, prediction)
+        _predict(motion, push[n], imposed[n], moving, prediction)
         used, residual, singular = 0, 0.0, False
         if rotation is None:
             acts = False
@@ -325,14 +418,19 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
                 add_product(basis, u, displacement)
                 add_product(basis, v, velocity)
                 add_product(basis, y, end)
+                if state.lead.size:
+                    ahead[:] = 0.0
+                    add_product(basis, state.lead, ahead)
+                    for r in range(ahead.size):
+                        ahead[r] *= step
                 onset_closing(first, level, velocity, closing)
                 for r in range(end.size):
                     if springs[r] > 0.0:
-                        rate[r] = end[r] / theta - springs[r] * traction[r]
+                        rate[r] = (end[r] + ahead[r]) / weight - springs[r] * traction[r]
                         closing[1, r] = 0.0
                     else:
-                        rate[r] = (1.0 - 1.0 / theta) * velocity[r] + end[r] / theta
-                    end[r] = displacement[r] + step * end[r]
+                        rate[r] = (1.0 - 1.0 / weight) * velocity[r] + end[r] / weight
+                    end[r] = displacement[r] + step * (end[r] + ahead[r])
                 for k in range(points):
                     i = first[k]
                     closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
@@ -341,7 +439,7 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
             if acts and single:
                 used = 1
                 _solve_single(
-                    delassus, theta * step, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
+                    delassus, gap_per_velocity, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
                     impulse, normal, status,
                 )  # fmt: skip
             elif acts and sliding is not None:
@@ -355,14 +453,14 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
                     at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
                     sliding_points.stuck[k] = sliding_points.stuck[k] or at_start[0, k] == 0.0
                 used, residual, singular = solve_sliding(
-                    (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
+                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
                     laws.solve, history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
                     (impulse, trial, normal, status), (functions, table_arrays, points_arrays, creeps), slip_free,
                     at_start,
                 )  # fmt: skip
             elif acts:
                 used, residual, singular = laws.solve(
-                    (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
+                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
                     history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
                     (impulse, trial, normal, status),
                 )  # fmt: skip
@@ -384,15 +482,15 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
             _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
             for d in range(size):
-                y[d] += theta * velocity_change[d]
+                y[d] += weight * velocity_change[d]
             if constraints:
-                multipliers -= theta * (released @ on_basis)
+                multipliers -= weight * (released @ on_basis)
         else:
             traction[:] = 0.0
         if sliding is not None:
             if not acts:
                 copy_table(history, trial)
-            slide[:] = 0.0
+            copy_vector(ahead, slide)
             add_product(basis, y, slide)
             for k in range(points):
                 size_squared = 0.0
@@ -402,7 +500,7 @@ def theta_steps(count, system, kernels, solvers, operators, loads, state, steps,
             advance_points(
                 functions, sliding_table, sliding_points, impulse, status, first, area, rates, step, trial, sliding_rows
             )  # fmt: skip
-        multipliers /= theta
+        multipliers /= weight * row.inertia
         if not _advance(bulk, external[n], on_basis, prediction, moving):
             return n
         if rotation is not None:

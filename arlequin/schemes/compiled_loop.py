@@ -1,11 +1,14 @@
-"""The θ-scheme of small linear systems in one compiled loop, whose contact is paired on fixed normals or on the corners
-of rigid bodies of the plane that rotate on flat obstacles, and the members of an ensemble, each in a loop of its own.
+"""Steps of small linear systems in one compiled loop, of the θ-scheme and of the generalised-α family, and the members
+of an ensemble, each in a loop of its own.
+
+Contact is paired on fixed normals; of the θ-scheme also on the corners of rigid bodies of the plane that rotate on flat
+obstacles.
 """
 
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,15 +23,17 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
+from arlequin.schemes.alpha_sparse import AlphaState, AlphaStepper
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
-from arlequin.schemes.loop_data import RotatingSteps, ThetaLoopState, ThetaOperators, ThetaSteps
-from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
-from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing
+from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow
+from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.theta_sparse import ThetaState, ThetaStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
@@ -45,10 +50,9 @@ def audited_loop(
     assembly: Assembly,
     kinematics: ContactKinematics,
     before: State,
-    step: float,
-    theta: float,
+    coefficients: StepCoefficients,
     external: Array,
-    steps: ThetaSteps,
+    steps: LoopSteps,
     spring_traction: Array,
     still: NDArray[np.bool_],
     rotating: RotatingSteps | None = None,
@@ -62,21 +66,26 @@ def audited_loop(
     laws, strains = assembly.laws, assembly.strains
     assert strains is not None
     u, v = np.concatenate([before.u[None], steps.u]), np.concatenate([before.v[None], steps.v])
-    y, impulse, multipliers, taken = steps.y, steps.impulse, steps.multipliers, strains.at(u)
+    row, step, flow, taken = coefficients, coefficients.step, steps.flow, strains.at(u)
+    impulse, multipliers = steps.impulse, steps.multipliers
     internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
     ends, persistent, end, layer_gap = v[1:], laws.gap_rows, None, None
     if rotating is not None:
         ends, persistent, layer_gap = rotating.unprojected, rotating.persistent, rotating.layer_gap
         impulse = impulse - rotating.impulse
-        works = Work(np.zeros((len(y), len(KINDS))))
+        works = Work(np.zeros((len(flow), len(KINDS))))
         for kind, values in zip(("impact", "friction", "external_work"), rotating.work.T, strict=True):
             works[kind] = values
         added = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * impulse, step)
         end = EndImpulses(replace(added, spread=rotating.on_basis), works.values)
-    paths = WorkPaths.mean(step * y, 0.5 * step * (v[:-1] + ends))
-    mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
-    damping = np.zeros_like(y) if assembly.viscous is None else applied(assembly.viscous, y)
-    reaction = np.zeros_like(y)
+    paths = WorkPaths.mean(step * flow, 0.5 * step * (v[:-1] + ends))
+    mean = row.mean(row.averaged(internal, before.own.internal if row.carries else internal[0]))
+    damping = np.zeros_like(flow)
+    if assembly.viscous is not None and row.carries:
+        damping = row.mean(row.averaged(applied(assembly.viscous, v), before.own.damping))
+    elif assembly.viscous is not None:
+        damping = applied(assembly.viscous, flow)
+    reaction = np.zeros_like(flow)
     dofs = assembly.imposed_dofs
     if dofs.size:
         on_basis = kinematics.apply_local_transposed(impulse)
@@ -84,7 +93,7 @@ def audited_loop(
         gained = np.diff(momentum, axis=0) - applied(assembly.mass, v[1:] - ends)
         missing = (gained - given) / step + mean + damping - external
         reaction[:, dofs] = missing[:, dofs]
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), multipliers, paths, y)
+    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), multipliers, paths, flow)
     solved = SolvedSteps(
         u=u[1:],
         v=v[1:],
@@ -100,7 +109,7 @@ def audited_loop(
     )
     energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
     rows = kinematics.rates(paths.du), kinematics.rates(paths.path)
-    scheme = before.n + 1, step, theta
+    scheme = before.n + 1, step, row.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
     if not dofs.size:
         return batch
@@ -152,45 +161,71 @@ class CompiledThetaState(ThetaState):
     spring_traction: Array
 
 
-class SmallThetaStepper(ThetaStepper):
-    """The same steps as `ThetaStepper` in one compiled loop; steps that end in an error are left to `ThetaStepper`,
-    which raises it."""
+@dataclass(frozen=True)
+class CompiledAlphaState(AlphaState):
+    """The same of the generalised-α family."""
 
-    def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
-        super().__init__(assembly, step, theta)
+    still: NDArray[np.bool_]
+    spring_traction: Array
+
+
+class CompiledLoop(Stepper):
+    """Steps of a stepper of sparse matrices in one compiled loop; steps that end in an error are left to that stepper,
+    which raises it. Subclasses are steppers with a row of coefficients and a linear bulk."""
+
+    _assembly: Assembly
+    _coefficients: StepCoefficients
+    _bulk: Any
+
+    def _prepare_loop(self) -> None:
+        """Operators and pairing."""
+        assembly = self._assembly
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
         self._operators = as_arrays(self._prepared())
         self._solver = newton_solver
 
-    def _prepared(self) -> ThetaOperators:
+    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
+        """One step by sparse matrices."""
+        raise NotImplementedError
+
+    def _carried_in(self, own: Any) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Σ p, Σ C y, lead, averages of internal forces and damping, and Q, of what the scheme carries along."""
+        raise NotImplementedError
+
+    def _carried_out(
+        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
+    ) -> Any:
+        """What the scheme carries along after the loop; load (d,): at its end, external (d,): its average, N."""
+        raise NotImplementedError
+
+    def _prepared(self) -> StepOperators:
         """The operators of a step."""
-        assembly, laws, bulk = self._assembly, self._assembly.laws, self._bulk
+        assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
         assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
         free = np.flatnonzero(assembly.free)
         rows = sp.csr_array(bulk.matrix[free])
         compliance = np.zeros(laws.row_count)
         compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
-        return ThetaOperators(
-            self.step,
-            self._theta,
+        return StepOperators(
+            StepRow.of(row),
             SmallFactor.of(sp.csr_array(rows[:, free])),
             SparseRows.of(rows[:, assembly.imposed_dofs]),
-            *ImpulseResponse.of(bulk.condensed, assembly),
+            *ImpulseResponse.of(bulk.condensed, assembly, row.inertia),
             compliance,
-            gain(laws, self._theta, self.step),
+            gain(laws, row.theta, self.step),
             *assembly.contact.method.numbers,
         )
 
     def _tangential_compliance(self) -> Array:
         """That of friction in the contact problem of a step (k,), m/(s Pa)."""
-        laws, theta, step = self._assembly.laws, self._theta, self.step
-        return tangential_compliance(laws, gain(laws, theta, step), theta * step)
+        laws, row = self._assembly.laws, self._coefficients
+        return tangential_compliance(laws, gain(laws, row.theta, row.step), row.gap_per_velocity)
 
     @cached_property
     def _response(self) -> Array:
         """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
-        return np.asarray(ThetaOperators(*self._operators).delassus.diagonal())
+        return np.asarray(StepOperators(*self._operators).delassus.diagonal())
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:
@@ -201,26 +236,24 @@ class SmallThetaStepper(ThetaStepper):
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
         assert self._system
         other = copy(self)
-        other._assembly, other._members, other._constant_load = assembly, Members.alone(assembly), False
+        other._assembly = assembly
         return other
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """Up to `count` steps; `ThetaStepper` repeats a failing step in order to raise its error, and takes those with
-        forces of parts stepped elsewhere."""
-        assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
+        """Up to `count` steps; the stepper of sparse matrices repeats a failing step in order to raise its error, and
+        takes those with forces of parts stepped elsewhere."""
+        assembly, row, laws = self._assembly, self._coefficients, self._assembly.laws
         if push is not None:
-            return super().advance(state, 1, push)
-        now, loads, external, steps, configurations, taken = self._tried(state, count)
-        count = len(external)
+            return self._alone_step(state, push)
+        tried = self._tried(state, count)
+        now, steps, configurations, taken = tried.now, tried.steps, tried.configurations, tried.taken
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
-            return self.advance(state, count)
+            return self.advance(state, len(tried.external))
         if not taken:
-            end, batch = super().advance(state)
-            own = CompiledThetaState(
-                **vars(end.own), still=self._resting(end), spring_traction=self._spring_traction(end)
-            )
-            return replace(end, own=own), batch
+            end, batch = self._alone_step(state, None)
+            still, traction = self._resting(end), self._spring_traction(end)
+            return replace(end, own=self._compiled_state(vars(end.own), still, traction)), batch
         steps = first_of(steps, taken)
         if configurations is not None:
             configurations = first_of(configurations, taken)
@@ -231,11 +264,11 @@ class SmallThetaStepper(ThetaStepper):
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
         batch = audited_loop(
-            assembly, self._pairing.kinematics(configurations), state, step, theta, external[:taken], steps, tractions,
+            assembly, self._pairing.kinematics(configurations), state, row, tried.external[:taken], steps, tractions,
             still, configurations,
         )  # fmt: skip
         if laws.state_dependent:
-            warn_of_branches(laws, steps.normal.sum(axis=1), self._response, theta)
+            warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
         end = State(
             n=state.n + taken,
@@ -247,49 +280,57 @@ class SmallThetaStepper(ThetaStepper):
             strain=float(batch.works[-1, 1]),
             asperity=float(batch.works[-1, 2]),
             impulse=steps.impulse[-1].copy(),
-            own=CompiledThetaState(now.momentum, loads[taken], now.constraint_sum, sticks[-1], traction),
+            own=self._carried_out(now, tried.loads[taken], tried.averages[taken], sticks[-1], traction),
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch
 
-    def bare_steps(self, state: State, count: int) -> ThetaSteps:
+    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> Any:
+        """What the scheme carries along, with what the loop does."""
+        raise NotImplementedError
+
+    def bare_steps(self, state: State, count: int) -> LoopSteps:
         """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
-        found: list[ThetaSteps] = []
+        found: list[LoopSteps] = []
         while count > 0:
-            _, _, _, steps, _, taken = self._tried(state, count)
-            if not taken and self._solver is newton_solver:
+            tried = self._tried(state, count)
+            if not tried.taken and self._solver is newton_solver:
                 self._solver = robust_solver
                 continue
-            if not taken:
+            if not tried.taken:
                 break
-            found.append(first_of(steps, taken))
-            count -= taken
+            found.append(first_of(tried.steps, tried.taken))
+            count -= tried.taken
             if count:
-                state, _ = self.advance(state, taken)
+                state, _ = self.advance(state, tried.taken)
         if not found:
-            return first_of(steps, 0)
-        return ThetaSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
+            return first_of(tried.steps, 0)
+        return LoopSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
 
-    def _tried(self, state: State, count: int) -> tuple[ThetaLoopState, Array, Array, ThetaSteps, Any, int]:
-        """What the loop makes of up to `count` steps: its state, loads and their means, steps, and how many it took."""
-        from arlequin.schemes._theta_kernels import theta_steps
+    def _tried(self, state: State, count: int) -> "_Tried":
+        """What the loop makes of up to `count` steps."""
+        from arlequin.schemes._loop_kernels import linear_steps
 
-        assembly, theta, laws = self._assembly, self._theta, self._assembly.laws
-        count, (loads, imposed) = as_many(partial(self._loads, state), min(count, max(_CACHED // state.u.size, 1)))
-        external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
+        assembly, row, laws = self._assembly, self._coefficients, self._assembly.laws
+        count, (loads, imposed) = as_many(partial(self._loads_of, state), min(count, max(_CACHED // state.u.size, 1)))
+        averages = row.averaged(loads, state.own.external if row.carries else loads[0])
+        external, (before, after) = row.mean(averages), row.loads
+        push = before * loads[:-1] + after * loads[1:]
+        if row.carried:
+            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
         now, configurations = self._now(state), self._pairing.room(count)
         d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
         types = {"status": np.int8, "iterations": np.int64}
-        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
+        steps = zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
         taken = int(
-            theta_steps(
-                count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
-                self._pairing.arguments(configurations), self._sliding(now, state),
+            linear_steps(
+                count, *self._system, self._solver(), self._operators, (push, external, imposed), tuple(now),
+                tuple(steps), self._pairing.arguments(configurations), self._sliding(now, state),
             )
         )  # fmt: skip
-        return now, loads, external, steps, configurations, taken
+        return _Tried(now, loads, averages, external, steps, configurations, taken)
 
-    def _loads(self, state: State, count: int) -> tuple[Array, Array]:
+    def _loads_of(self, state: State, count: int) -> tuple[Array, Array]:
         """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""
         assembly, numbers = self._assembly, np.arange(state.n, state.n + count + 1, dtype=float)
         loads, imposed = assembly.loads(self.step * numbers), np.zeros((count, 0))
@@ -297,17 +338,17 @@ class SmallThetaStepper(ThetaStepper):
             imposed = np.array([assembly.imposed((state.n + 1 + i) * self.step) for i in range(count)])
         return loads, imposed
 
-    def _now(self, state: State) -> ThetaLoopState:
+    def _now(self, state: State) -> LoopState:
         """Copies of what the loop starts from and overwrites."""
-        own, lasts = state.own, state.lasts
+        momentum, rest, *averages = self._carried_in(state.own)
+        lasts = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
         fields = (
-            state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
-            self._spring_traction(state),
-            np.zeros(self._assembly.laws.count, dtype=np.int8) if lasts is None else lasts,
+            state.u, state.v, momentum, rest, state.internal, state.history, state.impulse,
+            self._spring_traction(state), lasts, *averages,
         )  # fmt: skip
-        return ThetaLoopState(*(np.array(field) for field in fields))
+        return LoopState(*(np.array(field) for field in fields))
 
-    def _sliding(self, now: ThetaLoopState, state: State) -> Any:
+    def _sliding(self, now: LoopState, state: State) -> Any:
         """Friction laws whose coefficients depend on the state, as the loop reads them; None without."""
         laws = self._assembly.laws
         if not laws.state_dependent:
@@ -319,14 +360,14 @@ class SmallThetaStepper(ThetaStepper):
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""
-        if isinstance(state.own, CompiledThetaState):
+        if isinstance(state.own, CompiledThetaState | CompiledAlphaState):
             return state.own.spring_traction
         return self._assembly.laws.spring_traction(state.history, self._touch.tangents)
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""
         laws, kinematics = self._assembly.laws, self._touch
-        if isinstance(state.own, CompiledThetaState):
+        if isinstance(state.own, CompiledThetaState | CompiledAlphaState):
             return state.own.still
         if not kinematics.frictional:
             return np.zeros(laws.count, dtype=bool)
@@ -336,11 +377,83 @@ class SmallThetaStepper(ThetaStepper):
         return sticks | rests
 
 
+class _Tried(NamedTuple):
+    """What the loop makes of some steps: its state, loads and their averages (b + 1, d) at the ends and means (b, d),
+    N, steps and configurations, and how many it took."""
+
+    now: LoopState
+    loads: Array
+    averages: Array
+    external: Array
+    steps: LoopSteps
+    configurations: RotatingSteps | None
+    taken: int
+
+
+class SmallThetaStepper(CompiledLoop, ThetaStepper):
+    """The same steps as `ThetaStepper` in one compiled loop."""
+
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
+        ThetaStepper.__init__(self, assembly, coefficients.step, coefficients.theta)
+        self._prepare_loop()
+
+    def driven_as(self, assembly: Assembly) -> Self:
+        other = super().driven_as(assembly)
+        other._members, other._constant_load = Members.alone(assembly), False
+        return other
+
+    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
+        return ThetaStepper.advance(self, state, 1, push)
+
+    def _carried_in(self, own: ThetaState) -> tuple[Array, Array, Array, Array, Array, Array]:
+        none = np.zeros(0)
+        return own.momentum, own.constraint_sum, none, none, none, none
+
+    def _carried_out(
+        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
+    ) -> CompiledThetaState:
+        return CompiledThetaState(now.momentum, load, now.constraint_sum, still, traction)
+
+    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> CompiledThetaState:
+        return CompiledThetaState(**fields, still=still, spring_traction=traction)
+
+
+class SmallAlphaStepper(CompiledLoop, AlphaStepper):
+    """The same steps as `AlphaStepper` in one compiled loop."""
+
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
+        AlphaStepper.__init__(self, assembly, coefficients)
+        self._prepare_loop()
+
+    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
+        assert push is None
+        return AlphaStepper.advance(self, state)
+
+    def _carried_in(self, own: AlphaState) -> tuple[Array, Array, Array, Array, Array, Array]:
+        return own.momentum, own.rest, own.lead, own.internal, own.damping, own.pulled
+
+    def _carried_out(
+        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
+    ) -> CompiledAlphaState:
+        return CompiledAlphaState(
+            lead=now.lead, load=load, internal=now.internal_average, damping=now.damping_average, external=external,
+            pulled=now.pulled, momentum=now.momentum, rest=now.constraint_sum, still=still, spring_traction=traction,
+        )  # fmt: skip
+
+    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> CompiledAlphaState:
+        return CompiledAlphaState(**fields, still=still, spring_traction=traction)
+
+
 def _tangential(kinematics: ContactKinematics, values: Array) -> Array:
     """The values (r,) of the tangential rows; 0 on the normal ones."""
     out = values.copy()
     out[kinematics.first] = 0.0
     return out
+
+
+def small_stepper(assembly: Assembly, coefficients: StepCoefficients) -> SmallThetaStepper | SmallAlphaStepper:
+    """The compiled steps of a scheme."""
+    return (SmallAlphaStepper if coefficients.carries else SmallThetaStepper)(assembly, coefficients)
 
 
 # values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
@@ -354,7 +467,7 @@ def are_small(members: Members) -> bool:
 
 
 class SmallMembers(Stepper):
-    """The steps of `SmallThetaStepper` for each member, to the bit; threads take members side by side.
+    """The steps of `CompiledLoop` for each member, to the bit; threads take members side by side.
 
     A right-hand side of a small factor is solved in the first cache: nothing is gained by passes over it for many. One
     set of operators serves all.
@@ -362,10 +475,10 @@ class SmallMembers(Stepper):
 
     least_batch = 64  # what a block costs beside them is then about as much as they do
 
-    def __init__(self, members: Members, step: float, theta: float) -> None:
-        self.step = step
+    def __init__(self, members: Members, coefficients: StepCoefficients) -> None:
+        self.step = coefficients.step
         self._members = members
-        self._stepper = SmallThetaStepper(members.assembly, step, theta)
+        self._stepper = small_stepper(members.assembly, coefficients)
         self._each = [self._stepper.driven_as(own) for own in members.each]
 
     def state_dict(self) -> Any:
