@@ -72,6 +72,17 @@ class PointValues(NamedTuple):
     worn: Any
 
 
+class PointBlocks(NamedTuple):
+    """Derivatives in b steps and k points: residual, spring (b, k, 6, 3, 3): of the residuals and the springs at the
+    end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of what is worn off by P and v₀, or v₁; by_wear (b, k, 2): of the
+    normal residual by depth and opening."""
+
+    residual: Array
+    spring: Array
+    worn: Array
+    by_wear: Array
+
+
 class PointData(NamedTuple):
     """Constants of k points (k,): gap at u = 0, m, area, m², and those of the laws, see `PointLaws`; wear: worn depth
     by work, m/J; coefficients (l, m) of the regular laws; top (k, n): gaps, m, at which these begin to act, nan where a
@@ -221,10 +232,37 @@ class ContactEquations:
         sizes = np.array([np.abs(motion.impulse).max(), rates, ways])
         return float((np.abs(residual) / (sizes[kinds] + 1e-300)).max())
 
-    def derivatives(self, motion: PointMotion, now: Statuses) -> list[PointValues]:
-        """Derivatives by each of the inputs, by a complex step: in the order of the fields of `PointMotion`, three for
-        those with three rows."""
-        return [_imaginary(self.evaluate(moved, now)) for _, _, moved in varied(motion)]
+    def blocks(self, motion: PointMotion, now: Statuses) -> "PointBlocks":
+        """Derivatives of the equations by the motion."""
+        from arlequin.sensitivity._contact_kernels import contact_blocks
+
+        laws, data, (b, k) = self.laws, self.data, motion.depth.shape
+        out = PointBlocks(*map(np.zeros, ((b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2))))
+        by_start, by_end = self._slopes(motion)
+        slip, _ = self._slip_rates(motion)
+        reached, edge, start = self._reached(motion)
+        path = 0.5 * self.step * (motion.v0 + motion.v1)[..., 1:]
+        constants = (
+            data.compliance, data.area, data.friction, data.tangential_compliance, data.restitution,
+            data.tangential_stiffness, self._gain(), data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
+        )  # fmt: skip
+        points = (
+            motion.impulse, slip, motion.spring, path, now.active, now.status, now.parting, now.limited, now.beyond,
+            reached, self._radius(edge, start, now.beyond),
+        )  # fmt: skip
+        given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
+        arguments: Any = self.step, self.weight, *given, *out
+        contact_blocks(*arguments)
+        return out
+
+    def _slopes(self, motion: PointMotion) -> tuple[Array, Array]:
+        """Derivatives of the mean tractions of the regular laws by the gaps at both ends (b, k), Pa/m."""
+        if not self.laws.has_regular:
+            none = np.zeros(motion.depth.shape)
+            return none, none
+        g0, g1, *_ = self._ends(motion)
+        _, slopes = self._law_values(g0, g1)
+        return np.imag(self._tractions(g0 + 1j * EPS, g1 + 0j)) / EPS, slopes.sum(axis=0)
 
     def along(self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses) -> PointValues:
         """Derivatives where the constants change by `data`, and the motion by `rows`."""

@@ -92,27 +92,21 @@ class LinearSteps:
         """Derivatives by the motion."""
         form = self.equations.form
         step, weight = form.step, form.weight
-        every = self.contact.derivatives(self.motion, self.statuses)
-        point, of = self._places
-        count, rows = len(self.block), point.size
+        every, (point, of) = self.contact.blocks(self.motion, self.statuses), self._places
 
-        def table(first: int, name: str) -> Array:
-            values = np.stack([getattr(own, name) for own in every[first : first + 3]], axis=-1)
-            return values[:, point, of] if rows else np.zeros((count, 0, 3))
-
-        def worn(first: int) -> Array:
-            out = np.zeros((count, rows, 3))
-            out[:, self.contact.laws.first[:-1]] = np.stack([own.worn for own in every[first : first + 3]], axis=-1)
+        def on_normal(values: Array) -> Array:
+            out = np.zeros((len(self.block), point.size, *values.shape[2:]))
+            out[:, self.contact.laws.first[:-1]] = values
             return out
 
-        e_p, e_u1, e_v1, e_u0, e_v0, e_s = (table(3 * i, "residual") for i in range(6))
-        s_p, s_u1, s_v1, s_u0, s_v0, s_s = (table(3 * i, "spring") for i in range(6))
+        e_p, e_u1, e_v1, e_u0, e_v0, e_s = np.moveaxis(every.residual, 2, 0)[:, :, point, of]
+        s_p, s_u1, s_v1, s_u0, s_v0, s_s = np.moveaxis(every.spring, 2, 0)[:, :, point, of]
         before, lead = (1.0 - weight) / weight, step**2 if form.carries else 0.0
         arrays = (
             e_p, step * e_u1 + e_v1 / weight, e_u0 + e_u1, e_v0 - before * e_v1, e_s,
             s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - before * s_v1, s_s,
-            lead * e_u1, lead * s_u1, worn(0), worn(12),
-            every[18].residual[:, point, of], every[19].residual[:, point, of],
+            lead * e_u1, lead * s_u1, on_normal(every.worn[:, :, 0]), on_normal(every.worn[:, :, 1]),
+            on_normal(every.by_wear[..., 0]), on_normal(every.by_wear[..., 1]),
         )  # fmt: skip
         return RowTables(*map(np.ascontiguousarray, arrays))
 
