@@ -183,8 +183,9 @@ def simulate_ensemble(
 
     each pass over the factor solving some tens of columns; contact and the energy balance are computed per member.
     Small systems of bars, beams, masses and modes run in one compiled loop per member, in parallel, with results
-    bitwise equal to separate runs. The other parameters are those of `simulate`. Supported: linear parts, junctions,
-    springs, relations, and contact with fixed pairings without wear. If a member does not converge the run ends with
+    bitwise equal to separate runs; the generalised-α family takes these alone. The other parameters are those of
+    `simulate`. Supported: linear parts, junctions, springs, relations, and contact with fixed pairings without wear. If
+    a member does not converge the run ends with
     an error that names the member.
 
     >>> from dataclasses import replace
