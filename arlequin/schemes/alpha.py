@@ -3,22 +3,15 @@
 from dataclasses import dataclass
 
 from arlequin.models.checks import positive, within
-from arlequin.models.errors import UserError
-from arlequin.models.part import Constrained, is_viscous
 from arlequin.models.signatures import checked_call
-from arlequin.schemes.alpha_sparse import AlphaStepper
-from arlequin.schemes.compiled_loop import SmallAlphaStepper, SmallMembers, are_small, is_small
-from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
+from arlequin.schemes.one_step import OneStep
+from arlequin.solvers.solver_choice import SolverName, checked_solver
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.scheme import Stepper
-from arlequin.system.assembly import Assembly
-from arlequin.system.ensemble import Members
 
 
 @checked_call
 @dataclass(frozen=True)
-class GeneralisedAlpha:
+class GeneralisedAlpha(OneStep):
     """The family of schemes with acceleration:
 
         u₁ = u₀ + Δt v₀ + Δt² [(½ − β) a₀ + β a₁],    v₁ = v₀ + Δt [(1 − γ) a₀ + γ a₁]
@@ -54,48 +47,9 @@ class GeneralisedAlpha:
         # unconditional stability; for order 2 this is Chung and Hulbert's β ≥ 1/4 + (α_f − α_m)/2
         within("beta", self.beta, 0.5 * self.gamma, 2.0)
 
-    @property
-    def order(self) -> int:
-        return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
-
-    static = False
-
-    @property
-    def frequency_error(self) -> float:
-        """β − 1/12 + α_f(α_m − α_f) + s(s/4 + α_m − α_f − 1/2), s = γ − 1/2 + α_m − α_f (0 where the order is 2)."""
-        shift = self.alpha_m - self.alpha_f
-        excess = self.gamma - 0.5 + shift
-        return self.beta - 1.0 / 12.0 + self.alpha_f * shift + excess * (0.25 * excess + shift - 0.5)
-
     def coefficients(self, step: float) -> StepCoefficients:
         """Those of a step Δt, s."""
         return StepCoefficients.of_alpha(self.alpha_m, self.alpha_f, self.beta, self.gamma, step)
-
-    def prepare(self, assembly: Assembly, step: float) -> Stepper:
-        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if isinstance(own, Constrained) or is_viscous(own):
-                raise UserError(
-                    f"part '{part.name}': GeneralisedAlpha steps neither rigid parts nor viscous ones of finite "
-                    "kinematics: take Theta"
-                )
-        linear_parts_only(assembly, self.solver)
-        coefficients = self.coefficients(step)
-        if not assembly.linear:
-            return CutBackStepper(AlphaStepper(assembly, coefficients))
-        if not self.solver.endswith("iterative") and is_small(assembly):
-            return SmallAlphaStepper(assembly, coefficients)
-        return AlphaStepper(assembly, coefficients, self.solver)
-
-    def prepare_ensemble(self, members: Members, step: float) -> Stepper:
-        """The compiled loops of the members, of small systems."""
-        if self.solver.endswith("iterative"):
-            raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
-        if not are_small(members):
-            raise UserError.parameter(
-                "scheme", self, "an ensemble of more than 500 degrees of freedom, of changing normals or of "
-                "nonlinear parts takes Theta: simulate its members one by one"
-            )  # fmt: skip
-        return SmallMembers(members, self.coefficients(step))
 
     @classmethod
     @checked_call

@@ -1,4 +1,4 @@
-"""The θ-scheme in velocity form: its parameters, its theory, and which stepper serves which system."""
+"""The θ-scheme in velocity form: its parameters and theory."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,11 +6,9 @@ from typing import Literal
 from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
-from arlequin.schemes.compiled_loop import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
-from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_sparse import ThetaStepper
-from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
+from arlequin.schemes.one_step import OneStep
+from arlequin.solvers.solver_choice import SolverName, checked_solver
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
@@ -19,7 +17,7 @@ from arlequin.system.ensemble import Members
 
 @checked_call
 @dataclass(frozen=True)
-class Theta:
+class Theta(OneStep):
     """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step (see
     docs/theory/contact.md):
 
@@ -71,42 +69,28 @@ class Theta:
 
     @property
     def order(self) -> int:
-        if self.events == "locate":
-            return 4
-        return 2 if self.theta == 0.5 else 1
-
-    static = False
+        return 4 if self.events == "locate" else super().order
 
     @property
     def frequency_error(self) -> float:
-        """1/6 + 2(θ − ½)², from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt); 0 with located events, whose motion is exact."""
-        return 0.0 if self.events == "locate" else 1.0 / 6.0 + 2.0 * (self.theta - 0.5) ** 2
+        """0 with located events, whose motion is exact."""
+        return 0.0 if self.events == "locate" else super().frequency_error
 
     def coefficients(self, step: float) -> StepCoefficients:
         """Those of a step Δt, s, without events inside."""
         return StepCoefficients.of_theta(self.theta, step)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
-        """The stepper that suits the system: located events, compiled loops of small systems, sparse matrices."""
-        if self.events == "locate":
-            unworn_only(assembly, 'Theta(events="locate")')
-            turns = any(part.rotating for part in assembly.parts)
-            return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
-        linear_parts_only(assembly, self.solver)
-        if not assembly.linear:
-            return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        if not self.solver.endswith("iterative") and (is_small(assembly) or is_rotating(assembly)):
-            return SmallThetaStepper(assembly, self.coefficients(step))
-        return ThetaStepper(assembly, step, self.theta, solver=self.solver)
+        """The stepper that suits the system, with located events or by `OneStep`."""
+        if self.events == "step":
+            return super().prepare(assembly, step)
+        unworn_only(assembly, 'Theta(events="locate")')
+        turns = any(part.rotating for part in assembly.parts)
+        return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
-        """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices."""
-        if self.solver.endswith("iterative"):
-            raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
         if self.events != "step":
             raise UserError.parameter(
                 "scheme", self, 'an ensemble takes Theta with events="step": simulate its members one by one'
             )
-        if are_small(members):
-            return SmallMembers(members, self.coefficients(step))
-        return ThetaStepper(members, step, self.theta)
+        return super().prepare_ensemble(members, step)

@@ -14,8 +14,8 @@ from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
-from arlequin.schemes.alpha import GeneralisedAlpha
 from arlequin.schemes.alpha_sparse import start_state
+from arlequin.schemes.one_step import OneStep
 from arlequin.sensitivity.same_data import same_data
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, time_errors
@@ -80,8 +80,8 @@ class StudyModel:
         """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with what it carries."""
         assembly, scheme, step = self.assembly, self.study.scheme, self.study.step
         u, v = start_fields(assembly, step)
-        if isinstance(scheme, GeneralisedAlpha):
-            return start_state(assembly, scheme.coefficients(step), (u, v))
+        if isinstance(scheme, OneStep) and (row := scheme.coefficients(step)).carries:
+            return start_state(assembly, row, (u, v))
         bulk, gaps = assembly.respond(u, assembly.start_memory(), 0.0), assembly.contact.gaps(u)
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
 

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.schemes.alpha import GeneralisedAlpha
 from arlequin.schemes.alpha_sparse import AlphaStepper
+from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
@@ -32,9 +32,8 @@ from arlequin.system.assembly import Assembly
 
 def coefficients_of(scheme: Scheme, step: float) -> StepCoefficients | None:
     """The coefficients of a scheme; None of those whose steps have other equations."""
-    if isinstance(scheme, Theta) and scheme.events == "locate":
-        return None
-    return scheme.coefficients(step) if isinstance(scheme, Theta | GeneralisedAlpha) else None
+    located = isinstance(scheme, Theta) and scheme.events == "locate"
+    return scheme.coefficients(step) if isinstance(scheme, OneStep) and not located else None
 
 
 @dataclass(frozen=True, eq=False)

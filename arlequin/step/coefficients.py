@@ -92,6 +92,28 @@ class StepCoefficients:
         return self.of_theta(self.theta, step)
 
     @property
+    def order(self) -> int:
+        """Of accuracy in Δt: 2 where γ = 1/2 + α_f − α_m, else 1."""
+        return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
+
+    @property
+    def frequency_error(self) -> float:
+        """e of Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴), see `Scheme`. Of θ, from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt),
+
+            e = 1/6 + 2(θ − ½)²,
+
+        of the generalised-α family, with s = γ − 1/2 + α_m − α_f, which is 0 where the order is 2,
+
+            e = β − 1/12 + α_f(α_m − α_f) + s(s/4 + α_m − α_f − 1/2).
+        """
+        if not self.carries:
+            return 1.0 / 6.0 + 2.0 * (self.theta - 0.5) ** 2
+        shift = self.alpha_m - self.alpha_f
+        excess = self.gamma - 0.5 + shift
+        beta = self.weight * self.gamma
+        return beta - 1.0 / 12.0 + self.alpha_f * shift + excess * (0.25 * excess + shift - 0.5)
+
+    @property
     def impulse(self) -> float:
         """λμ, the factor of the impulses."""
         return self.weight * self.inertia

@@ -198,7 +198,7 @@ def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> No
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_members_by_one_factor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arlequin.schemes.theta.are_small", lambda members: False)
+    monkeypatch.setattr("arlequin.schemes.one_step.are_small", lambda members: False)
     test_a_member_moves_as_it_does_alone(name)
 
 
@@ -323,7 +323,7 @@ def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkey
     """Of all members as many, though others could go on."""
     monkeypatch.setattr("arlequin.models.checks.LARGEST", np.inf)
     if not small:
-        monkeypatch.setattr("arlequin.schemes.theta.are_small", lambda members: False)
+        monkeypatch.setattr("arlequin.schemes.one_step.are_small", lambda members: False)
     first, *others = masses()
     late = replace(first, gravity=lambda t: (0.0, 1e308 if t > 0.0305 else -1.0))
     path, given = tmp_path / "run.zarr", {"duration": 0.1, "step": 1e-3}
