@@ -55,10 +55,11 @@ def periodic(
     parameter that gives the `System`. energy=(from, to), J, without `period`: the nonlinear mode number `mode` of a
     system without losses and changing loads, from the linear mode on, over its energy.
 
-    periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is Theta(0.5)
-    with either `events`. points: motions over the range, at least; more where the branch turns; most: of all. start:
-    a Dataset of this function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of
-    rest. Not for sliding whose coefficient depends on the state, for wear, and for more than 300 free coordinates.
+    periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is `Theta`,
+    with θ > 1/2 for motions of that scheme, which damps, or θ = 1/2 with either `events`. points: motions over the
+    range, at least; more where the branch turns; most: of all. start: a Dataset of this function for one point
+    (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for sliding whose coefficient
+    depends on the state, for wear, and for more than 300 free coordinates.
 
     The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
@@ -124,9 +125,9 @@ def _family(
     mode, periods, steps = (
         positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
     )
-    if not isinstance(scheme, Theta) or scheme.theta != 0.5 or scheme.solver == "iterative":
+    if not isinstance(scheme, Theta) or scheme.solver.endswith("iterative"):
         kind = UserError if isinstance(scheme, Theta) else UserTypeError
-        raise kind.parameter("scheme", scheme, 'must be Theta(0.5), or Theta(0.5, events="locate")')
+        raise kind.parameter("scheme", scheme, 'must be Theta(θ) with a direct solver, or Theta(0.5, events="locate")')
     names = ("frequency", "amplitude", "parameter", "energy")
     given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
     if len(given) > 1:
@@ -147,6 +148,8 @@ def _family(
         return PeriodMap(_assembled(own, scheme), scheme, steps * periods, base, periods)
 
     if name == "energy":
+        if scheme.theta != 0.5:
+            raise UserError.parameter("scheme", scheme, "loses energy: nonlinear modes take Theta(0.5)")
         if period is not None:
             raise UserError.parameter("period", period, "is found with energy=(from, to): leave it out")
         return _modes(made(system), (low, high), mode), None, attributes

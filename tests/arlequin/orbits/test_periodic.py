@@ -118,8 +118,9 @@ def duffing_folds(guesses: list[tuple[float, complex]]) -> list[float]:
     ],
     ids=["layers", "friction", "multiplier", "elastic stick"],
 )
-def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System) -> None:
-    own = PeriodMap(assemble(system), aq.Theta(0.5), 100, 1.0)
+@pytest.mark.parametrize("theta", [0.5, 0.7, 1.0])
+def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System, theta: float) -> None:
+    own = PeriodMap(assemble(system), aq.Theta(theta), 100, 1.0)
     x = 0.5 * np.random.default_rng(0).standard_normal(own.state_size)
     if own.size == 4:
         x[:8] *= [1.0, 0.1] * 4
@@ -129,16 +130,17 @@ def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System) -> None:
         assert column == pytest.approx(wanted, abs=1e-6 * np.abs(found).max())
 
 
-def test_a_periodic_motion_is_one_of_the_transient() -> None:
-    system = duffing()
-    found = aq.periodic(system, aq.Theta(0.5), period=1.0, steps=200)
+@pytest.mark.parametrize("theta", [0.5, 0.6, 1.0])
+def test_a_periodic_motion_is_one_of_the_transient(theta: float) -> None:
+    system, scheme = duffing(), aq.Theta(theta)
+    found = aq.periodic(system, scheme, period=1.0, steps=200)
     start: dict[str, Any] = {
         "displacement": found["displacement"].values[0, 0],
         "velocity": found["velocity"].values[0, 0],
     }
     again = aq.simulate(
         aq.System(system.parts, (), system.interfaces, springs=system.springs, **start),
-        aq.Theta(0.5),
+        scheme,
         duration=1.0,
         step=1 / 200,
     )
@@ -303,7 +305,9 @@ def test_bad_input_is_told_in_one_line(options: dict[str, Any], line: str) -> No
 
 def test_schemes_and_systems_that_are_refused() -> None:
     with pytest.raises(aq.UserError, match=r"scheme = .*must be Theta"):
-        aq.periodic(duffing(), aq.Theta(1.0), period=1.0)
+        aq.periodic(duffing(), aq.Theta(1.0, solver="iterative"), period=1.0)
+    with pytest.raises(aq.UserError, match=r"loses energy: nonlinear modes take Theta\(0.5\)"):
+        aq.periodic(duffing(), aq.Theta(1.0), energy=(1e-3, 1.0))
     with pytest.raises(aq.UserError, match=r"scheme = .*must be Theta"):
         aq.periodic(duffing(), aq.CentralDifference(), period=1.0)
     with pytest.raises(aq.UserError, match="fall on whole steps"):
