@@ -34,6 +34,7 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
+from arlequin.step.imposed import reaction
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
@@ -85,15 +86,15 @@ def audited_loop(
         damping = row.mean(row.averaged(applied(assembly.viscous, v), before.own.damping))
     elif assembly.viscous is not None:
         damping = applied(assembly.viscous, flow)
-    reaction = np.zeros_like(flow)
     dofs = assembly.imposed_dofs
-    if dofs.size:
-        on_basis = kinematics.apply_local_transposed(impulse)
-        given = applied(assembly.constraints.T, multipliers) + applied(kinematics.basis.T, on_basis)
+
+    def balance() -> Array:
         gained = np.diff(momentum, axis=0) - applied(assembly.mass, v[1:] - ends)
-        missing = (gained - given) / step + mean + damping - external
-        reaction[:, dofs] = missing[:, dofs]
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), multipliers, paths, flow)
+        return gained / step + mean + damping - external
+
+    pulls = multipliers / step, kinematics.apply_local_transposed(impulse) / step
+    given = reaction(assembly, balance, pulls)
+    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, given), multipliers, paths, flow)
     solved = SolvedSteps(
         u=u[1:],
         v=v[1:],
@@ -113,7 +114,7 @@ def audited_loop(
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
     if not dofs.size:
         return batch
-    held = step * reaction[:, dofs]
+    held = step * given[:, dofs]
     if rotating is not None:
         projected = applied(assembly.mass, v[1:] - ends) - applied(kinematics.basis.T, rotating.on_basis)
         held = held + projected[:, dofs]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import xarray
 
 from arlequin.energy import BulkWork, Forces, Work, WorkPaths
@@ -22,6 +21,7 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
+from arlequin.step.imposed import reaction
 
 
 class RecordedSteps:
@@ -95,14 +95,13 @@ def recorded(
         )
     ]
     mean, damping, external = map(form.mean, averages)
-    reaction, dofs = np.zeros_like(du), assembly.imposed_dofs
-    if dofs.size:
-        given = applied(sp.csr_array(assembly.constraints.T), block.multipliers)
-        given += applied(sp.csr_array(contact.basis.T), block.impulse)
-        missing = (np.diff(momentum, axis=0) - given) / step + mean + damping - external
-        reaction[:, dofs] = missing[:, dofs]
+    given = reaction(
+        assembly,
+        lambda: np.diff(momentum, axis=0) / step + mean + damping - external,
+        (block.multipliers / step, block.impulse / step),
+    )
     paths = WorkPaths.mean(du, 0.5 * step * (v[:-1] + v[1:]))
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), block.multipliers, paths, du / step)
+    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, given), block.multipliers, paths, du / step)
     kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
     if contact.wear_rate is not None:
         kinematics = kinematics.worn(WearState(block.depth, block.opening))
@@ -118,8 +117,8 @@ def recorded(
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
     if contact.wear_rate is not None:
         batch = replace(batch, worn=block.depth + contact.wear_rate * batch.contact.friction_work_per_mu)
-    if dofs.size:
-        batch = replace(batch, reactions=step * reaction[:, dofs])
+    if assembly.imposed_dofs.size:
+        batch = replace(batch, reactions=step * given[:, assembly.imposed_dofs])
     return batch, Carried(float(batch.works[-1, 2]), *(own[-1] for own in averages))
 
 

@@ -9,15 +9,15 @@ from arlequin.system.assembly import Assembly
 
 
 def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tuple[Array, Array]) -> Array:
-    """The forces (d,) of the imposed motions: what the momentum balance misses there, else 0.
+    """The forces (…, d) of the imposed motions: what the momentum balance misses there, else 0.
 
-    balance () → (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and on
-    the contact's basis (q,), N.
+    balance () → (…, d): M v̇ + internal + damping − external; multipliers: forces of the constraints (…, m) and on
+    the contact's basis (…, q), N.
     """
-    force = np.zeros(assembly.dof_count)
+    force = np.zeros((*multipliers[1].shape[:-1], assembly.dof_count))
     dofs = assembly.imposed_dofs
     if dofs.size:
-        force[dofs] = balance()[dofs] - assembly.pull_on_imposed(*multipliers)
+        force[..., dofs] = balance()[..., dofs] - assembly.pull_on_imposed(*multipliers)
     return force
 
 

@@ -312,8 +312,8 @@ class Assembly:
         return applied(self._pull, constraint) + pushed if constraint.size else pushed
 
     def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
-        """The same on the imposed dofs (p,)."""
-        return applied(self._pull_on_imposed, np.concatenate([constraint, contact]))
+        """The same on the imposed dofs (…, p), of multipliers (…, m) and forces (…, q)."""
+        return applied(self._pull_on_imposed, np.concatenate([constraint, contact], axis=-1))
 
     @cached_property
     def _pull_on_imposed(self) -> sp.csr_array:
