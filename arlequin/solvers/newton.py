@@ -22,6 +22,7 @@ from arlequin.system.locate import locate_maximum
 
 _HALVES = 30  # of a change with an inverted cell, after which it is not taken at all
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
+_SEEKING = 10  # passes of a load step that seek partners anew; later ones might change them to and fro
 _DRIFT_SHARE = 0.01  # share of the strain of rigid parts, which is round-off, that a step removes
 _PASSES = 40  # linear systems of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # residual momentum, of the largest impulse: converged; converged once it stagnates
@@ -139,6 +140,7 @@ class StepEquations:
         self._contact = solver.assembly.contact
         self._start = StepStart.of(state, self._contact)
         self._shift = None if rhs.shift is None else self._contact.basis @ rhs.shift
+        self._reached: Array | None = None  # of the contact's basis, where partners are sought first
 
     def displacement(self, y: Array) -> Array:
         """u₁ (d,) by y."""
@@ -167,7 +169,9 @@ class StepEquations:
         own = self.solver.coefficients
         condensed, free = self._predict(residual, residual.force)
         rows = self._contact.basis @ y + free.contact
-        reached = self._contact.basis @ self.displacement(y) if own.static else None
+        if own.static and number <= _SEEKING:
+            self._reached = self._contact.basis @ self.displacement(y)
+        reached = self._reached
         found = contact_step(own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached)
         change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
         solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)

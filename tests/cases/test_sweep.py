@@ -297,6 +297,6 @@ def test_ctrl_c_says_how_to_go_on():
     _, err = running.communicate(timeout=60)
     assert running.returncode == 1 and err.count("\n") == 1
     assert err.startswith("arlequin: interrupted; ")
-    assert err.endswith(" of 20 points are in a, the same command continues\n")
+    assert err.endswith(" of 20 points are in a; the same command continues the sweep\n")
     assert subprocess.run(command, env=environment, capture_output=True).returncode == 0
     assert (aq.open_sweep("a")["message"] == "").all()
