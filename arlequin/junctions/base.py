@@ -32,19 +32,18 @@ def warn(message: str) -> None:
 
 
 def warn_of_slivers(who: str, part: MeshedPart, error: Array, cells: Indices | None = None) -> None:
-    """One warning where the errors of weights, Δw dx (k, q), in all cells or `cells` (k,), unbalance a uniform stress.
+    """One warning where the errors of weights, Δw (k, q), in all cells or `cells` (k,), unbalance a uniform stress.
 
-    The unbalanced forces are F_ij = Σ_q Δw dx ∂N_i/∂x_j for stresses of size 1, compared with Σ_q dx |∂N_i/∂x_j|. Those
-    of neighbours in a band along an axis cancel, except at its ends.
+    The unbalanced forces are F_ij = Σ_q Δw dx ∂N_i/∂x_j for stresses of size 1, compared with Σ_q dx |∂N_i/∂x_j|, dx
+    with thickness or 2πr. Those of neighbours in a band along an axis cancel, except at its ends.
     """
     if not error.any():
         return
-    basis, whole = part.basis, np.zeros(part.basis.dx.shape)
+    basis, across = part.basis, np.asarray(depth(part, part.quadrature_points())) * np.ones_like(part.basis.dx)
+    whole = np.zeros_like(across)
     whole[slice(None) if cells is None else cells] = error
-    forces, sizes = (
-        _nodal(basis, lambda slope, share: share * slope, whole / basis.dx),
-        _nodal(basis, lambda slope, _: np.abs(slope), whole),
-    )
+    forces = _nodal(basis, lambda slope, values: values * slope, whole * across)
+    sizes = _nodal(basis, lambda slope, values: values * np.abs(slope), across)
     share = (np.abs(forces) / sizes).max(axis=0)
     worst = int(np.argmax(share))
     if share[worst] <= _UNBALANCED:

@@ -143,7 +143,7 @@ class Partition:
             pieces = self.joint_pieces(name, "stiffness")
             stiffness[chosen], error = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
             junctions = " and ".join(f"'{each.name}'" for each in self.of(name))
-            warn_of_slivers(f"junctions {junctions}: a border of their zones", part, error * dx[chosen], chosen)
+            warn_of_slivers(f"junctions {junctions}: a border of their zones", part, error, chosen)
             pieces = self.joint_pieces(name, "mass") if len(self._kinds) > 1 else pieces
             mass[chosen], _ = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
         shared = PartLoads(self, name, stiffness)

@@ -76,7 +76,7 @@ class Sharing:
             values, error = cell_weights(
                 part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, filled
             )
-            warn_of_slivers(f"junction '{self._name}': its zone", part, error * cell_dx)
+            warn_of_slivers(f"junction '{self._name}': its zone", part, error)
             result[part.name] = values
             measure = cell_dx.sum(axis=1)
             total += float((values * cell_dx).sum())

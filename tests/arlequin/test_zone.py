@@ -110,20 +110,19 @@ def test_second_order_quadrilaterals_pass_where_the_zone_keeps_to_their_borders(
     assert 1e-6 < patch(cut)[1] < 3e-2
 
 
+@pytest.mark.parametrize("thickness", [1.0, 1e-3])
 @pytest.mark.parametrize("kind", ["quad", "tri"])
 @pytest.mark.parametrize("end", [0.06, 0.062, 0.065, 0.069])
-def test_a_sliver_whose_stress_errs_is_warned_of(kind, end):
+def test_a_sliver_whose_stress_errs_is_warned_of(kind, end, thickness):
     """A band that ends inside a row of coarse cells, pulled along its end: the stress is uniform if nothing is lost."""
     tension, hold = 1e6, {"bottom": {"y": 0.0}}
     mesh, loads = {}, {"top": lambda x, t: (0.0, tension * t)}
     for name, low, cells in (("coarse", 0.0, (10, 10)), ("fine", 0.03, (21, 30))):
         mesh[name] = rectangle((low, 0.1), (0.0, 0.1), cells=cells, kind=kind)
     steel = LinearElastic(young=2e11, poisson=0.0, density=7800.0)
-    parts = [
-        Solid(name, own, steel, plane="strain", imposed=hold | ({"left": {"x": 0.0}} if name == "coarse" else {}),
-              tractions=loads)
-        for name, own in mesh.items()
-    ]  # fmt: skip
+    options = {"plane": "strain", "thickness": thickness, "tractions": loads}
+    holds = {"coarse": hold | {"left": {"x": 0.0}}, "fine": hold}
+    parts = [Solid(name, own, steel, imposed=holds[name], **options) for name, own in mesh.items()]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         junction = Junction(*parts, zone=Strip(0.03, end))
