@@ -177,6 +177,7 @@ class CompiledLoop(Stepper):
     _assembly: Assembly
     _coefficients: StepCoefficients
     _bulk: Any
+    _carries: type[Any]  # what the scheme carries along, with what the loop does
 
     def _prepare_loop(self) -> None:
         """Operators and pairing."""
@@ -194,10 +195,9 @@ class CompiledLoop(Stepper):
         """Σ p, Σ C y, lead, averages of internal forces and damping, and Q, of what the scheme carries along."""
         raise NotImplementedError
 
-    def _carried_out(
-        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
-    ) -> Any:
-        """What the scheme carries along after the loop; load (d,): at its end, external (d,): its average, N."""
+    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
+        """The fields that the scheme carries along after the loop; load (d,): at its end, external (d,): its average,
+        N."""
         raise NotImplementedError
 
     def _prepared(self) -> StepOperators:
@@ -205,7 +205,7 @@ class CompiledLoop(Stepper):
         assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
         assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
         free = np.flatnonzero(assembly.free)
-        rows = sp.csr_array(bulk.matrix[free])
+        rows = sp.csr_array(row.matrix(assembly)[free])
         compliance = np.zeros(laws.row_count)
         compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
         return StepOperators(
@@ -254,7 +254,7 @@ class CompiledLoop(Stepper):
         if not taken:
             end, batch = self._alone_step(state, None)
             still, traction = self._resting(end), self._spring_traction(end)
-            return replace(end, own=self._compiled_state(vars(end.own), still, traction)), batch
+            return replace(end, own=self._carries(**vars(end.own), still=still, spring_traction=traction)), batch
         steps = first_of(steps, taken)
         if configurations is not None:
             configurations = first_of(configurations, taken)
@@ -271,6 +271,7 @@ class CompiledLoop(Stepper):
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
+        carried = self._carried_out(now, tried.loads[taken], tried.averages[taken])
         end = State(
             n=state.n + taken,
             u=steps.u[-1].copy(),
@@ -281,14 +282,10 @@ class CompiledLoop(Stepper):
             strain=float(batch.works[-1, 1]),
             asperity=float(batch.works[-1, 2]),
             impulse=steps.impulse[-1].copy(),
-            own=self._carried_out(now, tried.loads[taken], tried.averages[taken], sticks[-1], traction),
+            own=self._carries(**carried, still=sticks[-1], spring_traction=traction),
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch
-
-    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> Any:
-        """What the scheme carries along, with what the loop does."""
-        raise NotImplementedError
 
     def bare_steps(self, state: State, count: int) -> LoopSteps:
         """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
@@ -394,6 +391,8 @@ class _Tried(NamedTuple):
 class SmallThetaStepper(CompiledLoop, ThetaStepper):
     """The same steps as `ThetaStepper` in one compiled loop."""
 
+    _carries = CompiledThetaState
+
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
         ThetaStepper.__init__(self, assembly, coefficients.step, coefficients.theta)
         self._prepare_loop()
@@ -410,17 +409,14 @@ class SmallThetaStepper(CompiledLoop, ThetaStepper):
         none = np.zeros(0)
         return own.momentum, own.constraint_sum, none, none, none, none
 
-    def _carried_out(
-        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
-    ) -> CompiledThetaState:
-        return CompiledThetaState(now.momentum, load, now.constraint_sum, still, traction)
-
-    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> CompiledThetaState:
-        return CompiledThetaState(**fields, still=still, spring_traction=traction)
+    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
+        return vars(ThetaState(now.momentum, load, now.constraint_sum))
 
 
 class SmallAlphaStepper(CompiledLoop, AlphaStepper):
     """The same steps as `AlphaStepper` in one compiled loop."""
+
+    _carries = CompiledAlphaState
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
         AlphaStepper.__init__(self, assembly, coefficients)
@@ -433,16 +429,11 @@ class SmallAlphaStepper(CompiledLoop, AlphaStepper):
     def _carried_in(self, own: AlphaState) -> tuple[Array, Array, Array, Array, Array, Array]:
         return own.momentum, own.rest, own.lead, own.internal, own.damping, own.pulled
 
-    def _carried_out(
-        self, now: LoopState, load: Array, external: Array, still: NDArray[np.bool_], traction: Array
-    ) -> CompiledAlphaState:
-        return CompiledAlphaState(
-            lead=now.lead, load=load, internal=now.internal_average, damping=now.damping_average, external=external,
-            pulled=now.pulled, momentum=now.momentum, rest=now.constraint_sum, still=still, spring_traction=traction,
-        )  # fmt: skip
-
-    def _compiled_state(self, fields: dict[str, Any], still: NDArray[np.bool_], traction: Array) -> CompiledAlphaState:
-        return CompiledAlphaState(**fields, still=still, spring_traction=traction)
+    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
+        return {
+            "lead": now.lead, "load": load, "internal": now.internal_average, "damping": now.damping_average,
+            "external": external, "pulled": now.pulled, "momentum": now.momentum, "rest": now.constraint_sum,
+        }  # fmt: skip
 
 
 def _tangential(kinematics: ContactKinematics, values: Array) -> Array:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.linalg.compliance import ComplianceOperator
@@ -127,11 +126,6 @@ class LinearStep:
     def condensed(self) -> ConstrainedSystem:
         """The matrix with its solver."""
         return self._condensed
-
-    @property
-    def matrix(self) -> sp.csr_array:
-        """The matrix (d, d), assembled on each call: it takes as much memory as the stiffness."""
-        return self._coefficients.matrix(self._assembly)
 
     def state_dict(self) -> None:
         """Nothing: the solution of a step does not depend on earlier ones."""
