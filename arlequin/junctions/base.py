@@ -31,8 +31,8 @@ def warn(message: str) -> None:
     warn_user(message, JunctionWarning)
 
 
-def warn_of_slivers(who: str, part: MeshedPart, error: Array, cells: Indices | None = None) -> None:
-    """One warning where the errors of weights, Δw (k, q), in all cells or `cells` (k,), unbalance a uniform stress.
+def warn_of_slivers(junctions: list[str], part: MeshedPart, error: Array) -> None:
+    """One warning where the errors of the weights of a part, Δw (c, q), unbalance a uniform stress.
 
     The unbalanced forces are F_ij = Σ_q Δw dx ∂N_i/∂x_j for stresses of size 1, compared with Σ_q dx |∂N_i/∂x_j|, dx
     with thickness or 2πr. Those of neighbours in a band along an axis cancel, except at its ends.
@@ -40,15 +40,15 @@ def warn_of_slivers(who: str, part: MeshedPart, error: Array, cells: Indices | N
     if not error.any():
         return
     basis, across = part.basis, np.asarray(depth(part, part.quadrature_points())) * np.ones_like(part.basis.dx)
-    whole = np.zeros_like(across)
-    whole[slice(None) if cells is None else cells] = error
-    forces = _nodal(basis, lambda slope, values: values * slope, whole * across)
+    forces = _nodal(basis, lambda slope, values: values * slope, error * across)
     sizes = _nodal(basis, lambda slope, values: values * np.abs(slope), across)
     share = (np.abs(forces) / sizes).max(axis=0)
     worst = int(np.argmax(share))
     if share[worst] <= _UNBALANCED:
         return
     place = ", ".join(f"{x:.6g}" for x in basis.doflocs[:, worst])
+    names = " and ".join(f"'{name}'" for name in junctions)
+    who = f"junction {names}: its zone" if len(junctions) == 1 else f"junctions {names}: a border of their zones"
     simplices = "triangles" if part.mesh.dim() == 2 else "tetrahedra"
     warn(
         f"{who} leaves a sliver of a cell of '{part.name}' at ({place}), whose weights hold its mean but not its "

@@ -138,14 +138,14 @@ class Partition:
         """The weights of one part."""
         part, joint = self.parts[name], self.joint(name)
         stiffness, mass = (self._product(name, kind) for kind in KINDS)
+        error = np.sum([self._pairs[each.name]["stiffness"][name][1] for each in self.of(name)], axis=0)
         if joint.any():
             chosen, dx = np.flatnonzero(joint), part.basis.dx * depth(part, part.quadrature_points())
             pieces = self.joint_pieces(name, "stiffness")
-            stiffness[chosen], error = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
-            junctions = " and ".join(f"'{each.name}'" for each in self.of(name))
-            warn_of_slivers(f"junctions {junctions}: a border of their zones", part, error, chosen)
+            stiffness[chosen], error[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
             pieces = self.joint_pieces(name, "mass") if len(self._kinds) > 1 else pieces
             mass[chosen], _ = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
+        warn_of_slivers([each.name for each in self.of(name)], part, error)
         shared = PartLoads(self, name, stiffness)
         load = np.where(shared.cut[:, None], 1.0, stiffness)
         return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))
@@ -204,8 +204,8 @@ class Partition:
         return {each.name: each.sharing() for each in self.junctions}
 
     @cached_property
-    def _pairs(self) -> dict[str, dict[str, dict[str, Array]]]:
-        """By junction and kind of energy: the weights of its parts as if there were no other junction."""
+    def _pairs(self) -> dict[str, dict[str, dict[str, tuple[Array, Array]]]]:
+        """By junction and kind of energy: see `Sharing.weights`; as if there were no other junction."""
         return {
             each.name: {
                 kind: self.sharings[each.name].weights(each.weights_of(kind), each.floor, moments=kind == "stiffness")
@@ -216,7 +216,7 @@ class Partition:
 
     def _product(self, name: str, kind: Kind) -> Array:
         """Weights (c, q) of a part as products of those of its pairs."""
-        return np.prod([self._pairs[each.name][kind][name] for each in self.of(name)], axis=0)
+        return np.prod([self._pairs[each.name][kind][name][0] for each in self.of(name)], axis=0)
 
     @cached_property
     def covers(self) -> dict[tuple[str, str], Cover]:
@@ -280,7 +280,7 @@ class Partition:
             products = np.ones((self.parts[name].mesh.nelements, 1))
             for each in self.of(name):
                 if self._alone(name, each):
-                    products = products * self._pairs[each.name][kind][name]
+                    products = products * self._pairs[each.name][kind][name][0]
             largest.append(products.max(axis=1))
         return np.asarray(np.maximum(*largest) > NOTHING)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.junctions.base import depth, warn_of_slivers
+from arlequin.junctions.base import depth
 from arlequin.junctions.curved_border import WHOLE, covered_but_for_curvature
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
@@ -60,8 +60,9 @@ class Sharing:
         self._dx = pieces.dx * depth(coarse, pieces.points)
         self._s, self._state = zone_coordinate.on_pieces(pieces)
 
-    def weights(self, weights: Weight, floor: float, moments: bool = True) -> dict[str, Array]:
-        """By name, for one kind of energy; floor: of the coarse part in S_f; moments: see `cell_weights`."""
+    def weights(self, weights: Weight, floor: float, moments: bool = True) -> dict[str, tuple[Array, Array]]:
+        """Weights and their errors by name, for one kind of energy; floor: of the coarse part in S_f; moments: see
+        `cell_weights`."""
         pieces, dx = self._pieces, self._dx
         alpha = share(weights, self._s, pieces.points, floor, self._state)
         kinds = 3 * pieces.region[:, None] + self._state
@@ -76,8 +77,7 @@ class Sharing:
             values, error = cell_weights(
                 part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, filled
             )
-            warn_of_slivers(f"junction '{self._name}': its zone", part, error)
-            result[part.name] = values
+            result[part.name] = values, error
             measure = cell_dx.sum(axis=1)
             total += float((values * cell_dx).sum())
             union += float(measure.sum())
