@@ -32,7 +32,7 @@ def pending() -> Iterator[Callable[[], None]]:
     """Context that raises KeyboardInterrupt on Ctrl-C, also during compilation by LLVM.
 
     LLVM calls back into Python from where exceptions cannot propagate: KeyboardInterrupt is lost there, and the
-    compilation may fail later with another error. A lost SIGINT is sent repeat, and exceptions after Ctrl-C, other than
+    compilation may fail later with another error. A lost SIGINT is sent again, and exceptions after Ctrl-C, other than
     UserError, become KeyboardInterrupt. Yields a function that raises KeyboardInterrupt if Ctrl-C was pressed.
     """
     previous = signal.getsignal(signal.SIGINT)
@@ -68,16 +68,21 @@ def pending() -> Iterator[Callable[[], None]]:
         repeat.end()
         signal.signal(signal.SIGINT, previous)
         sys.unraisablehook = unraisable
+        if repeat.pressed:
+            # CPython ends a module run with -m by SIGINT where KeyboardInterrupt has left an exec of a string, even if
+            # it was caught further out; each such exec resets this
+            exec("")
 
 
 class _DelayedInterrupt:
-    """Sends SIGINT to this process repeat after a delay."""
+    """Sends SIGINT to this process again after a delay, and never after its end."""
 
     seconds = 0.05
 
     def __init__(self) -> None:
         self.pressed = self._ended = False
         self._timer: threading.Timer | None = None
+        self._sending = threading.Lock()
 
     def begin(self) -> None:
         if not self._ended:
@@ -86,10 +91,12 @@ class _DelayedInterrupt:
             self._timer.start()
 
     def end(self) -> None:
-        self._ended = True
+        with self._sending:
+            self._ended = True
         if self._timer is not None:
             self._timer.cancel()
 
     def _press(self) -> None:
-        if not self._ended:
-            os.kill(os.getpid(), signal.SIGINT)
+        with self._sending:
+            if not self._ended:
+                os.kill(os.getpid(), signal.SIGINT)

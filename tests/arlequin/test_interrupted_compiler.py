@@ -45,6 +45,24 @@ def test_an_error_without_ctrl_c_stays_one():
         raise KeyError
 
 
+def test_an_interrupted_exec_does_not_end_the_process_by_a_signal(tmp_path):
+    """As in a library that makes its functions by exec, while it is imported."""
+    lines = (
+        "import os, signal, sys, time",
+        "from arlequin.run.interrupts import pending",
+        "pressed = 'os.kill(os.getpid(), signal.SIGINT); time.sleep(1.0)'",
+        "try:",
+        "    with pending():",
+        "        exec(pressed)",
+        "except KeyboardInterrupt:",
+        "    sys.exit(1)",
+    )
+    (tmp_path / "interrupted.py").write_text("\n".join(lines))
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    ended = subprocess.run([sys.executable, "-m", "interrupted"], env=environment, cwd=tmp_path)
+    assert ended.returncode == 1
+
+
 @pytest.mark.slow
 def test_while_kernels_are_compiled(tmp_path):
     chance = random.Random(0)
