@@ -34,7 +34,7 @@ import scipy.linalg
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import OPEN
-from arlequin.schemes.compiled_loop import SmallThetaStepper, is_small
+from arlequin.schemes.compiled_loop import SmallStepper, is_small
 from arlequin.schemes.loop_data import LoopSteps
 from arlequin.schemes.theta import Theta
 from arlequin.step.state import State
@@ -228,7 +228,7 @@ class PeriodMap:
             while len(self._steppers) > _KEPT:
                 self._steppers.popitem(last=False)
         assembly = _stretched(self, period, amplitude)
-        if isinstance(base, SmallThetaStepper):
+        if isinstance(base, SmallStepper):
             stepper: Any = base.driven_as(assembly)
         else:
             stepper = base

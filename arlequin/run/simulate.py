@@ -177,16 +177,16 @@ def simulate_ensemble(
 
         M v̇ᵢ + K uᵢ + D vᵢ = fᵢ(t) + Cᵀφᵢ + Hᵀrᵢ,   C vᵢ = 0,   rᵢ ∈ laws(H uᵢ, H vᵢ)
 
-    and its result equals that of `simulate` up to round-off: with Y = (y₁ … y_n) a step of the θ-scheme (`Theta`) is
+    and its result equals that of `simulate` up to round-off: with Y = (y₁ … y_n) a step (`Theta`, `Newmark`, `HHT`,
+    `ModifiedMeanAcceleration`, `GeneralisedAlpha`) is
 
-        A Y = B + θ (CᵀΦ + HᵀP),   A = M + θΔt D + θ²Δt² K factored once,
+        A Y = B + λμ (CᵀΦ + HᵀP),   A = μM + bD + aK factored once (see `arlequin.step.coefficients`),
 
     each pass over the factor solving some tens of columns; contact and the energy balance are computed per member.
     Small systems of bars, beams, masses and modes run in one compiled loop per member, in parallel, with results
-    bitwise equal to separate runs; the generalised-α family takes these alone. The other parameters are those of
-    `simulate`. Supported: linear parts, junctions, springs, relations, and contact with fixed pairings without wear. If
-    a member does not converge the run ends with
-    an error that names the member.
+    bitwise equal to separate runs. The other parameters are those of `simulate`. Supported: linear parts, junctions,
+    springs, relations, and contact with fixed pairings without wear. If a member does not converge the run ends with an
+    error that names the member.
 
     >>> from dataclasses import replace
     >>> import arlequin as aq

@@ -347,7 +347,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     after those accepted say that it failed. rotation: None on fixed normals, else `Rotation` and `RotatingSteps`, of
     the θ-scheme alone: each step then alternates between impulses and configuration as
     `arlequin.solvers.contact_step.solve_contact_step` does. sliding: None, or friction laws whose coefficients depend
-    on the state, on fixed normals (`arlequin.schemes.compiled_loop.CompiledLoop`).
+    on the state, on fixed normals (`arlequin.schemes.compiled_loop.SmallStepper`).
     """
     system, operators = named_system(borrow(system), kernels, solvers[0]), StepOperators(*borrow(operators))
     push, external, imposed = borrow(loads)

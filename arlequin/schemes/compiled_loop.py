@@ -23,12 +23,12 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
-from arlequin.schemes.alpha_sparse import AlphaState, AlphaStepper
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
 from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow
 from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
-from arlequin.schemes.theta_sparse import ThetaState, ThetaStepper
+from arlequin.schemes.one_step_state import OneStepState
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
@@ -154,7 +154,7 @@ def is_rotating(assembly: Assembly) -> bool:
 
 
 @dataclass(frozen=True)
-class CompiledThetaState(ThetaState):
+class CompiledState(OneStepState):
     """What a block carries along, with the points (k,) that stuck in its last step and the tractions of friction's
     springs (r,), Pa: the history has them in space, from where they come back with other last digits."""
 
@@ -162,43 +162,16 @@ class CompiledThetaState(ThetaState):
     spring_traction: Array
 
 
-@dataclass(frozen=True)
-class CompiledAlphaState(AlphaState):
-    """The same of the generalised-α family."""
+class SmallStepper(OneStepStepper):
+    """The same steps as `OneStepStepper` in one compiled loop; steps that end in an error are left to that stepper,
+    which raises it."""
 
-    still: NDArray[np.bool_]
-    spring_traction: Array
-
-
-class CompiledLoop(Stepper):
-    """Steps of a stepper of sparse matrices in one compiled loop; steps that end in an error are left to that stepper,
-    which raises it. Subclasses are steppers with a row of coefficients and a linear bulk."""
-
-    _assembly: Assembly
-    _coefficients: StepCoefficients
-    _bulk: Any
-    _carries: type[Any]  # what the scheme carries along, with what the loop does
-
-    def _prepare_loop(self) -> None:
-        """Operators and pairing."""
-        assembly = self._assembly
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
+        super().__init__(assembly, coefficients)
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
         self._operators = as_arrays(self._prepared())
         self._solver = newton_solver
-
-    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
-        """One step by sparse matrices."""
-        raise NotImplementedError
-
-    def _carried_in(self, own: Any) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """Σ p, Σ C y, lead, averages of internal forces and damping, and Q, of what the scheme carries along."""
-        raise NotImplementedError
-
-    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
-        """The fields that the scheme carries along after the loop; load (d,): at its end, external (d,): its average,
-        N."""
-        raise NotImplementedError
 
     def _prepared(self) -> StepOperators:
         """The operators of a step."""
@@ -237,7 +210,7 @@ class CompiledLoop(Stepper):
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
         assert self._system
         other = copy(self)
-        other._assembly = assembly
+        other._assembly, other._members, other._constant_load = assembly, Members.alone(assembly), False
         return other
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
@@ -245,16 +218,16 @@ class CompiledLoop(Stepper):
         takes those with forces of parts stepped elsewhere."""
         assembly, row, laws = self._assembly, self._coefficients, self._assembly.laws
         if push is not None:
-            return self._alone_step(state, push)
+            return super().advance(state, 1, push)
         tried = self._tried(state, count)
         now, steps, configurations, taken = tried.now, tried.steps, tried.configurations, tried.taken
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
             return self.advance(state, len(tried.external))
         if not taken:
-            end, batch = self._alone_step(state, None)
+            end, batch = super().advance(state)
             still, traction = self._resting(end), self._spring_traction(end)
-            return replace(end, own=self._carries(**vars(end.own), still=still, spring_traction=traction)), batch
+            return replace(end, own=CompiledState(**end.own.sums(), still=still, spring_traction=traction)), batch
         steps = first_of(steps, taken)
         if configurations is not None:
             configurations = first_of(configurations, taken)
@@ -271,7 +244,11 @@ class CompiledLoop(Stepper):
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
-        carried = self._carried_out(now, tried.loads[taken], tried.averages[taken])
+        carried = OneStepState(
+            momentum=now.momentum, load=tried.loads[taken], constraint_sum=now.constraint_sum, lead=now.lead,
+            internal=now.internal_average, damping=now.damping_average,
+            external=tried.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
+        )  # fmt: skip
         end = State(
             n=state.n + taken,
             u=steps.u[-1].copy(),
@@ -282,7 +259,7 @@ class CompiledLoop(Stepper):
             strain=float(batch.works[-1, 1]),
             asperity=float(batch.works[-1, 2]),
             impulse=steps.impulse[-1].copy(),
-            own=self._carries(**carried, still=sticks[-1], spring_traction=traction),
+            own=CompiledState(**carried.sums(), still=sticks[-1], spring_traction=traction),
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch
@@ -338,11 +315,11 @@ class CompiledLoop(Stepper):
 
     def _now(self, state: State) -> LoopState:
         """Copies of what the loop starts from and overwrites."""
-        momentum, rest, *averages = self._carried_in(state.own)
+        own = state.own
         lasts = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
         fields = (
-            state.u, state.v, momentum, rest, state.internal, state.history, state.impulse,
-            self._spring_traction(state), lasts, *averages,
+            state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
+            self._spring_traction(state), lasts, own.lead, own.internal, own.damping, own.pulled,
         )  # fmt: skip
         return LoopState(*(np.array(field) for field in fields))
 
@@ -358,14 +335,14 @@ class CompiledLoop(Stepper):
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""
-        if isinstance(state.own, CompiledThetaState | CompiledAlphaState):
+        if isinstance(state.own, CompiledState):
             return state.own.spring_traction
         return self._assembly.laws.spring_traction(state.history, self._touch.tangents)
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""
         laws, kinematics = self._assembly.laws, self._touch
-        if isinstance(state.own, CompiledThetaState | CompiledAlphaState):
+        if isinstance(state.own, CompiledState):
             return state.own.still
         if not kinematics.frictional:
             return np.zeros(laws.count, dtype=bool)
@@ -388,64 +365,11 @@ class _Tried(NamedTuple):
     taken: int
 
 
-class SmallThetaStepper(CompiledLoop, ThetaStepper):
-    """The same steps as `ThetaStepper` in one compiled loop."""
-
-    _carries = CompiledThetaState
-
-    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
-        ThetaStepper.__init__(self, assembly, coefficients.step, coefficients.theta)
-        self._prepare_loop()
-
-    def driven_as(self, assembly: Assembly) -> Self:
-        other = super().driven_as(assembly)
-        other._members, other._constant_load = Members.alone(assembly), False
-        return other
-
-    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
-        return ThetaStepper.advance(self, state, 1, push)
-
-    def _carried_in(self, own: ThetaState) -> tuple[Array, Array, Array, Array, Array, Array]:
-        none = np.zeros(0)
-        return own.momentum, own.constraint_sum, none, none, none, none
-
-    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
-        return vars(ThetaState(now.momentum, load, now.constraint_sum))
-
-
-class SmallAlphaStepper(CompiledLoop, AlphaStepper):
-    """The same steps as `AlphaStepper` in one compiled loop."""
-
-    _carries = CompiledAlphaState
-
-    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
-        AlphaStepper.__init__(self, assembly, coefficients)
-        self._prepare_loop()
-
-    def _alone_step(self, state: State, push: Array | None) -> tuple[State, StepBatch]:
-        assert push is None
-        return AlphaStepper.advance(self, state)
-
-    def _carried_in(self, own: AlphaState) -> tuple[Array, Array, Array, Array, Array, Array]:
-        return own.momentum, own.rest, own.lead, own.internal, own.damping, own.pulled
-
-    def _carried_out(self, now: LoopState, load: Array, external: Array) -> dict[str, Array]:
-        return {
-            "lead": now.lead, "load": load, "internal": now.internal_average, "damping": now.damping_average,
-            "external": external, "pulled": now.pulled, "momentum": now.momentum, "rest": now.constraint_sum,
-        }  # fmt: skip
-
-
 def _tangential(kinematics: ContactKinematics, values: Array) -> Array:
     """The values (r,) of the tangential rows; 0 on the normal ones."""
     out = values.copy()
     out[kinematics.first] = 0.0
     return out
-
-
-def small_stepper(assembly: Assembly, coefficients: StepCoefficients) -> SmallThetaStepper | SmallAlphaStepper:
-    """The compiled steps of a scheme."""
-    return (SmallAlphaStepper if coefficients.carries else SmallThetaStepper)(assembly, coefficients)
 
 
 # values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
@@ -459,7 +383,7 @@ def are_small(members: Members) -> bool:
 
 
 class SmallMembers(Stepper):
-    """The steps of `CompiledLoop` for each member, to the bit; threads take members side by side.
+    """The steps of `SmallStepper` for each member, to the bit; threads take members side by side.
 
     A right-hand side of a small factor is solved in the first cache: nothing is gained by passes over it for many. One
     set of operators serves all.
@@ -470,7 +394,7 @@ class SmallMembers(Stepper):
     def __init__(self, members: Members, coefficients: StepCoefficients) -> None:
         self.step = coefficients.step
         self._members = members
-        self._stepper = small_stepper(members.assembly, coefficients)
+        self._stepper = SmallStepper(members.assembly, coefficients)
         self._each = [self._stepper.driven_as(own) for own in members.each]
 
     def state_dict(self) -> Any:
@@ -497,4 +421,4 @@ class SmallMembers(Stepper):
         least = min(len(batch) for _, batch in found)
         found = [own if len(own[1]) == least else take(i, least) for i, own in enumerate(found)]
         states, batches = zip(*found, strict=True)
-        return replace(State.of_members(states), lasts=None), StepBatch.of_members(batches)
+        return State.of_members(states), StepBatch.of_members(batches)

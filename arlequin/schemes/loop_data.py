@@ -14,7 +14,7 @@ from arlequin.system.assembly import Assembly
 
 class StepRow(NamedTuple):
     """The coefficients of a scheme that its steps read: see `arlequin.step.coefficients.StepCoefficients`. summed:
-    whether Σ C y = 0, else C y = (1 − λ) C v₀ in each step."""
+    `sums_constraints`, else C y = (1 − λ) C v₀ in each step."""
 
     step: float
     weight: float
@@ -32,9 +32,8 @@ class StepRow(NamedTuple):
 
     @classmethod
     def of(cls, row: StepCoefficients) -> Self:
-        """θ = 1/2, where C y of the steps may alternate, and the generalised-α family sum C y."""
-        summed = row.carries or row.weight == 0.5
-        return cls(summed=summed, **{name: getattr(row, name) for name in cls._fields[:-1]})
+        """The coefficients by name."""
+        return cls(summed=row.sums_constraints, **{name: getattr(row, name) for name in cls._fields[:-1]})
 
 
 class StepOperators(NamedTuple):
@@ -63,7 +62,7 @@ class StepOperators(NamedTuple):
 class LoopState(NamedTuple):
     """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C y (m,); internal forces (d,), N; history of the laws;
     contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,). Of the
-    generalised-α family (see `arlequin.schemes.alpha_sparse.AlphaState`; none of the θ-scheme): the lead (d,), the
+    generalised-α family (see `arlequin.schemes.one_step_state.OneStepState`; none of the θ-scheme): the lead (d,), the
     averages of internal forces and damping (d,), and Q (d,)."""
 
     u: Array

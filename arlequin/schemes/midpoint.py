@@ -17,9 +17,10 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.step.batch import StepBatch
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.absorption import Absorption
@@ -156,7 +157,7 @@ class Midpoint:
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         if not assembly.linear:
-            return CutBackStepper(ThetaStepper(assembly, step, 0.5))
+            return CutBackStepper(OneStepStepper(assembly, StepCoefficients.of_theta(0.5, step)))
         if assembly.massless.any():
             return CondensedStepper(MasslessCondensation.of(assembly), step)
         if (assembly.laws.level > 0).any():
@@ -164,7 +165,7 @@ class Midpoint:
                 'the midpoint scheme with unilateral contact needs mass="redistributed" on the parts that touch; '
                 "use the θ-scheme otherwise"
             )
-        return ThetaStepper(assembly, step, 0.5)
+        return OneStepStepper(assembly, StepCoefficients.of_theta(0.5, step))
 
 
 class CondensedStepper(DelegatedCheckpoint, Stepper):
@@ -173,7 +174,7 @@ class CondensedStepper(DelegatedCheckpoint, Stepper):
     def __init__(self, condensed: MasslessCondensation, step: float) -> None:
         self.step = step
         self._condensed = condensed
-        self._source = self._inner = ThetaStepper(condensed, step, 0.5)
+        self._source = self._inner = OneStepStepper(condensed, StepCoefficients.of_theta(0.5, step))
 
     def start(self, u: Array, v: Array) -> State:
         inner = self._inner.start(u, v)

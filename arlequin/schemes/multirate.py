@@ -17,8 +17,8 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.dragged import DraggedStepper
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.theta import Theta
-from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, linear_only, unworn_only
@@ -106,7 +106,7 @@ class _Side:
     rows: NDArray[np.bool_]
     basis: NDArray[np.bool_]
     assembly: Assembly
-    stepper: ThetaStepper | CentralStepper | DraggedStepper
+    stepper: OneStepStepper | CentralStepper | DraggedStepper
     count: int
 
     def advance(self, state: State, push: Array, slope: Array | None = None) -> "_Advance":
@@ -518,5 +518,5 @@ def _side(
         stepper = DraggedStepper(stepper, bare, own.absorber)
     else:
         stepper = scheme.prepare(own, step)
-        assert isinstance(stepper, ThetaStepper | CentralStepper)
+        assert isinstance(stepper, OneStepStepper | CentralStepper)
     return _Side(dofs, points, rows, basis, own, stepper, count)

@@ -2,10 +2,9 @@
 
 from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, is_viscous
-from arlequin.schemes.alpha_sparse import AlphaStepper
-from arlequin.schemes.compiled_loop import SmallMembers, are_small, is_rotating, is_small, small_stepper
+from arlequin.schemes.compiled_loop import LARGEST, SmallMembers, SmallStepper, are_small, is_rotating, is_small
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.solver_choice import SolverName, linear_parts_only
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Stepper
@@ -43,25 +42,28 @@ class OneStep:
             self._refuse_parts(assembly)
         linear_parts_only(assembly, self.solver)
         if not assembly.linear:
-            return CutBackStepper(_sparse(assembly, row, "auto"))
+            return CutBackStepper(OneStepStepper(assembly, row))
         small = is_small(assembly) or (is_rotating(assembly) and not row.carries)
         if small and not self.solver.endswith("iterative"):
-            return small_stepper(assembly, row)
-        return _sparse(assembly, row, self.solver)
+            return SmallStepper(assembly, row)
+        return OneStepStepper(assembly, row, solver=self.solver)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
-        """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices of θ."""
+        """The stepper of the members of an ensemble: compiled loops of small systems, else sparse matrices."""
         row = self.coefficients(step)
         if self.solver.endswith("iterative"):
             raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
         if are_small(members):
             return SmallMembers(members, row)
-        if row.carries:
-            raise UserError.parameter(
-                "scheme", self, "an ensemble of more than 500 degrees of freedom takes Theta: simulate its members one "
-                "by one"
-            )  # fmt: skip
-        return ThetaStepper(members, step, row.theta)
+        if members.assembly.laws.state_dependent:
+            name = next(
+                own.name for own in members.assembly.contact.interfaces if own.friction and own.friction.state_dependent
+            )
+            raise UserError(
+                f"member 0: interface '{name}' has a coefficient of friction that changes: an ensemble takes it up to "
+                f"{LARGEST} degrees of freedom and on fixed normals: simulate its members one by one"
+            )
+        return OneStepStepper(members, row)
 
     def _refuse_parts(self, assembly: Assembly) -> None:
         """UserError where the generalised-α family does not step a part."""
@@ -71,10 +73,3 @@ class OneStep:
                     f"part '{part.name}': {type(self).__name__} steps neither rigid parts nor viscous ones of finite "
                     "kinematics: take Theta"
                 )
-
-
-def _sparse(assembly: Assembly, row: StepCoefficients, solver: SolverName) -> ThetaStepper | AlphaStepper:
-    """The stepper of sparse matrices."""
-    if row.carries:
-        return AlphaStepper(assembly, row, solver)
-    return ThetaStepper(assembly, row.step, row.theta, solver=solver)

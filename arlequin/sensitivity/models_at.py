@@ -14,8 +14,8 @@ from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
-from arlequin.schemes.alpha_sparse import start_state
 from arlequin.schemes.one_step import OneStep
+from arlequin.schemes.one_step_state import start_state
 from arlequin.sensitivity.same_data import same_data
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, time_errors

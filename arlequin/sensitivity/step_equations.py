@@ -17,10 +17,9 @@ import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.schemes.alpha_sparse import AlphaStepper
 from arlequin.schemes.one_step import OneStep
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.theta import Theta
-from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.trajectory import Block
 from arlequin.solvers.condensed import Condensed
@@ -59,7 +58,7 @@ class BulkEquations:
     def condensed(self) -> Condensed:
         """The factor of a step: that of the run, or one of its own where the run is solved iteratively."""
         stepper = self.model.stepper
-        assert isinstance(stepper, ThetaStepper | AlphaStepper)
+        assert isinstance(stepper, OneStepStepper)
         own: Any = stepper.linear_system
         if not isinstance(own, Condensed):
             own = LinearStep(self.model.assembly, self.form, "direct").condensed

@@ -1,7 +1,7 @@
 """One time or load step: its right-hand side, solution and contact problem; the step of a linear bulk."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,9 +156,3 @@ class LinearStep:
 
         y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
         return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))
-
-    def resist(self, state: State, solution: StepSolution, u: Array, internal: Array) -> Resistance:
-        """Mean forces of the step that leads to u, where the internal force is given."""
-        viscous, theta = self._assembly.viscous, self._coefficients.theta
-        damping: Any = viscous @ solution.y if viscous is not None else np.zeros_like(u)
-        return Resistance((1.0 - theta) * state.internal + theta * internal, damping)

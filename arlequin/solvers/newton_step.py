@@ -121,12 +121,15 @@ class NewtonStep:
     By `solve_newton` with the policy `ModifiedNewton`; steps of all sizes share one factor and its symbolic analysis.
     """
 
-    def __init__(self, assembly: Assembly, theta: float, step: float, tangent: TangentFactor | None = None) -> None:
+    def __init__(
+        self, assembly: Assembly, coefficients: StepCoefficients, tangent: TangentFactor | None = None
+    ) -> None:
         """tangent: that of steps of another size; by default the one at rest."""
-        self._assembly, self._theta, self._step = assembly, theta, step
+        theta, step = coefficients.theta, coefficients.step
+        self._assembly, self._coefficients, self._step = assembly, coefficients, step
         self._forces = MeanForces(assembly, theta, step)
         self._rotations = RotationPredictor(assembly, step)
-        self._solver = NewtonSolver(assembly, StepCoefficients.of_theta(theta, step), self._forces, tangent)
+        self._solver = NewtonSolver(assembly, coefficients, self._forces, tangent)
         self._use = TangentUse()
 
     @property
@@ -136,7 +139,7 @@ class NewtonStep:
 
     def with_step(self, step: float) -> "NewtonStep":
         """The same for another Δt."""
-        return NewtonStep(self._assembly, self._theta, step, self._solver.tangent)
+        return NewtonStep(self._assembly, self._coefficients.with_step(step), self._solver.tangent)
 
     def state_dict(self) -> TangentState:
         """The tangent and how it served."""
@@ -156,7 +159,7 @@ class NewtonStep:
         self._use.count(policy.used)
         return solution
 
-    def resist(self, state: State, solution: StepSolution, u: Array, internal: Array) -> Resistance:
+    def resist(self, state: State, solution: StepSolution, u: Array) -> Resistance:
         """Mean forces of the step that leads to u, those that keep parts rigid among the internal ones."""
         linear, loss = self._assembly.viscous, self._forces.viscous(state.u, u)
         damping = linear @ solution.y if linear is not None else np.zeros_like(u)

@@ -129,6 +129,12 @@ class StepCoefficients:
         return self.fields > 2
 
     @property
+    def sums_constraints(self) -> bool:
+        """Whether C v₁ = 0 is kept as C y = −Σ C y of the steps so far: at θ = 1/2, where C y of the steps may
+        alternate, and in the generalised-α family."""
+        return self.carries or self.weight == 0.5
+
+    @property
     def averages(self) -> bool:
         """Whether forces are averaged with those of earlier steps."""
         return bool(self.alpha_m or self.alpha_f)
@@ -166,6 +172,12 @@ class StepCoefficients:
                 [0.0, 0.0, 0.0, -self.alpha_m / self.inertia, 0.0],
             ]
         )
+
+    def average(self, end: Array, start: Array, before: Array) -> Array:
+        """Xᶜ₁ of one step, see `averaged`, from X₁, X₀ and Xᶜ₀."""
+        if not self.averages:
+            return end
+        return ((1.0 - self.alpha_f) * end + self.alpha_f * start - self.alpha_m * before) / self.inertia
 
     def averaged(self, ends: Array, start: Array) -> Array:
         """The averages Xᶜ (b + 1, …) that the scheme carries of a force whose values are X (b + 1, …):

@@ -107,25 +107,28 @@ class State:
 
     @classmethod
     def of_members(cls, states: Sequence["State"]) -> "State":
-        """The state of an ensemble; memory, worn and lasts, of one system alone, are those of the first."""
+        """The state of an ensemble; memory and worn, of one system alone, are those of the first."""
         own: Any = [vars(state.own) for state in states]
         arrays: Any = {name: _stacked([getattr(state, name) for state in states]) for name in _ARRAYS}
         energies: Any = {name: np.array([getattr(state, name) for state in states]) for name in _ENERGIES}
         carried = type(states[0].own)(**{name: _stacked([each[name] for each in own]) for name in own[0]})
-        return replace(states[0], **arrays, **energies, own=carried)
+        lasts: Any = [state.lasts for state in states]
+        lasts = None if any(flags is None for flags in lasts) else _stacked(lasts)
+        return replace(states[0], **arrays, **energies, own=carried, lasts=lasts)
 
     def member(self, i: int) -> "State":
         """The state of one member of an ensemble."""
         arrays: Any = {name: getattr(self, name)[i] for name in _ARRAYS}
         energies: Any = {name: float(getattr(self, name)[i]) for name in _ENERGIES}
         carried = type(self.own)(**{name: values[i] for name, values in vars(self.own).items()})
-        return replace(self, **arrays, **energies, own=carried)
+        lasts = None if self.lasts is None else self.lasts[i]
+        return replace(self, **arrays, **energies, own=carried, lasts=lasts)
 
     @property
     def stored(self) -> tuple[Any, Any]:
         return self.strain, self.asperity
 
 
-def _stacked(arrays: list[Array]) -> Array:
+def _stacked(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     """With the member as first axis; no copy of the only member's."""
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)

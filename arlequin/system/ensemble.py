@@ -101,8 +101,6 @@ def _linear(i: int, system: System, time_errors: Mapping[str, float]) -> Assembl
         what = None if steady else "has a pairing that moves"
         if interface.wear is not None:
             what = "wears"
-        elif interface.friction is not None and interface.friction.state_dependent:
-            what = "has a coefficient of friction that changes"
         elif any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws):
             what = "has restitution"
         if what is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes import theta_sparse
+from arlequin.schemes import sparse_steps
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 SLOPE = aq.RigidPlane(point=(0.0, 0.0), normal=(3e-3, 1.0))
@@ -138,7 +138,7 @@ def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
 @pytest.mark.parametrize("system, scheme, step", [RUNS["theta, solids"], RUNS["theta, sprung solids"]])
 def test_steps_audited_together_are_those_audited_one_by_one(system, scheme, step, monkeypatch):
     together = aq.simulate(system(), scheme, duration=50 * step, step=step)
-    monkeypatch.setattr(theta_sparse, "is_steady", lambda assembly: False)
+    monkeypatch.setattr(sparse_steps, "is_steady", lambda assembly: False)
     alone = aq.simulate(system(), scheme, duration=50 * step, step=step)
     assert np.abs(together["interface/floor/force"]).max() > 0.0
     assert np.abs(together["balance"]).max() < 1e-13

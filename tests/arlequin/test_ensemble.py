@@ -130,9 +130,20 @@ def sprung_masses() -> list[aq.System]:
     return [replace(system, velocity=(v, -0.05 * i)) for i, v in enumerate((0.02, 0.2, 0.4))]
 
 
+def braked() -> list[aq.System]:
+    """Two masses whose coefficient of friction falls with the slip velocity."""
+    part = aq.PointMasses("masses", [(0.0, 0.0), (0.1, 0.0)], 1.0)
+    base = aq.Spring("base", part.boundary("all"), stiffness=(200.0, 0.0))
+    law = aq.Stribeck(static=0.4, dynamic=0.2, velocity=0.1)
+    floor = aq.Interface("floor", part.boundary("all"), FLOOR, aq.Unilateral(), friction=law)
+    system = aq.System([part], interfaces=[floor], springs=[base], gravity=(0.0, -9.81))
+    return [replace(system, velocity=(v, -0.05 * i)) for i, v in enumerate((0.02, 0.2, 0.4))]
+
+
 RUNS = {
     "sprung": (sprung, 0.7, 2e-4, 40),
     "sprung masses": (sprung_masses, 0.5, 1e-3, 60),
+    "braked": (braked, 0.5, 1e-3, 60),
     "rubbed": (friction_loss, 0.5, 2e-7, 250),
     "asperities": (asperities, 0.5, 2e-7, 250),
     "glued": (glued, 0.5, 1e-7, 300),
@@ -163,25 +174,40 @@ def assert_alike(together: xarray.DataTree, alone: xarray.DataTree, members: int
             assert largest(own.values - values.values) <= ALIKE * scale, (node.path, name)
 
 
+SCHEMES = (
+    None, aq.Newmark(), aq.Newmark(0.36, 0.6), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", RUNS)
-def test_a_member_moves_as_it_does_alone(name: str) -> None:
+def test_a_member_moves_as_it_does_alone(name: str, scheme: Any) -> None:
     make, theta, step, steps = RUNS[name]
+    scheme = scheme or aq.Theta(theta)
     systems, given = make(), {"duration": steps * step, "step": step, "fields_every": 7}
-    together = aq.simulate_ensemble(systems, aq.Theta(theta), **given)
+    together = aq.simulate_ensemble(systems, scheme, **given)
     assert together["energy"].dims == ("member", "time", "kind")
     assert together["member"].values.tolist() == list(range(len(systems)))
     balance = together["balance"].values
     assert largest(balance) <= 1e-13
     for i, system in enumerate(systems):
-        alone = aq.simulate(system, aq.Theta(theta), **given)
+        alone = aq.simulate(system, scheme, **given)
         assert_alike(together, alone, i)
         assert largest(alone["balance"]) <= 1e-13
 
 
-SMALL = ("rods", "modes", "masses")  # each member in a compiled loop
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("name", sorted(RUNS.keys() - {"braked"}))  # its friction is solved in the compiled loops alone
+def test_members_by_one_factor(name: str, scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the compiled loops of each alone."""
+    monkeypatch.setattr("arlequin.schemes.one_step.are_small", lambda members: False)
+    test_a_member_moves_as_it_does_alone(name, scheme)
 
 
-@pytest.mark.parametrize("scheme", [None, aq.Newmark(), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5)], ids=str)
+SMALL = ("rods", "modes", "masses", "braked")  # each member in a compiled loop
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", SMALL)
 def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> None:
     make, theta, step, steps = RUNS[name]
@@ -194,12 +220,6 @@ def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> No
                 twin = together[node.path].dataset[key]
                 own = twin.isel(member=i) if "member" in twin.dims else twin
                 assert own.values.tobytes() == values.values.tobytes(), (node.path, key)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_small_members_by_one_factor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arlequin.schemes.one_step.are_small", lambda members: False)
-    test_a_member_moves_as_it_does_alone(name)
 
 
 def test_members_touch_each_at_its_time() -> None:
@@ -295,7 +315,8 @@ def test_what_is_not_of_one_system_is_refused() -> None:
 def test_what_is_not_stepped_together_is_refused() -> None:
     for scheme in (aq.CentralDifference(), aq.Theta(0.5, events="locate")):
         assert refused([block()], scheme).startswith(f"scheme = {type(scheme).__name__}(")
-    assert "takes Theta: simulate its members one by one" in refused([block((40, 12))], aq.Newmark())
+    law = aq.Stribeck(static=0.4, dynamic=0.2, velocity=0.1)
+    assert "'wall' has a coefficient of friction that changes" in refused([block((40, 12), friction=law)], aq.Newmark())
     linear, rough = block(), block(friction=aq.Coulomb(0.2))
     for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
         assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")

@@ -10,7 +10,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.schemes import compiled_loop as small_theta
-from arlequin.schemes import theta_sparse
+from arlequin.schemes import sparse_steps
 
 STEP, STEPS = 1e-3, 40
 PATHS = ("compiled", "audited together", "one by one")
@@ -107,7 +107,7 @@ def stepped(case: Case, path: str, patch: Any, blocks: Any) -> xarray.DataTree:
     with patch.context() as own, blocks:
         own.setattr(small_theta, "LARGEST", 500 if path == "compiled" else -1)
         if path == "one by one":
-            own.setattr(theta_sparse, "is_steady", lambda assembly: False)
+            own.setattr(sparse_steps, "is_steady", lambda assembly: False)
         return aq.simulate(case.system, aq.Theta(case.theta), duration=STEPS * STEP, step=STEP)
 
 

@@ -9,7 +9,7 @@ import arlequin as aq
 from arlequin.cases import sdnv105
 from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.schemes import compiled_loop
-from arlequin.schemes.compiled_loop import SmallThetaStepper, is_rotating
+from arlequin.schemes.compiled_loop import SmallStepper, is_rotating
 from arlequin.system.assembly import assemble
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -84,10 +84,10 @@ ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-3, "slip"
 def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed, monkeypatch):
     """Also the iterations, but on stiff layers: there Newton's last steps are of round-off, and differ (13 of 796)."""
     given, scheme = system(), aq.Theta(theta)
-    assert isinstance(scheme.prepare(assemble(given), step), SmallThetaStepper)
+    assert isinstance(scheme.prepare(assemble(given), step), SmallStepper)
     together = aq.simulate(given, scheme, duration=count * step, step=step)
     monkeypatch.setattr(compiled_loop, "LARGEST", -1)
-    assert not isinstance(scheme.prepare(assemble(given), step), SmallThetaStepper)
+    assert not isinstance(scheme.prepare(assemble(given), step), SmallStepper)
     alone = aq.simulate(given, scheme, duration=count * step, step=step)
     assert max(float(np.abs(group["force"]).max()) for group in together["interface"].children.values()) > 0.0
     assert np.abs(together["balance"]).max() < 1e-12

@@ -28,8 +28,9 @@ def stepped(solver: str, cells: int) -> Report:
     """Times of a run, and memory without what a run of a few cells takes."""
     from arlequin.cases import glued_impact_3d
     from arlequin.models.parallel.ranks import ranks
-    from arlequin.schemes.theta_sparse import ThetaStepper
+    from arlequin.schemes.sparse_steps import OneStepStepper
     from arlequin.solvers.initial_state import start_fields
+    from arlequin.step.coefficients import StepCoefficients
     from arlequin.system.assembly import assemble
 
     times: dict[str, float] = {}
@@ -40,7 +41,7 @@ def stepped(solver: str, cells: int) -> Report:
         start = time.perf_counter()
         assembly = assemble(study.system)
         times["assembly (s)"] = time.perf_counter() - start
-        stepper = ThetaStepper(assembly, step, 0.5, solver=solver)
+        stepper = OneStepStepper(assembly, StepCoefficients.of_theta(0.5, step), solver=solver)
         times["set-up (s)"] = time.perf_counter() - start
         state = stepper.start(*start_fields(assembly, step))
         each = []

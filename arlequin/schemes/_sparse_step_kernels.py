@@ -6,46 +6,47 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def push(gap_per_velocity, momentum, external, internal, out):
-    """out (n, d) = p₀ + θΔt (f − f_int(u₀)); external (n, d), or (1, d) for all."""
+def push(factor, momentum, external, internal, out):
+    """out (n, d) = p + h (f − f_int), h the factor; external (n, d), or (1, d) for all."""
     for m in range(out.shape[0]):
         load = external[m] if external.shape[0] > 1 else external[0]
         for d in range(out.shape[1]):
-            out[m, d] = momentum[m, d] + gap_per_velocity * (load[d] - internal[m, d])
+            out[m, d] = momentum[m, d] + factor * (load[d] - internal[m, d])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def move(step, theta, y, before_u, before_v, u, v):
-    """u₁ = u₀ + Δt y, v₁ = v₀ + (y − v₀)/θ, all (n, d)."""
+def move(step, weight, y, flow, before_u, before_v, u, v):
+    """u₁ = u₀ + Δt flow, v₁ = v₀ + (y − v₀)/λ, all (n, d)."""
     for m in range(u.shape[0]):
         for d in range(u.shape[1]):
-            u[m, d] = before_u[m, d] + step * y[m, d]
-            v[m, d] = before_v[m, d] + (y[m, d] - before_v[m, d]) / theta
+            u[m, d] = before_u[m, d] + step * flow[m, d]
+            v[m, d] = before_v[m, d] + (y[m, d] - before_v[m, d]) / weight
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def settle(step, theta, y, before_v, v, before, after, external, damping, momentum, inertia, moving, carried, sums):
+def settle(step, gamma, flow, before_v, v, before, after, external, damping, momentum, inertia, moving, carried, sums):
     """Momentum that each member carries on, but for what constraints and contact give it, and the works of its bulk.
 
-    before, after (n, d): internal forces at the ends of the step; damping (n, d), N, or none, (0, d); momentum, that
-    carried so far, and inertia, M v₁ (n, d). moving (d,): dofs whose momentum is the sum of its impulses.
-    sums (n, 5): ½ v₁·M v₁, external forces on Δt y, and on the path Δt (v₀ + v₁)/2 external, internal and damping
+    flow (n, d): (u₁ − u₀)/Δt; before, after (n, d): internal forces at the ends of the step, or averages of them, with
+    the mean (1 − γ) before + γ after; damping (n, d), N, or none, (0, d); momentum, that carried so far, and inertia,
+    M v₁ (n, d). moving (d,): dofs whose momentum is the sum of its impulses.
+    sums (n, 5): ½ v₁·M v₁, external forces on Δt flow, and on the path Δt (v₀ + v₁)/2 external, internal and damping
     forces.
     """
-    for m in range(y.shape[0]):
+    for m in range(flow.shape[0]):
         load = external[m] if external.shape[0] > 1 else external[0]
         kinetic, given, given_path, resisted, dragged = 0.0, 0.0, 0.0, 0.0, 0.0
-        for d in range(y.shape[1]):
-            mean = (1.0 - theta) * before[m, d] + theta * after[m, d]
+        for d in range(flow.shape[1]):
+            mean = (1.0 - gamma) * before[m, d] + gamma * after[m, d]
             path = 0.5 * step * (before_v[m, d] + v[m, d])
             kinetic += v[m, d] * inertia[m, d]
-            given += load[d] * (step * y[m, d])
+            given += load[d] * (step * flow[m, d])
             given_path += load[d] * path
             resisted += mean * path
             summed = momentum[m, d] - step * (mean - load[d])
             carried[m, d] = summed if moving[d] else inertia[m, d]
         if damping.shape[0]:
-            for d in range(y.shape[1]):
+            for d in range(flow.shape[1]):
                 dragged += damping[m, d] * (0.5 * step * (before_v[m, d] + v[m, d]))
                 if moving[d]:
                     carried[m, d] -= step * damping[m, d]

@@ -1,4 +1,4 @@
-"""The θ-scheme on sparse matrices, for one system or for the members of an ensemble."""
+"""Steps of one-step schemes on sparse matrices, for one system or for the members of an ensemble."""
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -19,9 +19,11 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.schemes.one_step_state import OneStepState, start_members, start_state
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
+from arlequin.solvers.newton_alpha import NewtonAlpha
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.solvers.solver_choice import SolverName
 from arlequin.solvers.velocity_projection import VelocityProjection
@@ -38,22 +40,6 @@ from arlequin.system.internal_forces import Memory
 
 _CACHED = 1 << 17  # values of a field of a batch, at most: what is recorded is still in cache
 _PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
-
-
-@dataclass(frozen=True)
-class ThetaState:
-    """What the θ-scheme carries from step to step: momentum (d,), N·s, and load (d,), N, at the end of the step;
-    constraint_sum (m,): Σ C v_θ of the steps so far, m/s. Of an ensemble each has the member as first axis.
-
-    The momentum is the sum of the impulses, not M v: the round-off E of the factor is the same in every step and would
-    lose, or gain, 2 yᵀE y each time. Summed, the error of one solve enters the right-hand side of the next, and E only
-    perturbs the mass. So too with the constraints at θ = 1/2, where C v_θ = −constraint_sum takes the place of
-    C v₁ = 0: the work of φ on their round-off does not add up.
-    """
-
-    momentum: Array
-    load: Array
-    constraint_sum: Array
 
 
 @dataclass(frozen=True)
@@ -75,15 +61,15 @@ class _Solution:
 
 @dataclass(frozen=True)
 class _Trajectory:
-    """b steps of n members: u, v (b + 1, n, d); on the contact's basis u (b + 1, n, q), y and the path
+    """b steps of n members: u, v (b + 1, n, d); on the contact's basis u (b + 1, n, q), u₁ − u₀ and the path
     Δt (v₀ + v₁)/2 (b, n, q); strain energy (b + 1, n), J; works of the bulk forces (b, n, 5), see
-    `_sparse_theta_kernels.settle`; viscous losses (b, n) by kind, J; the solutions of the steps; reactions
+    `_sparse_step_kernels.settle`; viscous losses (b, n) by kind, J; the solutions of the steps; reactions
     (b, n, p), N·s: impulses of the imposed motions."""
 
     u: Array
     v: Array
     contact_displacement: Array
-    y: Array
+    du: Array
     path: Array
     strain: Array
     bulk_work: Array
@@ -99,7 +85,7 @@ class _Trajectory:
             u=np.empty((count + 1, n, d)),
             v=np.empty((count + 1, n, d)),
             contact_displacement=np.empty((count + 1, n, q)),
-            y=np.empty((count, n, q)),
+            du=np.empty((count, n, q)),
             path=np.empty((count, n, q)),
             strain=np.empty((count + 1, n)),
             bulk_work=np.empty((count, n, 5)),
@@ -124,25 +110,51 @@ class _Trajectory:
 
 @dataclass(frozen=True)
 class _End:
-    """The end of a step of n members, filled member by member: u, v, internal forces, M v, momentum (n, d), constraint
-    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind, reactions (n, p)."""
+    """The end of a step of n members, filled member by member: u, v, internal forces, M v (n, d), what the scheme
+    carries along, strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind, reactions (n, p)."""
 
     u: Array
     v: Array
     internal: Array
     inertia: Array
-    momentum: Array
-    constraint_sum: Array
+    own: OneStepState
     strain: Array
     bulk_work: Array
     losses: dict[str, Array]
     reactions: Array
 
 
-class ThetaStepper(Stepper):
-    """The θ-scheme with the unknown y = v_θ, for which only f_int(u₀) and M v₀ enter the right-hand side:
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a step of n members before it is solved, see `arlequin.step.coefficients`.
 
-        (M + θΔt D + θ²Δt² K) y = M v₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
+    right, force, resisting (n, d): A y = right + h (force − resisting) + …; load, mean (n, d): external forces at the
+    end and their mean, N; average (n, d): their average there, see `OneStepState`; constraint_rate (n, m): C y; given
+    (n, p): y on the imposed dofs; shift (n, d): u₁ − u₀ − Δt y, m, where there is one; push (d,): a constant force of
+    parts stepped elsewhere, N. Fields (1, d) are those of all members.
+    """
+
+    right: Array
+    force: Array
+    resisting: Array
+    load: Array
+    mean: Array
+    average: Array
+    constraint_rate: Array
+    given: Array | None
+    shift: Array | None
+    push: Array | None
+
+
+class OneStepStepper(Stepper):
+    """The steps of a scheme by its row of coefficients, see `arlequin.step.coefficients`, with the unknown
+    y = (1 − λ) v₀ + λ v₁; of a linear bulk
+
+        (μM + aK + bD) y = μ p₀ + c F₀ + h (f − f_int(u₀) − …) + λμ (Cᵀφ + BᵀP),   u₁ = u₀ + Δt y + Δt² l₀,
+        p₁ = p₀ + Δt [(1 − γ) F₀ + γ F₁] + Cᵀφ + BᵀP
+
+    with F = f − f_int − D y of the θ-scheme. No acceleration enters but by its forces: what one solve lacks the next
+    one gets.
 
     A run is an ensemble of one: the members of an ensemble, whose bulk is linear and whose pairings are fixed, share
     each pass over the factor, and threads take some of them each. A member's neighbours change its last digits alone.
@@ -153,24 +165,25 @@ class ThetaStepper(Stepper):
     def __init__(
         self,
         driven: Assembly | Members,
-        step: float,
-        theta: float,
-        bulk: NewtonStep | None = None,
+        coefficients: StepCoefficients,
+        bulk: NewtonStep | NewtonAlpha | None = None,
         solver: SolverName = "auto",
     ) -> None:
         """driven: a system, or the members of an ensemble; bulk: what solves the steps of nonlinear parts; solver: of
         the linear system of linear ones."""
-        self.step = step
+        self.step = coefficients.step
         self.restarts = self._alone = isinstance(driven, Assembly)
         self._members = members = Members.alone(driven) if isinstance(driven, Assembly) else driven
         self._assembly = assembly = members.assembly
-        self._theta, self._coefficients = theta, StepCoefficients.of_theta(theta, step)
-        self._bulk: LinearStep | NewtonStep
+        self._coefficients = coefficients
+        self._bulk: LinearStep | NewtonStep | NewtonAlpha
         if assembly.linear:
-            self._bulk = LinearStep(assembly, self._coefficients, solver if self._alone else "direct")
+            self._bulk = LinearStep(assembly, coefficients, solver if self._alone else "direct")
             self.linear_solver = self._bulk.solver
+        elif bulk is not None:
+            self._bulk = bulk
         else:
-            self._bulk = NewtonStep(assembly, theta, step) if bulk is None else bulk
+            self._bulk = (NewtonAlpha if coefficients.carries else NewtonStep)(assembly, coefficients)
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
@@ -188,10 +201,10 @@ class ThetaStepper(Stepper):
             for size in (_PIECE, _SOLVED)
         )
 
-    def with_step(self, step: float) -> "ThetaStepper":
-        """The same with another step, for nonlinear parts; both share one factor."""
-        assert isinstance(self._bulk, NewtonStep)
-        return ThetaStepper(self._assembly, step, self._theta, self._bulk.with_step(step))
+    def with_step(self, step: float) -> "OneStepStepper":
+        """The same with another step, for nonlinear parts; both share one factor where it is kept between steps."""
+        assert isinstance(self._bulk, NewtonStep | NewtonAlpha)
+        return OneStepStepper(self._assembly, self._coefficients.with_step(step), self._bulk.with_step(step))
 
     def state_dict(self) -> Any:
         """What the solution of the steps depends on: factors and columns made so far."""
@@ -207,30 +220,9 @@ class ThetaStepper(Stepper):
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
         """The state at t = nΔt."""
-        assembly = self._assembly
         if self._alone:
-            bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, 0.0)
-            accept_cells(assembly, bulk, n * self.step)
-            own = ThetaState(assembly.mass @ v, assembly.load(n * self.step), -0.5 * (assembly.constraints @ v))
-            gaps = assembly.contact.gaps(u)
-            return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own, n=n)
-        internal, strain = np.empty_like(u), np.empty(len(u))
-        for at in self._pieces:
-            strain[at] = self._internal(u[at], internal[at])
-        touch = [own.contact_start(at) for own, at in zip(self._members.each, u, strict=True)]
-        momentum = applied(assembly.mass, v)
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=np.array([own.history for own in touch]),
-            internal=internal,
-            kinetic=0.5 * np.vecdot(v, momentum),
-            strain=strain,
-            asperity=np.array([own.energy for own in touch]),
-            impulse=np.zeros((len(u), assembly.laws.row_count)),
-            own=ThetaState(momentum, self._members.load(0.0), -0.5 * applied(assembly.constraints, v)),
-        )
+            return start_state(self._assembly, self._coefficients, (u, v), n, memory)
+        return start_members(self._members, self._coefficients, u, v)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """Up to `count` steps; `push` (d,), N, is a constant force of parts stepped elsewhere (work: `junction`)."""
@@ -257,12 +249,12 @@ class ThetaStepper(Stepper):
         return self.linear_system
 
     def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
-        """Displacements (d, r) in each of `count` steps under forces push(j) (d, r), constant in the step j, from
+        """Displacements (d, r) in each of `count` θ-steps under forces push(j) (d, r), constant in the step j, from
         momenta (d, r), linear bulk alone."""
-        assembly, theta, step = self._assembly, self._theta, self.step
+        assembly, theta, step = self._assembly, self._coefficients.theta, self.step
         u = np.zeros_like(momentum)
         for j in range(count):
-            y = self._bulk.condensed.spread(momentum + theta * step * (push(j) - assembly.stiffness @ u))
+            y = self.linear_system.spread(momentum + theta * step * (push(j) - assembly.stiffness @ u))
             u += step * y
             momentum = momentum + (assembly.mass @ y - momentum) / theta
             yield step * y
@@ -273,7 +265,7 @@ class ThetaStepper(Stepper):
 
     def _advance(self, state: State, count: int, push: Array | None) -> tuple[State, StepBatch]:
         """Up to `count` steps of all members."""
-        assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.basis_product
+        assembly, row, step, basis = self._assembly, self._coefficients, self.step, self._assembly.contact.basis_product
         count = (
             min(count, max(_CACHED // state.u.size, 1))
             if self._steady and not self._assembly.laws.state_dependent
@@ -283,27 +275,29 @@ class ThetaStepper(Stepper):
         went, now, memory, dissipated = _Trajectory.room(assembly, self._losses, state, count), state, state.memory, 0.0
         contact_velocity, projected = basis(state.v), None
         for i in range(count):
-            mean_load, load = loads[i]
-            forced = mean_load if push is None else mean_load + push
-            rows = went.contact_displacement[i], contact_velocity
-            solution = self._solve(now, rows, forced, self._given(now, imposed[i]))
+            known = self._known(now, loads[i], imposed[i], push)
+            solution = self._solve(now, (went.contact_displacement[i], contact_velocity), known)
             y = solution.y
+            own = OneStepState(
+                load=known.load, external=known.average, momentum=np.empty_like(y),
+                constraint_sum=np.empty_like(solution.multipliers),
+                **{name: np.empty_like(getattr(now.own, name)) for name in ("lead", "internal", "damping", "pulled")},
+            )  # fmt: skip
             end = _End(
                 u=went.u[i + 1],
                 v=went.v[i + 1],
                 internal=np.empty_like(y),
                 inertia=np.empty_like(y),
-                momentum=np.empty_like(y),
-                constraint_sum=np.empty_like(solution.multipliers),
+                own=own,
                 strain=went.strain[i + 1],
                 bulk_work=went.bulk_work[i],
                 losses={kind: lost[i] for kind, lost in went.losses.items()},
                 reactions=went.reactions[i],
             )
             if assembly.linear:
-                map_pieces(partial(self._end_linear, now, solution, (mean_load, push), end), self._pieces)
+                map_pieces(partial(self._end_linear, now, solution, known, end), self._pieces)
             else:
-                memory, dissipated = self._end_nonlinear(now, solution, (mean_load, push), end)
+                memory, dissipated = self._end_nonlinear(now, solution, known, end)
             contact = solution.contact
             failed = contact.singular | ~(contact.residual <= RESIDUAL_LIMIT)
             failed |= ~np.isfinite(end.strain + end.bulk_work[:, 0])
@@ -311,21 +305,22 @@ class ThetaStepper(Stepper):
                 if i:
                     break
                 self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
-            end_velocity, went.y[i], went.contact_displacement[i + 1] = _together(basis, end.v, y, end.u)
+            du = step * y if known.shift is None else step * y + known.shift
+            end_velocity, went.du[i], went.contact_displacement[i + 1] = _together(basis, end.v, du, end.u)
             went.path[i] = 0.5 * step * (contact_velocity + end_velocity)
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
-            if single is not None and not self._steady and theta < 1.0:  # at θ = 1 the end of the step closes
+            # at θ = 1 the end of the step closes
+            if single is not None and not self._steady and (row.carries or row.theta < 1.0):
                 projected = self._projection.of(single.contact, end.u[0], end.v[0])
             if projected is not None:
                 change = assembly.mass @ projected.dv
-                for field, more in ((end.v, projected.dv), (end.inertia, change), (end.momentum, change)):
+                for field, more in ((end.v, projected.dv), (end.inertia, change), (own.momentum, change)):
                     field[0] += more
                 end.bulk_work[0, 0] = 0.5 * float(end.v[0] @ end.inertia[0])
                 end_velocity = basis(end.v)
             contact_velocity = end_velocity
             went.solutions.append(solution)
-            own = ThetaState(end.momentum, load, end.constraint_sum)
             now = replace(
                 now, n=now.n + 1, u=end.u, v=end.v, history=contact.history, internal=end.internal,
                 impulse=contact.impulse, own=own, memory=memory,
@@ -338,35 +333,67 @@ class ThetaStepper(Stepper):
         return self._reached(now, batch, went, projected)
 
     def _driven(self, state: State, count: int) -> tuple[list[tuple[Array, Array]], list[Array | None]]:
-        """Of each step the loads (n, d), N, their mean θ f₁ + (1 − θ) f₀ and those at its end, and the values (n, p) of
-        imposed motions; one row where they are those of all members."""
-        members, theta, times = self._members, self._theta, self.step * np.arange(state.n + 1.0, state.n + count + 1.0)
+        """Of each step the loads (n, d) at its start and end, N, and the values (n, p) of imposed motions; one row
+        where they are those of all members."""
+        members, times = self._members, self.step * np.arange(state.n + 1.0, state.n + count + 1.0)
         imposed: list[Array | None] = [None] * count
         if self._assembly.imposed_dofs.size:
             imposed = [members.imposed(t) for t in times.tolist()]
         before = state.own.load
         if self._constant_load:
-            return [((1.0 - theta) * before + theta * before, before)] * count, imposed
-        loads = [before, *members.loads(times)]
-        return [((1.0 - theta) * a + theta * b, b) for a, b in pairwise(loads)], imposed
+            return [(before, before)] * count, imposed
+        return list(pairwise([before, *members.loads(times)])), imposed
 
-    def _given(self, state: State, values: Array | None) -> Array | None:
-        """y (n, p) on the imposed dofs in a step from a state to these values of the motions."""
-        if values is None:
-            return None
-        return self._coefficients.imposed(self._assembly, values, state.u, state.v)
+    def _known(self, state: State, loads: tuple[Array, Array], imposed: Array | None, push: Array | None) -> _Known:
+        """What is known of a step from a state under these loads (n, d) at both ends, N."""
+        assembly, row, own = self._assembly, self._coefficients, state.own
+        gamma, step, (before, load) = row.gamma, self.step, loads
+        given = (
+            None
+            if imposed is None
+            else row.imposed(assembly, imposed, state.u, state.v, own.lead if row.carries else None)
+        )
+        rate = -own.constraint_sum
+        if not row.sums_constraints:
+            rate = (1.0 - row.weight) * applied(assembly.constraints, state.v)
+        if not row.carries:
+            mean = (1.0 - gamma) * before + gamma * load
+            force = mean if push is None else mean + push
+            return _Known(own.momentum, force, state.internal, load, mean, own.external, rate, given, None, push)
+        assert push is None
+        average = row.average(load, before, own.external)
+        mean = (1.0 - gamma) * own.external + gamma * average
+        # massless dofs have no forces left over: M a₀ = 0
+        right = row.inertia * own.momentum + row.carried * np.where(self._moving, own.bulk, -own.pulled)
+        early, late = (weight / row.force for weight in row.loads)
+        force, resisting = early * before + late * load, (row.displacement / row.force) * state.internal
+        if assembly.viscous is not None:
+            resisting = resisting + (row.velocity / row.force) * applied(assembly.viscous, state.v)
+        shift = None
+        if row.shift:
+            shift = step**2 * own.lead
+            if assembly.linear:
+                resisting = resisting + applied(assembly.stiffness, shift)
+        return _Known(right, force, resisting, load, mean, average, rate, given, shift, push)
 
-    def _solve(self, state: State, rows: tuple[Array, Array], force: Array, given: Array | None) -> _Solution:
-        """y, φ and P of a step; rows: u and v (n, q) on the contact's basis; force (n, d): the mean external one, N."""
-        own, theta, constraints = state.own, self._theta, self._assembly.constraints
-        wanted = -own.constraint_sum if theta == 0.5 else (1.0 - theta) * applied(constraints, state.v)
+    def _solve(self, state: State, rows: tuple[Array, Array], known: _Known) -> _Solution:
+        """y, φ and P of a step; rows: u and v (n, q) on the contact's basis."""
         if len(state.u) > 1:
-            return self._solve_members(state, rows, force, wanted, given)
-        t1 = (state.n + 1) * self.step
-        rhs = StepRhs(own.momentum[0], force[0], wanted[0], None if given is None else given[0], t1)
+            return self._solve_members(state, rows, known)
+        t1, given, shift = (state.n + 1) * self.step, known.given, known.shift
+        rhs = StepRhs(
+            known.right[0], known.force[0], known.constraint_rate[0], None if given is None else given[0], t1,
+            None if shift is None else shift[0],
+        )  # fmt: skip
         if isinstance(self._bulk, LinearStep):
             start = StepStart(
-                rows[0][0], rows[1][0], state.internal[0], state.history[0], state.impulse[0], state.worn, state.lasts
+                rows[0][0],
+                rows[1][0],
+                known.resisting[0],
+                state.history[0],
+                state.impulse[0],
+                state.worn,
+                None if state.lasts is None else state.lasts[0],
             )
             solved = self._bulk.solve_from(start, rhs)
         else:
@@ -392,39 +419,39 @@ class ThetaStepper(Stepper):
             single=solved,
         )
 
-    def _solve_members(
-        self, state: State, rows: tuple[Array, Array], force: Array, wanted: Array, given: Array | None
-    ) -> _Solution:
+    def _solve_members(self, state: State, rows: tuple[Array, Array], known: _Known) -> _Solution:
         """As `_solve`, before the backward passes of `_end_linear`: φ is that without contact, y not known yet."""
         assert isinstance(self._bulk, LinearStep)
-        theta, step, condensed = self._theta, self.step, self._shared
+        condensed, wanted, given = self._shared, known.constraint_rate, known.given
         multipliers, velocity = np.empty(wanted.shape), np.empty_like(rows[0])
         half = condensed.room_for_each(len(state.u))
 
         def predict(at: slice) -> None:
-            from arlequin.schemes._sparse_theta_kernels import push
+            from arlequin.schemes._sparse_step_kernels import push
 
             right = np.empty_like(state.u[at])
-            push(theta * step, state.own.momentum[at], _rows(force, at), state.internal[at], right)
-            known = None if given is None else _rows(given, at)
-            multipliers[at], velocity[at] = condensed.predict_each(right, wanted[at], half[at], known)
+            push(self._coefficients.force, known.right[at], _rows(known.force, at), known.resisting[at], right)
+            multipliers[at], velocity[at] = condensed.predict_each(
+                right, wanted[at], half[at], None if given is None else _rows(given, at)
+            )
 
         map_pieces(predict, self._solved)
-        contact, springs = self._contact_of_members(state, rows, velocity)
+        shift = None if known.shift is None else self._assembly.contact.basis_product(known.shift)
+        contact, springs = self._contact_of_members(state, rows, velocity, shift)
         on_basis = self._reference.apply_local_transposed(contact.impulse)
         return _Solution(np.empty_like(state.u), multipliers, contact, on_basis, half, given, springs)
 
     def _contact_of_members(
-        self, state: State, rows: tuple[Array, Array], velocity: Array
+        self, state: State, rows: tuple[Array, Array], velocity: Array, shift: Array | None
     ) -> tuple[BatchedSolution, tuple[Array, Array] | None]:
         """The impulses, by one Delassus operator on the points that come near contact in some member; tractions of
         elastic stick (n, r), Pa, at both ends.
 
-        rows: u and v (n, q) on the contact's basis; velocity (n, q): y without contact.
+        rows: u and v (n, q) on the contact's basis; velocity, shift (n, q): y without contact, u₁ − u₀ − Δt y.
         """
         assert isinstance(self._bulk, LinearStep)
-        contact, step, laws, theta = self._assembly.contact, self.step, self._assembly.laws, self._theta
-        motion = ContactMotion.of(*rows, velocity, theta, step)
+        contact, step, laws, row = self._assembly.contact, self.step, self._assembly.laws, self._coefficients
+        motion = ContactMotion.of(*rows, velocity, row.weight, step, shift)
         out = BatchedSolution.none(laws, state.history)
         if not contact.count:
             return out, None
@@ -438,7 +465,7 @@ class ThetaStepper(Stepper):
         if not near.any():
             return out, self._springs(out, held)
         some = contact.subset(np.flatnonzero(near.any(axis=0)))
-        delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
+        delassus = row.inertia * kinematics.delassus(self._bulk.condensed.compliance, some.rows)
         gaps, rates = (
             kinematics.gaps(motion.end_displacement)[:, some.points],
             kinematics.relative_velocities(motion.end_velocity, step)[:, some.rows],
@@ -448,7 +475,7 @@ class ThetaStepper(Stepper):
 
         def solve(at: slice) -> None:
             free = FreeMotion(
-                delassus, theta * step, gaps[at], rates[at], closed[at][:, some.points], step, theta, step
+                delassus, row.gap_per_velocity, gaps[at], rates[at], closed[at][:, some.points], step, row.theta, step
             )
             part = solve_members(
                 some.laws, free, state.history[at][:, some.histories], start[at], state.impulse[at][:, some.rows],
@@ -470,99 +497,120 @@ class ThetaStepper(Stepper):
             self._assembly.laws.store_spring_traction(history, traction, self._reference.tangents)
         return held, ends
 
-    def _end_linear(
-        self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End, at: slice
-    ) -> None:
-        """The end of the step of some members of linear bulk; forces: mean external ones (n, d), push (d,)."""
-        assembly, y = self._assembly, solution.y[at]
+    def _end_linear(self, state: State, solution: _Solution, known: _Known, end: _End, at: slice) -> None:
+        """The end of the step of some members of linear bulk."""
+        assembly, row, y = self._assembly, self._coefficients, solution.y[at]
         if solution.single is None:
             assert isinstance(self._bulk, LinearStep)
             assert solution.half is not None
             given = None if solution.given is None else _rows(solution.given, at)
-            impulse = self._theta * solution.on_basis[at]
+            impulse = row.impulse * solution.on_basis[at]
             self._shared.correct_each(solution.half[at], solution.multipliers[at], impulse, y, given)
-            solution.multipliers[at] /= self._theta
-        self._move(state, y, end, at)
+            solution.multipliers[at] /= row.impulse
+        flow = self._move(state, y, known, end, at)
         end.strain[at] = self._internal(end.u[at], end.internal[at])
+        if row.carries:
+            self._balance(state, solution, known, self._averaged(state, end, at), end, at, flow)
+            return
         drag = None if assembly.viscous is None else applied(assembly.viscous, y)
         resisting = state.internal[at], end.internal[at], y[:0] if drag is None else drag
-        self._balance(state, solution, forces, resisting, end, at, drag)
+        self._balance(state, solution, known, resisting, end, at, flow, drag)
 
-    def _end_nonlinear(
-        self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End
-    ) -> tuple[Memory, float]:
+    def _averaged(self, state: State, end: _End, at: slice) -> tuple[Array, Array, Array]:
+        """The averages of the internal forces at both ends of the step, and the mean damping (n, d), N."""
+        row, viscous, own, out = self._coefficients, self._assembly.viscous, state.own, end.own
+        out.internal[at] = row.average(end.internal[at], state.internal[at], own.internal[at])
+        if viscous is None:
+            out.damping[at] = 0.0
+            return own.internal[at], out.internal[at], out.damping[:0]
+        out.damping[at] = row.average(applied(viscous, end.v[at]), applied(viscous, state.v[at]), own.damping[at])
+        damping = (1.0 - row.gamma) * own.damping[at] + row.gamma * out.damping[at]
+        return own.internal[at], out.internal[at], damping
+
+    def _end_nonlinear(self, state: State, solution: _Solution, known: _Known, end: _End) -> tuple[Memory, float]:
         """The end of the step of one system of any bulk; the internal variables there, and the energy dissipated, J."""
         assembly, solved, at = self._assembly, solution.single, slice(0, 1)
         assert solved is not None
         before, t1 = state.member(0), (state.n + 1) * self.step
-        self._move(state, solution.y, end, at)
-        u = end.u[0]
+        flow, u = self._move(state, solution.y, known, end, at), end.u[0]
         accept(solved.contact.solution, u, t1, assembly=assembly)
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, self.step)
         accept_cells(assembly, bulk, t1)
         end.internal[0], end.strain[0] = bulk.force, bulk.stored
-        mean = self._bulk.resist(before, solved, u, bulk.force)
+        if isinstance(self._bulk, NewtonAlpha):
+            self._balance(state, solution, known, self._averaged(state, end, at), end, at, flow)
+            return bulk.memory, bulk.dissipated
+        assert isinstance(self._bulk, NewtonStep)
+        mean = self._bulk.resist(before, solved, u)
         internal = mean.internal[None]
-        self._balance(state, solution, forces, (internal, internal, mean.damping[None]), end, at)
+        self._balance(state, solution, known, (internal, internal, mean.damping[None]), end, at, flow)
         if mean.viscous is not None:
             lost = max(float(mean.viscous @ (self.step * solved.y)), 0.0)
             end.losses["damping"][0] += lost
         return bulk.memory, bulk.dissipated
 
-    def _move(self, state: State, y: Array, end: _End, at: slice) -> None:
-        """u₁ = u₀ + Δt y, v₁ = v₀ + (y − v₀)/θ."""
-        from arlequin.schemes._sparse_theta_kernels import move
+    def _move(self, state: State, y: Array, known: _Known, end: _End, at: slice) -> Array:
+        """(u₁ − u₀)/Δt; u₁ and v₁ = v₀ + (y − v₀)/λ are written."""
+        from arlequin.schemes._sparse_step_kernels import move
 
-        move(self.step, self._theta, y, state.u[at], state.v[at], end.u[at], end.v[at])
+        flow = y if known.shift is None else y + known.shift[at] / self.step
+        move(self.step, self._coefficients.weight, y, flow, state.u[at], state.v[at], end.u[at], end.v[at])
+        return flow
 
     def _balance(
         self,
         state: State,
         solution: _Solution,
-        forces: tuple[Array, Array | None],
+        known: _Known,
         resisting: tuple[Array, Array, Array],
         end: _End,
         at: slice,
+        flow: Array,
         drag: Array | None = None,
     ) -> None:
-        """Momentum and constraint sum at the end of the step of some members, and the works of their bulk:
+        """What the scheme carries on from the step of some members, and the works of their bulk: the momentum is
 
-            p₁ = p₀ + Δt [f_θ − (1 − θ) f_int,0 − θ f_int,1 − D y] + Cᵀφ + BᵀP
+            p₁ = p₀ + Δt [f_mean − (1 − γ) f_int,0 − γ f_int,1 − damping] + Cᵀφ + BᵀP
 
         on dofs that have mass and are not imposed, M v₁ on the others; on imposed dofs what is missing in it is the
-        reaction, whose work is external. forces: mean external ones and the push; resisting: internal forces at both
-        ends and damping (n, d), N; drag: D y (n, d), N, where it is known.
+        reaction, whose work is external. resisting: internal forces (or averages of them) at both ends and the mean
+        damping (n, d), N; flow (n, d): (u₁ − u₀)/Δt, m/s; drag: D flow (n, d), N, where it is known.
         """
-        from arlequin.schemes._sparse_theta_kernels import settle
+        from arlequin.schemes._sparse_step_kernels import settle
 
-        assembly, theta, step, own, y = self._assembly, self._theta, self.step, state.own, solution.y[at]
-        (external, push), (before, after, damping) = forces, resisting
-        external, momentum, inertia, v0 = _rows(external, at), own.momentum[at], end.inertia[at], state.v[at]
+        assembly, row, step, own, out = self._assembly, self._coefficients, self.step, state.own, end.own
+        (before, after, damping), gamma, push = resisting, row.gamma, known.push
+        external, momentum, inertia, v0 = _rows(known.mean, at), own.momentum[at], end.inertia[at], state.v[at]
         inertia[:] = applied(assembly.mass, end.v[at])
         settle(
-            step, theta, y, v0, end.v[at], before, after, external, damping, momentum, inertia, self._moving,
-            end.momentum[at], end.bulk_work[at],
+            step, gamma, flow, v0, end.v[at], before, after, external, damping, momentum, inertia, self._moving,
+            out.momentum[at], end.bulk_work[at],
         )  # fmt: skip
         acting = np.concatenate([solution.multipliers[at], solution.on_basis[at]], axis=1)
         pull = applied(self._pull, acting)
-        end.momentum[at, self._pulled] += self._moving[self._pulled] * pull
+        out.momentum[at, self._pulled] += self._moving[self._pulled] * pull
         if push is not None:
-            end.momentum[at, self._moving] += step * push[self._moving]
-        end.constraint_sum[at] = own.constraint_sum[at] + applied(assembly.constraints, y)
-        for kind, lost in viscous_losses(assembly, step, y, drag=drag).items():
+            out.momentum[at, self._moving] += step * push[self._moving]
+        out.constraint_sum[at] = own.constraint_sum[at] + applied(assembly.constraints, solution.y[at])
+        if row.carries:
+            kept = (1.0 - gamma) / gamma
+            out.lead[at] = row.shift / (gamma * step) * (end.v[at] - v0) - kept * own.lead[at]
+            out.pulled[at] = -kept * own.pulled[at]
+            out.pulled[at, self._pulled] += pull / (gamma * step)
+        for kind, lost in viscous_losses(assembly, step, flow, drag=drag).items():
             end.losses[kind][at] = lost
         dofs = assembly.imposed_dofs
         if dofs.size:
             force = (inertia[:, dofs] - momentum[:, dofs]) / step - external[:, dofs]
-            force += (1.0 - theta) * before[:, dofs] + theta * after[:, dofs]
+            force += (1.0 - gamma) * before[:, dofs] + gamma * after[:, dofs]
             if damping.size:
                 force += damping[:, dofs]
             if push is not None:
                 force -= push[dofs]
             force[:, self._pulled_imposed[0]] -= pull[:, self._pulled_imposed[1]] / step
             end.reactions[at] = step * force
-            end.bulk_work[at, 1] += step * np.vecdot(force, y[:, dofs])
+            end.bulk_work[at, 1] += step * np.vecdot(force, flow[:, dofs])
             end.bulk_work[at, 2] += 0.5 * step * np.vecdot(force, v0[:, dofs] + end.v[at][:, dofs])
 
     @cached_property
@@ -611,12 +659,12 @@ class ThetaStepper(Stepper):
         self, state: State, went: _Trajectory, projected: VelocityCorrection | None, dissipated: float
     ) -> StepBatch:
         """What is recorded of the steps from a state, with their energies and works."""
-        assembly, laws, step, theta = self._assembly, self._assembly.laws, self.step, self._theta
+        assembly, laws, step = self._assembly, self._assembly.laws, self.step
         count, last = len(went.solutions), went.solutions[-1]
         single = None if self._steady or last.single is None else last.single.contact
         kinematics = self._reference if single is None else single.kinematics
         persistent = laws.gap_rows if single is None else single.persistent
-        rows = kinematics.apply_local(step * went.y[:count]), kinematics.apply_local(went.path[:count])
+        rows = kinematics.apply_local(went.du[:count]), kinematics.apply_local(went.path[:count])
         gaps = kinematics.gaps(went.contact_displacement[1 : count + 1])
         newton = np.array([1 if own.single is None else own.single.newton for own in went.solutions])
         steps = SolvedSteps(
@@ -649,7 +697,7 @@ class ThetaStepper(Stepper):
             impulse, still = projected.impulse[None, None], np.zeros_like(rows[0])
             contact = ContactImpulses.of(projected.kinematics, impulse, steps.status, still, step)
             end = EndImpulses(contact, projected.work.values)
-        scheme = state.n + 1, step, theta
+        scheme = state.n + 1, step, self._coefficients.theta
         batch = audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
         held = went.reactions[:count]
         return replace(batch, reactions=held if projected is None else held + projected.reaction)
@@ -666,7 +714,7 @@ class ThetaStepper(Stepper):
             return end, batch
         worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
-        end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence)
+        end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence[None])
         sliding = laws.friction_state(end.history[0])[None, None] if laws.state_dependent else None
         return end, replace(
             batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None], friction_state=sliding
