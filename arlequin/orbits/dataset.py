@@ -42,9 +42,7 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
     }
     if not family.autonomous and family.name != "frequency":
         fields[family.name] = (("point",), parameter, family.unit, family.long_name)
-    size = first.size
-    states = np.array([point.z[: 2 * size] for point in points])
-    start = {"displacement": states[:, :size], "velocity": states[:, size:]}
+    start = {name: np.array([point.z[at] for point in points]) for name, at in first.at.items()}
     for name, unit in (("displacement", "m"), ("velocity", "m/s")):
         orbit = np.array([getattr(point.orbit, name[0] if name == "velocity" else "u")[numbers] for point in points])
         fields[name] = (("point", "phase", "dof"), orbit, unit, f"{name} of the coordinates over the period")
@@ -54,9 +52,13 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
             unit,
             f"{name} of the free coordinates at phase 0",
         )
-    springs = np.array([point.z[2 * size : -1] for point in points])
-    if springs.shape[1]:
-        fields["initial_traction"] = (("point", "spring"), springs, "Pa", "tractions of friction's springs at phase 0")
+    for name, dim, unit, label in (
+        ("traction", "spring", "Pa", "tractions of friction's springs at phase 0"),
+        ("lead", "coordinate", "m/s²", "accelerations at phase 0, (1/2 − β/γ) times"),
+        ("force", "coordinate", "N", "averaged forces at phase 0"),
+    ):
+        if start[name].shape[1]:
+            fields[f"initial_{name}"] = (("point", dim), start[name], unit, label)
     if first.assembly.contact_count:
         gaps = np.array([point.orbit.gaps[numbers] for point in points])
         fields["gap"] = (("point", "phase", "contact"), gaps, "m", "gap over the period")

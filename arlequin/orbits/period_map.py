@@ -1,42 +1,43 @@
 """The map of a period: where a state of the free coordinates is after N steps of the scheme, and its Jacobian.
 
 The state is x = (q, q̇), u = u_g + Z q with the given motions u_g and a basis Z (d, n) of the displacements that obey
-the constraints; with elastic stick also the tractions of friction's springs. The steps are those of the transient, so
-that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to round-off. The loads of a period
-are stretched over the actual one, f(t T₀/T), so that one system serves all frequencies.
+the constraints; with elastic stick also the tractions of friction's springs, and, of schemes of the generalised-α
+family that carry them (`arlequin.step.coefficients`), the lead l = Z l̂ and the averaged forces Zᵀ F. The steps are
+those of the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to
+round-off. The loads of a period are stretched over the actual one, f(t T₀/T), so that one system serves all
+frequencies.
 
-On fixed normals a θ-step (`arlequin.schemes.theta`) with A = Zᵀ(M + θΔt D + θ²Δt² K)Z and the rows B of the contact is
-
-    A y = Zᵀ[M v₀ + θΔt (f_θ − K u₀) + θ Bᵀ P],   u₁ = u₀ + Δt y,   v₁ = v₀ + (y − v₀)/θ
-
-and its Jacobian follows from what the loop recorded: with the increments δ of gaps and rates, h the step, A_k the area,
-
-    regular laws                 δP_n = h A_k (∂p/∂g₁ δg₁ + ∂p/∂g₀ δg₀)
-    multiplier on the velocity   δv₁ + H(v₀) δv₀ + c δΛ/(h A_k) = 0        on the gap   δg₁ + c δΛ/(h A_k) = 0
-    stick                        δv₁ₜ + c_t δPₜ/(h A_k) = 0
-    slip                         δPₜ = Pₜ/P_n δP_n − μ P_n/‖w‖ (1 − e eᵀ) δw
-
-∂Φ/∂x, the product of these Jacobians, is the monodromy matrix at a fixed point. With located events, whose instants
-move with the state, and with elastic stick, it is found from central differences of Φ.
+∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps by their start
+(`arlequin.sensitivity.tangent.by_start`). With located events, whose instants move with the state, it is found from
+central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
 """
 
 from collections import OrderedDict
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from arlequin.linalg.products import applied
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import OPEN
+from arlequin.run.simulate import Study
 from arlequin.schemes.compiled_loop import SmallStepper, is_small
 from arlequin.schemes.loop_data import LoopSteps
-from arlequin.schemes.theta import Theta
+from arlequin.schemes.one_step import OneStep
+from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.models_at import StudyModel
+from arlequin.sensitivity.operators import StepOperators
+from arlequin.sensitivity.step_equations import BulkEquations, coefficients_of
+from arlequin.sensitivity.tangent import by_start
+from arlequin.sensitivity.trajectory import Block
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -49,7 +50,7 @@ _SAMPLES = np.linspace(0.0, 1.0, 23)[:-1]  # of a period, where its loads are co
 @dataclass(frozen=True)
 class Orbit:
     """The motion over one period: x at the end; u, v (N + 1, d) and gaps (N + 1, k) at the instants; raw steps of the
-    θ-loop, None with located events."""
+    loop, None with located events; the state before them."""
 
     start: Array
     end: Array
@@ -58,6 +59,7 @@ class Orbit:
     v: Array
     gaps: Array
     steps: LoopSteps | None
+    first: State
 
 
 class PeriodMap:
@@ -66,7 +68,7 @@ class PeriodMap:
     base: the period T₀ of the loads of the system, s, None where they are constant; steps: N in all.
     """
 
-    def __init__(self, assembly: Assembly, scheme: Theta, steps: int, base: float | None, periods: int = 1) -> None:
+    def __init__(self, assembly: Assembly, scheme: OneStep, steps: int, base: float | None, periods: int = 1) -> None:
         _check(assembly, scheme)
         self.assembly, self.steps, self.periods, self._base = assembly, steps, periods, base
         self._scheme = scheme
@@ -80,10 +82,15 @@ class PeriodMap:
                 f"the system has {self.size} free coordinates; at most {MOST} are taken here: reduce its parts, "
                 "arlequin.Modal"
             )
-        self.located = scheme.events == "locate"
-        laws = assembly.laws
-        self._springs = laws.elastic_stick_rows
-        self.differences = self.located or self._springs.size > 0
+        row = coefficients_of(scheme, 1.0)
+        self.located = row is None
+        self._springs = assembly.laws.elastic_stick_rows
+        n, carried = self.size, [] if row is None else [bool(row.shift), row.averages]
+        sizes = {"displacement": n, "velocity": n, "traction": int(self._springs.size)}
+        sizes |= {name: n * kept for name, kept in zip(("lead", "force"), carried or (False, False), strict=True)}
+        ends = np.cumsum([0, *sizes.values()])
+        # where each field stands in x
+        self.at = {name: slice(a, b) for name, a, b in zip(sizes, ends[:-1].tolist(), ends[1:].tolist(), strict=True)}
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._steppers: OrderedDict[float, Any] = OrderedDict()
         self._drive: dict[tuple[int, int], Array] = {}
@@ -96,8 +103,8 @@ class PeriodMap:
 
     @property
     def state_size(self) -> int:
-        """2n, and the springs of friction."""
-        return 2 * self.size + int(self._springs.size)
+        """2n, the springs of friction, and what the scheme carries."""
+        return int(self.at["force"].stop)
 
     @cached_property
     def mass(self) -> Array:
@@ -152,47 +159,99 @@ class PeriodMap:
         parts = [self._inner @ u[-1], self._inner @ v[-1]]
         if steps is not None:
             parts.append(steps.spring_traction[-1][self._springs])
+            parts += self._carried(state, period, amplitude, u, v)
             self._refuse_impacts(steps)
         gaps = self._touch.gaps(u @ self.assembly.contact.basis.T)
-        return Orbit(x, np.concatenate(parts), period, u, v, gaps, steps)
+        return Orbit(x, np.concatenate(parts), period, u, v, gaps, steps, state)
+
+    def _carried(self, first: State, period: float, amplitude: float, u: Array, v: Array) -> list[Array]:
+        """Lead and averaged forces in x after the steps u, v (N + 1, d) from a state."""
+        row, found = self._row(period), []
+        if row.shift:
+            found.append(self._inner @ row.leads(v, first.own.lead)[-1])
+        if row.averages:
+            times = period / self.steps * np.arange(self.steps + 1.0)
+            left = _stretched(self, period, amplitude).loads(times) - applied(self.assembly.stiffness, u)
+            if self.assembly.viscous is not None:
+                left -= applied(self.assembly.viscous, v)
+            found.append(self.basis.T @ row.averaged(left, first.own.bulk)[-1])
+        return found
+
+    def _row(self, period: float) -> StepCoefficients:
+        """The coefficients of the scheme."""
+        found = coefficients_of(self._scheme, period / self.steps)
+        assert found is not None
+        return found
+
+    def sizes(self, orbit: Orbit) -> Array:
+        """Sizes (s,) of the entries of x: the largest of each field in the motion, 1 where it rests."""
+        u, v = (np.abs(own @ self._inner.T).max(initial=0.0) for own in (orbit.u, orbit.v))
+        u = u if u > 0.0 else 1.0
+        v = v if v > 0.0 else 2.0 * np.pi * u / orbit.period
+        found = np.ones(self.state_size)
+        found[self.at["displacement"]], found[self.at["velocity"]] = u, v
+        if orbit.steps is None:
+            return found
+        tractions = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
+        # accelerations of the change of the velocities, which the steps see
+        most = np.abs(np.diff(orbit.v, axis=0)).max() * self.steps / orbit.period
+        most = most if most > 0.0 else 2.0 * np.pi * v / orbit.period
+        found[self.at["traction"]] = tractions if tractions > 0.0 else 1.0
+        found[self.at["lead"]], found[self.at["force"]] = most, most * np.abs(self.mass).max()
+        return found
 
     def jacobian(self, orbit: Orbit, amplitude: float = 1.0) -> Array:
         """∂Φ/∂x (s, s) along an orbit."""
-        x = orbit.start
-        if self.differences:
-            sizes = np.repeat([np.abs(orbit.u).max(), np.abs(orbit.v).max()], self.size)
-            if self._springs.size:
-                assert orbit.steps is not None
-                sizes = np.append(sizes, np.full(self._springs.size, np.abs(orbit.steps.spring_traction).max()))
-            sizes = _DIFFERENCE * np.where(sizes > 0.0, sizes, 1.0)
+        if self.located:
+            sizes = _DIFFERENCE * self.sizes(orbit)
             columns = [
-                (self.run(x + e, orbit.period, amplitude).end - self.run(x - e, orbit.period, amplitude).end)
+                (
+                    self.run(orbit.start + e, orbit.period, amplitude).end
+                    - self.run(orbit.start - e, orbit.period, amplitude).end
+                )
                 / (2.0 * size)
                 for e, size in zip(np.diag(sizes), sizes, strict=True)
             ]
             return np.array(columns).T
-        from arlequin.orbits._monodromy_kernels import monodromy
+        equations, at, laws = self._equations(orbit.period), self.at, self.assembly.laws
+        operators, form, basis, rows = StepOperators(equations), equations.form, self.basis, laws.row_count
+        linear = LinearSteps.of(equations, _block(orbit), self._first_traction(orbit.start), operators.diagonal)
+        fields, springs = np.zeros((form.fields, len(basis), self.state_size)), np.zeros((rows, self.state_size))
+        fields[0][:, at["displacement"]] = fields[1][:, at["velocity"]] = basis
+        springs[self._springs, np.arange(at["traction"].start, at["traction"].stop)] = 1.0
+        if form.shift:
+            fields[2][:, at["lead"]] = basis
+        if form.averages:
+            fields[3][:, at["force"]] = self._inner.T
+        elif form.carries:  # the forces at the start
+            fields[3] = -(self.assembly.stiffness @ fields[0])
+            if self.assembly.viscous is not None:
+                fields[3] -= self.assembly.viscous @ fields[1]
+        fields, springs = by_start(linear, operators, fields, springs)
+        found = [self._inner @ fields[0], self._inner @ fields[1], springs[self._springs]]
+        if form.shift:
+            found.append(self._inner @ fields[2])
+        if form.averages:
+            found.append(basis.T @ fields[3])
+        return np.concatenate(found)
 
-        laws, steps = self.assembly.laws, orbit.steps
-        assert steps is not None
-        step, theta = orbit.period / self.steps, self._scheme.theta
-        rows = np.ascontiguousarray(self.assembly.contact.basis @ self.basis)
-        matrix = self.mass + theta * step * self.damping + (theta * step) ** 2 * self.stiffness
-        right = np.concatenate([-theta * step * self.stiffness, self.mass, rows.T], axis=1)
-        found = scipy.linalg.solve(matrix, right, assume_a="pos")
-        by_state, by_impulse = np.ascontiguousarray(found[:, : 2 * self.size]), found[:, 2 * self.size :]
-        table, kernels = laws.table(laws.tangential_compliance)
-        return np.asarray(
-            monodromy(
-                step, theta, by_state, np.ascontiguousarray(by_impulse), rows, table, kernels, orbit.gaps,
-                np.ascontiguousarray(orbit.v @ self.assembly.contact.basis.T), steps.impulse, steps.normal,
-                steps.status,
-            )
-        )  # fmt: skip
+    def _equations(self, period: float) -> BulkEquations:
+        """The linear equations of the steps of a period."""
+        step = period / self.steps
+        model = StudyModel(Study(self.assembly.system, self._scheme, duration=period, step=step), self.assembly)
+        vars(model)["stepper"] = self._steppers[step]
+        return BulkEquations(model)
+
+    def _first_traction(self, x: Array) -> Array:
+        """Tractions of friction's springs (r,) in a state, Pa."""
+        found = np.zeros(self.assembly.laws.row_count)
+        found[self._springs] = x[self.at["traction"]]
+        return found
 
     def project(self, u: Array, v: Array) -> Array:
-        """The state x (s,) of fields u, v (d,), without tractions."""
-        return np.concatenate([self._inner @ u, self._inner @ v, np.zeros(self._springs.size)])
+        """The state x (s,) of fields u, v (d,), 0 beyond them."""
+        found = np.concatenate([self._inner @ u, self._inner @ v])
+        return np.append(found, np.zeros(self.state_size - found.size))
 
     def energy(self, u: Array, v: Array) -> float:
         """Kinetic and stored energy of fields (d,), J."""
@@ -242,10 +301,13 @@ class PeriodMap:
             v[dofs] = np.where(moved, (after - before) / (2.0 * step), now)
         state = stepper.start(u, v)
         if self._springs.size:
-            traction = np.zeros(assembly.laws.row_count)
-            traction[self._springs] = x[2 * n :]
-            assembly.laws.store_spring_traction(state.history, traction, self._touch.tangents)
-        return stepper, state
+            assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._touch.tangents)
+        own, lead, force = state.own, x[self.at["lead"]], x[self.at["force"]]
+        if lead.size:
+            own = replace(own, lead=self.basis @ lead)
+        if force.size:
+            own = replace(own, internal=own.external - own.damping - self._inner.T @ force)
+        return stepper, replace(state, own=own)
 
     def _located(self, stepper: Any, state: State) -> tuple[Array, Array, None]:
         u, v = [state.u[None]], [state.v[None]]
@@ -308,8 +370,28 @@ def _stretched(own: PeriodMap, period: float, amplitude: float) -> Assembly:
     return found
 
 
-def _check(assembly: Assembly, scheme: Theta) -> None:
-    """UserError where no period map is made of a system."""
+def _block(orbit: Orbit) -> Block:
+    """The steps of a motion, as `LinearSteps` has them."""
+    steps = orbit.steps
+    assert steps is not None
+    worn = np.zeros(steps.status.shape)
+    return Block(
+        n=0, u=orbit.u, v=orbit.v, multipliers=steps.multipliers, impulse=steps.impulse, status=steps.status,
+        depth=worn, opening=worn, start=orbit.first,
+    )  # fmt: skip
+
+
+def _check(assembly: Assembly, scheme: OneStep) -> None:
+    """UserError where no period map is made of a system, or of the steps of a scheme."""
+    row = coefficients_of(scheme, 1.0)
+    if row is not None and row.shift and row.gamma == 0.5:
+        raise UserError.parameter(
+            "scheme", scheme, "has accelerations that alternate without decay: take gamma > 1/2, or beta = gamma/2"
+        )
+    if row is not None and (row.shift or row.averages) and assembly.imposed_dofs.size:
+        raise UserError.parameter(
+            "scheme", scheme, "carries forces or accelerations: given motions take Theta or Newmark()"
+        )
     if not is_small(assembly):
         what = "small linear systems: up to 500 coordinates of masses, bars, beams and modal parts, on fixed normals"
         raise UserError(f"periodic motions are for {what}, with constant friction: reduce others, arlequin.Modal")

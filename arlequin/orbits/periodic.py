@@ -21,6 +21,7 @@ from arlequin.orbits.period_map import PeriodMap
 from arlequin.orbits.shooting import first_mode, first_point, tangent
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.run import compile_seconds
+from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.theta import Theta
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
@@ -32,7 +33,7 @@ _KEPT = 8  # systems of different parameters
 @checked_call
 def periodic(
     system: System | Callable[[float], System],
-    scheme: Theta,
+    scheme: OneStep,
     *,
     period: float | None = None,
     frequency: tuple[float, float] | None = None,
@@ -56,10 +57,10 @@ def periodic(
     system without losses and changing loads, from the linear mode on, over its energy.
 
     periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is `Theta`,
-    with θ > 1/2 for motions of that scheme, which damps, or θ = 1/2 with either `events`. points: motions over the
-    range, at least; more where the branch turns; most: of all. start: a Dataset of this function for one point
-    (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for sliding whose coefficient
-    depends on the state, for wear, and for more than 300 free coordinates.
+    of θ = 1/2 with either `events`, or one of the generalised-α family; nonlinear modes take `Theta(0.5)`. points:
+    motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this function for
+    one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for sliding whose
+    coefficient depends on the state, for wear, and for more than 300 free coordinates.
 
     The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
@@ -125,9 +126,10 @@ def _family(
     mode, periods, steps = (
         positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
     )
-    if not isinstance(scheme, Theta) or scheme.solver.endswith("iterative"):
-        kind = UserError if isinstance(scheme, Theta) else UserTypeError
-        raise kind.parameter("scheme", scheme, 'must be Theta(θ) with a direct solver, or Theta(0.5, events="locate")')
+    if not isinstance(scheme, OneStep) or scheme.solver.endswith("iterative"):
+        kind = UserError if isinstance(scheme, OneStep) else UserTypeError
+        rule = 'must be Theta(θ), Theta(0.5, events="locate"), Newmark, HHT or GeneralisedAlpha, with a direct solver'
+        raise kind.parameter("scheme", scheme, rule)
     names = ("frequency", "amplitude", "parameter", "energy")
     given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
     if len(given) > 1:
@@ -148,7 +150,7 @@ def _family(
         return PeriodMap(_assembled(own, scheme), scheme, steps * periods, base, periods)
 
     if name == "energy":
-        if scheme.theta != 0.5:
+        if not isinstance(scheme, Theta) or scheme.theta != 0.5:
             raise UserError.parameter("scheme", scheme, "loses energy: nonlinear modes take Theta(0.5)")
         if period is not None:
             raise UserError.parameter("period", period, "is found with energy=(from, to): leave it out")
@@ -185,7 +187,7 @@ def _family(
     return family, _start(start, own), attributes
 
 
-def _assembled(system: System, scheme: Theta) -> Assembly:
+def _assembled(system: System, scheme: OneStep) -> Assembly:
     check_masses(system, static=False)
     return assemble(system)
 
@@ -234,9 +236,10 @@ def _start(start: Any, own: PeriodMap) -> Array | None:
     if start is None:
         return None
     instance("start", start, xarray.Dataset, "must be a point of a branch, branch.isel(point=3)")
-    names = ["initial_displacement", "initial_velocity"]
-    rule = f"must be one point of a branch of a system with {own.size} free coordinates, branch.isel(point=3)"
-    if not all(name in start for name in names) or any(start[name].shape != (own.size,) for name in names):
+    rule = (
+        f"must be one point of a branch of this system and scheme, of {own.size} free coordinates: branch.isel(point=3)"
+    )
+    sizes = {f"initial_{name}": (at.stop - at.start,) for name, at in own.at.items() if at.stop > at.start}
+    if not all(name in start and start[name].shape == size for name, size in sizes.items()):
         raise UserError.parameter("start", start, rule)
-    names += ["initial_traction"] if own.state_size > 2 * own.size else []
-    return np.concatenate([start[name].values for name in names])
+    return np.concatenate([start[name].values for name in sizes])

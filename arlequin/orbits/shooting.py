@@ -33,18 +33,9 @@ class Point:
 
 
 def scales(family: Family, z: Array, orbit: Orbit, least: Array | None = None) -> Array:
-    """Sizes (s + 1,) of the entries of z: the largest displacement and velocity of the orbit, or `least`, and the width
-    of the range of the parameter (of a period: itself)."""
-    own = family.setting(float(z[-1])).map
-    inner = own.basis
-    u, v = np.abs(orbit.u @ inner).max(initial=0.0), np.abs(orbit.v @ inner).max(initial=0.0)
-    u = u if u > 0.0 else 1.0
-    v = v if v > 0.0 else 2.0 * np.pi * u / orbit.period
-    found = np.concatenate([np.full(own.size, u), np.full(own.size, v)])
-    springs = own.state_size - found.size
-    if springs:
-        assert orbit.steps is not None
-        found = np.append(found, np.full(springs, np.abs(orbit.steps.spring_traction).max(initial=1e-30)))
+    """Sizes (s + 1,) of the entries of z: those of x in the orbit, or `least`, and the width of the range of the
+    parameter (of a period: itself)."""
+    found = family.setting(float(z[-1])).map.sizes(orbit)
     width = abs(family.high - family.low)
     found = np.append(found, abs(z[-1]) if family.autonomous or not width else width)
     return found if least is None else np.maximum(found, least)
@@ -55,7 +46,7 @@ def _weights(family: Family, scale: Array) -> Array:
     weights = scale[:-1]
     if not family.autonomous:
         return weights
-    return np.append(weights, np.abs(family.phase).max() * scale[len(weights) // 2])
+    return np.append(weights, np.abs(family.phase).max() * scale[np.flatnonzero(family.phase)[0]])
 
 
 def newton(family: Family, z: Array, scale: Array, row: Array, value: float, most: int = _MOST) -> Point | None:
@@ -127,7 +118,7 @@ def first_mode(family: Family, period: float, energy: float) -> Point:
     assert family.mode is not None
     own = family.setting(period).map
     amplitude = np.sqrt(2.0 * energy) * period / (2.0 * np.pi)
-    z = np.concatenate([amplitude * family.mode, np.zeros(own.size), [period]])
+    z = np.concatenate([amplitude * family.mode, np.zeros(own.state_size - own.size), [period]])
     scale = scales(family, z, family.run(z))
     row = np.zeros_like(z)
     row[: own.size] = (own.mass @ family.mode) * scale[: own.size]

@@ -283,6 +283,34 @@ def run_with_tangents(
     )
 
 
+_VALUES = 1 << 22  # of a field of the derivatives of a block, at most
+
+
+def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, springs: Array) -> tuple[Array, Array]:
+    """Derivatives of the state after solved steps of a small system by p directions of the one before them.
+
+    fields (f, d, p): of the fields of the state (see `step_equations`), springs (r, p): of the tractions of friction's
+    springs, both at the start; what is returned, at the end.
+    """
+    from arlequin.sensitivity._recursion_kernels import tangent_steps
+
+    tables, count, (f, d, p), r = linear.tables, len(linear.block), fields.shape, operators.rows
+    none = np.zeros((r, p))
+    state = (np.array(fields), np.array(springs), none, none.copy())
+    most = max(_VALUES // max(d * p, 1), 1)
+    for first in range(0, count, most):
+        at = slice(first, min(first + most, count))
+        b = at.stop - at.start
+        known = np.zeros((b, d, p)), *(np.zeros((b, r, p)) for _ in range(3)), np.zeros((b if f > 2 else 0, d, p))
+        out = np.empty((b, d, p)), np.empty((b, d, p)), *(np.empty((b, r, p)) for _ in range(3))
+        tangent_steps(
+            (linear.equations.form.updates, *operators.dense), linear.rows_of_points,
+            tuple(own[at] for own in tables.each), (tables.by_depth[at], tables.by_opening[at]), known, state, out,
+            linear.contact.laws.has_elastic_stick,
+        )  # fmt: skip
+    return state[0], state[1]
+
+
 class _ResponseSum:
     """A response with its derivatives (p,), added up over the blocks of a run."""
 

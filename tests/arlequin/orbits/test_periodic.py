@@ -10,6 +10,7 @@ import arlequin as aq
 from arlequin.orbits.period_map import PeriodMap
 from arlequin.system.assembly import assemble
 
+FAMILY = (aq.Newmark(), aq.Newmark(0.36, 0.6), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.6))
 DAMPING, FORCE = 0.2, 0.3  # of the Duffing oscillator, N·s/m, N
 
 
@@ -118,9 +119,11 @@ def duffing_folds(guesses: list[tuple[float, complex]]) -> list[float]:
     ],
     ids=["layers", "friction", "multiplier", "elastic stick"],
 )
-@pytest.mark.parametrize("theta", [0.5, 0.7, 1.0])
-def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System, theta: float) -> None:
-    own = PeriodMap(assemble(system), aq.Theta(theta), 100, 1.0)
+@pytest.mark.parametrize(
+    "scheme", [aq.Theta(0.5), aq.Theta(0.7), aq.Theta(1.0), *FAMILY], ids=str
+)  # fmt: skip
+def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System, scheme: Any) -> None:
+    own = PeriodMap(assemble(system), scheme, 100, 1.0)
     x = 0.5 * np.random.default_rng(0).standard_normal(own.state_size)
     if own.size == 4:
         x[:8] *= [1.0, 0.1] * 4
@@ -128,6 +131,17 @@ def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System, theta: fl
     for e, column in zip(1e-6 * np.eye(x.size), found.T, strict=True):
         wanted = (own.run(x + e, 5.0).end - own.run(x - e, 5.0).end) / 2e-6
         assert column == pytest.approx(wanted, abs=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("scheme", FAMILY, ids=str)
+def test_the_transient_arrives_at_the_periodic_motion(scheme: Any) -> None:
+    """After 300 periods, of e^(−30) of the start each."""
+    found = aq.periodic(duffing(), scheme, period=1.0, steps=100)
+    assert found["stable"].item()
+    again = aq.simulate(duffing(), scheme, duration=300.0, step=1 / 100)
+    u, v = (again["part/mass"][name].values[-101:, 0, 0] for name in ("displacement", "velocity"))
+    assert u == pytest.approx(found["displacement"].values[0, :, 0], abs=1e-11 * np.ptp(u))
+    assert v == pytest.approx(found["velocity"].values[0, :, 0], abs=1e-11 * np.ptp(v))
 
 
 @pytest.mark.parametrize("theta", [0.5, 0.6, 1.0])
