@@ -120,6 +120,10 @@ class CentralDifference:
     v_{n+½} = −v_{n−½} has v̄ = 0, so that D_a does not act on it at the limit). The damping of parts lowers the limit.
     Recorded velocities are v̄_n under the forces at t_n: without the multipliers' impulse to come.
 
+    Layers on normals that turn: K_n has their force c_n as it was left at the end of a step, and the next step acts by
+    c'_n, of the same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on u_{n+1} − u_n
+    and ½ Δt v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
+
     The mass of dispersion-corrected parts is factored once, and those of other parts must be lumped. It grows with Δt²:
     on such a part alone the stable step is √6/ω of Δt = 0, cΔt < H on bars.
 
@@ -346,7 +350,7 @@ class CentralStepper(Stepper):
             inertia = self._momentum(half - before) / step + state.internal + own.damping - own.external
             return inertia if drag is None else inertia + drag
 
-        mean = replace(contact, stored=0.5 * step * (own.stored + stored))
+        mean = replace(contact, stored=0.5 * (contact.stored + step * stored))
         forces = Forces(
             0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
         )
@@ -365,6 +369,10 @@ class CentralStepper(Stepper):
         )
         force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
+        if not assembly.contact.fixed and contact.stored.any():
+            # the force of the layers at the start, of which the kinetic energy there knows, turns with their normals
+            turned = kinematics.apply_local_transposed(kinematics.normal(contact.stored)) / step - own.pushed
+            work["scheme"] -= 0.5 * step * float(applied(kinematics.basis, before) @ turned)
         work["kinetic"] = self._kinetic(carried, internal)
         path = 0.5 * step * (state.v + v)
         if kick is not None:
