@@ -65,12 +65,12 @@ class _LeastEnergy:
     def solve(self, load: Array, right: Array) -> Array:
         """x (n,) under the forces f (n,) with G x = g (m,)."""
         n, load, right = load.size, load / self.largest, right / self.sizes
-        x, multipliers = np.zeros(n), np.zeros(right.size)
-        last = np.inf
+        first = self.factor.solve(np.concatenate([load, right]))
+        x, multipliers, last = first[:n], first[n:], np.inf
         for _ in range(_REFINED):
             missing = np.concatenate([load - self.stiffness @ x - self.rows.T @ multipliers, right - self.rows @ x])
             size = float(np.abs(missing[n:]).max(initial=0.0))
-            if size >= 0.5 * last and np.isfinite(last):
+            if size >= 0.5 * last:
                 break
             change = self.factor.solve(missing)
             x, multipliers, last = x + change[:n], multipliers + change[n:], size

@@ -668,3 +668,20 @@ def test_a_loaded_bar_at_rest():
     energy = result["energy"].to_series().unstack()
     assert energy["strain"].to_numpy() == pytest.approx(0.5 * 1e16 / STEEL.young, rel=1e-12)  # ½ σ²/E of 1 m
     assert energy["kinetic"].max() < 1e-16 * energy["strain"].max()
+
+
+def test_the_transfer_to_an_equal_model_is_exact():
+    """Displacements, also under strains and velocities, to round-off."""
+    from arlequin.levels.transfer import LevelTransfer
+
+    def model(name):
+        block = aq.Solid(name, aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), (2, 2)), STEEL, plane="strain")
+        return assemble(aq.System([block], springs=[aq.Spring(f"{name} held", block.boundary("left"), stiffness=1e9)]))
+
+    coarse, fine = model("coarse"), model("fine")
+    transfer = LevelTransfer(coarse, fine, "body", (np.zeros(coarse.dof_count), np.zeros(fine.dof_count)))
+    for seed in range(3):
+        u, v = np.random.default_rng(seed).standard_normal((2, coarse.dof_count))
+        for upwards in (True, False):
+            for given, moved in zip((u, v), transfer.move(u, v, 0.0, upwards), strict=True):
+                assert np.abs(moved - given).max() < 1e-13
