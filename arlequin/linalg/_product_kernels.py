@@ -4,7 +4,7 @@ import numpy as np
 
 from arlequin.models.kernel_cache import njit
 
-_FEW, _SIDE = 4, 64  # least number of vectors that are blocked, and block size
+FEW, _SIDE = 4, 64  # least number of vectors that are blocked, and block size
 
 
 @njit(cache=True, nogil=True)
@@ -15,7 +15,7 @@ def by_rows(starts, columns, values, fields):
     """
     count, rows = fields.shape[0], starts.size - 1
     out = np.empty((count, rows))
-    if count < _FEW or values.size < fields.shape[1]:
+    if count < FEW or values.size < fields.shape[1]:
         for b in range(count):
             for r in range(rows):
                 alone = 0.0

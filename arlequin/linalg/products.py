@@ -13,6 +13,7 @@ from arlequin.models.types import Array
 _FULL = 0.25  # density of the nonzero columns above which a dense product is faster
 
 _FEW, _LARGE = 4, 2**23  # vectors below which columns of a dense copy, of at most so many entries, are added up
+_LARGE = 1 << 14  # entries of a matrix from which on SciPy's call is worth its product
 _CACHED = 4  # products: comparing an argument costs a thousandth of a product
 
 
@@ -87,7 +88,7 @@ def applied(matrix: Any, fields: Array) -> Array:
         return np.ascontiguousarray(np.moveaxis(matrix @ fields.reshape(-1, fields.shape[-1]).T, 0, -1)).reshape(
             *fields.shape[:-1], matrix.shape[0]
         )
-    from arlequin.linalg._product_kernels import by_columns, by_rows
+    from arlequin.linalg._product_kernels import FEW, by_columns, by_rows
 
     if fields.ndim > 2:
         return applied(matrix, fields.reshape(-1, fields.shape[-1])).reshape(*fields.shape[:-1], matrix.shape[0])
@@ -95,4 +96,6 @@ def applied(matrix: Any, fields: Array) -> Array:
     entries = matrix.indptr, matrix.indices, matrix.data
     if sp.issparse(matrix) and matrix.format == "csc":
         return np.asarray(by_columns(*entries, fields, matrix.shape[0]))
+    if len(fields) < FEW and entries[2].size > _LARGE and sp.issparse(matrix):
+        return np.array([matrix @ field for field in fields])  # to the same bits, in less than half the time
     return np.asarray(by_rows(*entries, fields))
