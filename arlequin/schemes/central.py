@@ -121,8 +121,8 @@ class CentralDifference:
     Recorded velocities are v̄_n under the forces at t_n: without the multipliers' impulse to come.
 
     Layers on normals that turn: K_n has their force c_n as it was left at the end of a step, and the next step acts by
-    c'_n, of the same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on u_{n+1} − u_n
-    and ½ Δt v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
+    c'_n, of the same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on
+    u_{n+1} − u_n and ½ Δt v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
 
     The mass of dispersion-corrected parts is factored once, and those of other parts must be lumped. It grows with Δt²:
     on such a part alone the stable step is √6/ω of Δt = 0, cΔt < H on bars.

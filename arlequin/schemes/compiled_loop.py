@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
+from arlequin.energy import KINDS, Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
 from arlequin.models.linalg.threads import map_pieces
@@ -24,7 +24,7 @@ from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
-from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.schemes.linear_audit import EndForces, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow
 from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.one_step_state import OneStepState
@@ -34,7 +34,6 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.imposed import reaction
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
@@ -71,8 +70,10 @@ def audited_loop(
     impulse, multipliers = steps.impulse, steps.multipliers
     internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
     ends, persistent, end, layer_gap = v[1:], laws.gap_rows, None, None
+    projected: Any = 0.0
     if rotating is not None:
         ends, persistent, layer_gap = rotating.unprojected, rotating.persistent, rotating.layer_gap
+        projected = applied(assembly.mass, v[1:] - ends)
         impulse = impulse - rotating.impulse
         works = Work(np.zeros((len(flow), len(KINDS))))
         for kind, values in zip(("impact", "friction", "external_work"), rotating.work.T, strict=True):
@@ -80,21 +81,15 @@ def audited_loop(
         added = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * impulse, step)
         end = EndImpulses(replace(added, spread=rotating.on_basis), works.values)
     paths = WorkPaths.mean(step * flow, 0.5 * step * (v[:-1] + ends))
-    mean = row.mean(row.averaged(internal, before.own.internal if row.carries else internal[0]))
-    damping = np.zeros_like(flow)
+    damping = np.zeros_like(v)
     if assembly.viscous is not None and row.carries:
-        damping = row.mean(row.averaged(applied(assembly.viscous, v), before.own.damping))
-    elif assembly.viscous is not None:
-        damping = applied(assembly.viscous, flow)
+        damping = applied(assembly.viscous, v)
+    start = (before.own.internal, before.own.damping) if row.carries else (internal[0], damping[0])
+    bulk, given, _ = bulk_of(
+        assembly, row, EndForces(momentum, internal, damping), start, external, paths,
+        (multipliers, kinematics.apply_local_transposed(impulse)), projected,
+    )  # fmt: skip
     dofs = assembly.imposed_dofs
-
-    def balance() -> Array:
-        gained = np.diff(momentum, axis=0) - applied(assembly.mass, v[1:] - ends)
-        return gained / step + mean + damping - external
-
-    pulls = multipliers / step, kinematics.apply_local_transposed(impulse) / step
-    given = reaction(assembly, balance, pulls)
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, given), multipliers, paths, flow)
     solved = SolvedSteps(
         u=u[1:],
         v=v[1:],
@@ -116,8 +111,7 @@ def audited_loop(
         return batch
     held = step * given[:, dofs]
     if rotating is not None:
-        projected = applied(assembly.mass, v[1:] - ends) - applied(kinematics.basis.T, rotating.on_basis)
-        held = held + projected[:, dofs]
+        held = held + (projected - applied(kinematics.basis.T, rotating.on_basis))[:, dofs]
     return replace(batch, reactions=held)
 
 

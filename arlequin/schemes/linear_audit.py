@@ -1,14 +1,17 @@
-"""Audit of batches of θ-steps, sparse or compiled: energies, works and contact as they are recorded."""
+"""Audit of batches of steps of linear parts: energies, works and contact as they are recorded."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, NormalImpulseSplit, WorkPaths
+from arlequin.energy import BulkWork, Forces, NormalImpulseSplit, WorkPaths
+from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.step.batch import StepBatch
+from arlequin.step.coefficients import StepCoefficients
+from arlequin.step.imposed import reaction
 from arlequin.step.impulses import ContactImpulses
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -48,6 +51,54 @@ class EndImpulses(NamedTuple):
 
     contact: ContactImpulses
     works: Array
+
+
+class EndForces(NamedTuple):
+    """M v, N·s, K u and D v, N, all (b + 1, d), at the ends of steps."""
+
+    momentum: Array
+    internal: Array
+    damping: Array
+
+    @classmethod
+    def of(cls, assembly: Assembly, u: Array, v: Array) -> Self:
+        """Of displacements and velocities (b + 1, d)."""
+        damping = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
+        return cls(applied(assembly.mass, v), applied(assembly.stiffness, u), damping)
+
+
+def bulk_of(
+    assembly: Assembly,
+    row: StepCoefficients,
+    ends: EndForces,
+    before: tuple[Array, Array],
+    external: Array,
+    paths: WorkPaths,
+    pulls: tuple[Array, Array],
+    projected: Any = 0.0,
+) -> tuple[BulkWork, Array, tuple[Array, Array]]:
+    """Works of the bulk forces in steps of a scheme, the forces (b, d) of imposed motions, N, and the averages of the
+    internal and the damping forces at the end, N (see `StepCoefficients.averaged`).
+
+    before: these averages at the start; external (b, d): means, N; paths: of the steps (b, d); pulls: impulses of the
+    constraints (b, m) and on the contact's basis (b, q), N·s; projected (b, d): what of the momenta at the ends the
+    velocity projection gave, N·s.
+    """
+    step, flow = row.step, paths.du / row.step
+    internal, damping = row.averaged(ends.internal, before[0]), ends.damping
+    mean, drag = row.mean(internal), np.zeros_like(flow)
+    if assembly.viscous is not None and row.carries:
+        damping = row.averaged(ends.damping, before[1])
+        drag = row.mean(damping)
+    elif assembly.viscous is not None:
+        drag = applied(assembly.viscous, flow)
+
+    def balance() -> Array:
+        return (np.diff(ends.momentum, axis=0) - projected) / step + mean + drag - external
+
+    given = reaction(assembly, balance, (pulls[0] / step, pulls[1] / step))
+    bulk = BulkWork.of(assembly, step, Forces(mean, drag, external, given), pulls[0], paths, flow)
+    return bulk, given, (internal[-1], damping[-1])
 
 
 def audited(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from arlequin.energy import BulkWork, Forces, Work, WorkPaths
+from arlequin.energy import Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
@@ -15,13 +15,12 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
 from arlequin.run.audit import Audit
-from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited
+from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
-from arlequin.step.imposed import reaction
 
 
 class RecordedSteps:
@@ -85,23 +84,10 @@ def recorded(
     assembly, contact = model.assembly, model.assembly.contact
     u, v, du = block.u, block.v, np.diff(block.u, axis=0)
     ends = equations.ends(block)
-    strain, momentum = 0.5 * np.vecdot(u, ends.internal), ends.momentum
-    averages = [
-        form.averaged(ends, start)
-        for ends, start in (
-            (ends.internal, before.internal),
-            (ends.damping, before.damping),
-            (model.loads(block.n, len(block)), before.external),
-        )
-    ]
-    mean, damping, external = map(form.mean, averages)
-    given = reaction(
-        assembly,
-        lambda: np.diff(momentum, axis=0) / step + mean + damping - external,
-        (block.multipliers / step, block.impulse / step),
-    )
+    loads = form.averaged(model.loads(block.n, len(block)), before.external)
     paths = WorkPaths.mean(du, 0.5 * step * (v[:-1] + v[1:]))
-    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, given), block.multipliers, paths, du / step)
+    start, pulls = (before.internal, before.damping), (block.multipliers, block.impulse)
+    bulk, given, averages = bulk_of(assembly, form, ends, start, form.mean(loads), paths, pulls)
     kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
     if contact.wear_rate is not None:
         kinematics = kinematics.worn(WearState(block.depth, block.opening))
@@ -111,7 +97,8 @@ def recorded(
         impulse=block.impulse, normal=normal, status=block.status, iterations=none, residual=np.zeros(len(block)),
         newton=none, springs=(springs[:-1], springs[1:]) if assembly.laws.has_elastic_stick else None,
     )  # fmt: skip
-    energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity)
+    strain = 0.5 * np.vecdot(u, ends.internal)
+    energies = StepEnergies(0.5 * np.vecdot(v[1:], ends.momentum[1:]), strain, before.asperity)
     rows = applied(contact.basis, paths.du), applied(contact.basis, paths.path)
     scheme = block.n + 1, step, form.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
@@ -119,7 +106,7 @@ def recorded(
         batch = replace(batch, worn=block.depth + contact.wear_rate * batch.contact.friction_work_per_mu)
     if assembly.imposed_dofs.size:
         batch = replace(batch, reactions=step * given[:, assembly.imposed_dofs])
-    return batch, Carried(float(batch.works[-1, 2]), *(own[-1] for own in averages))
+    return batch, Carried(float(batch.works[-1, 2]), *averages, loads[-1])
 
 
 class RecordedChanges:

@@ -10,13 +10,14 @@ of the b-equation by the parameter at the solved step.
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
+from arlequin.schemes.linear_audit import EndForces
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.theta import Theta
@@ -26,7 +27,6 @@ from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Scheme
-from arlequin.system.assembly import Assembly
 
 
 def coefficients_of(scheme: Scheme, step: float) -> StepCoefficients | None:
@@ -40,7 +40,7 @@ class BulkEquations:
     """The linear equations of the steps of a model."""
 
     model: StudyModel
-    _ends: list[tuple[Block, "EndForces"]] = field(default_factory=list, init=False, repr=False)
+    _ends: list[tuple[Block, EndForces]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def form(self) -> StepCoefficients:
@@ -82,7 +82,7 @@ class BulkEquations:
         """l (b + 1, d) at the ends of solved steps."""
         return self.form.leads(block.v, block.start.own.lead)
 
-    def ends(self, block: Block) -> "EndForces":
+    def ends(self, block: Block) -> EndForces:
         """Forces and momenta at the ends of solved steps; those of the last block are kept."""
         if not (self._ends and self._ends[0][0] is block):
             self._ends[:] = [(block, EndForces.of(self.model.assembly, block.u, block.v))]
@@ -170,18 +170,3 @@ class ByParameter:
     missing: Array
     imposed: Array
     bulk: Array | None
-
-
-@dataclass(frozen=True, eq=False)
-class EndForces:
-    """M v, N·s, K u and D v, N, (b + 1, d) at the ends of steps."""
-
-    momentum: Array
-    internal: Array
-    damping: Array
-
-    @classmethod
-    def of(cls, assembly: Assembly, u: Array, v: Array) -> Self:
-        """Of displacements and velocities (b + 1, d)."""
-        damping = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
-        return cls(applied(assembly.mass, v), applied(assembly.stiffness, u), damping)
