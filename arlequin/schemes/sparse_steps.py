@@ -131,7 +131,7 @@ class _Known:
     right, force, resisting (n, d): A y = right + h (force − resisting) + …; load, mean (n, d): external forces at the
     end and their mean, N; average (n, d): their average there, see `OneStepState`; constraint_rate (n, m): C y; given
     (n, p): y on the imposed dofs; shift (n, d): u₁ − u₀ − Δt y, m, where there is one; push (d,): a constant force of
-    parts stepped elsewhere, N. Fields (1, d) are those of all members.
+    parts stepped elsewhere, N; drag (n, d): D v₀, N, where it is averaged. Fields (1, d) are those of all members.
     """
 
     right: Array
@@ -144,6 +144,7 @@ class _Known:
     given: Array | None
     shift: Array | None
     push: Array | None
+    drag: Array | None = None
 
 
 class OneStepStepper(Stepper):
@@ -367,14 +368,15 @@ class OneStepStepper(Stepper):
         right = row.inertia * own.momentum + row.carried * np.where(self._moving, own.bulk, -own.pulled)
         early, late = (weight / row.force for weight in row.loads)
         force, resisting = early * before + late * load, (row.displacement / row.force) * state.internal
-        if assembly.viscous is not None:
-            resisting = resisting + (row.velocity / row.force) * applied(assembly.viscous, state.v)
+        drag = None if assembly.viscous is None else applied(assembly.viscous, state.v)
+        if drag is not None:
+            resisting = resisting + (row.velocity / row.force) * drag
         shift = None
         if row.shift:
             shift = step**2 * own.lead
             if assembly.linear:
                 resisting = resisting + applied(assembly.stiffness, shift)
-        return _Known(right, force, resisting, load, mean, average, rate, given, shift, push)
+        return _Known(right, force, resisting, load, mean, average, rate, given, shift, push, drag)
 
     def _solve(self, state: State, rows: tuple[Array, Array], known: _Known) -> _Solution:
         """y, φ and P of a step; rows: u and v (n, q) on the contact's basis."""
@@ -510,20 +512,20 @@ class OneStepStepper(Stepper):
         flow = self._move(state, y, known, end, at)
         end.strain[at] = self._internal(end.u[at], end.internal[at])
         if row.carries:
-            self._balance(state, solution, known, self._averaged(state, end, at), end, at, flow)
+            self._balance(state, solution, known, self._averaged(state, known, end, at), end, at, flow)
             return
         drag = None if assembly.viscous is None else applied(assembly.viscous, y)
         resisting = state.internal[at], end.internal[at], y[:0] if drag is None else drag
         self._balance(state, solution, known, resisting, end, at, flow, drag)
 
-    def _averaged(self, state: State, end: _End, at: slice) -> tuple[Array, Array, Array]:
+    def _averaged(self, state: State, known: _Known, end: _End, at: slice) -> tuple[Array, Array, Array]:
         """The averages of the internal forces at both ends of the step, and the mean damping (n, d), N."""
         row, viscous, own, out = self._coefficients, self._assembly.viscous, state.own, end.own
         out.internal[at] = row.average(end.internal[at], state.internal[at], own.internal[at])
-        if viscous is None:
+        if viscous is None or known.drag is None:
             out.damping[at] = 0.0
             return own.internal[at], out.internal[at], out.damping[:0]
-        out.damping[at] = row.average(applied(viscous, end.v[at]), applied(viscous, state.v[at]), own.damping[at])
+        out.damping[at] = row.average(applied(viscous, end.v[at]), known.drag[at], own.damping[at])
         damping = (1.0 - row.gamma) * own.damping[at] + row.gamma * out.damping[at]
         return own.internal[at], out.internal[at], damping
 
@@ -539,7 +541,7 @@ class OneStepStepper(Stepper):
         accept_cells(assembly, bulk, t1)
         end.internal[0], end.strain[0] = bulk.force, bulk.stored
         if isinstance(self._bulk, NewtonAlpha):
-            self._balance(state, solution, known, self._averaged(state, end, at), end, at, flow)
+            self._balance(state, solution, known, self._averaged(state, known, end, at), end, at, flow)
             return bulk.memory, bulk.dissipated
         assert isinstance(self._bulk, NewtonStep)
         mean = self._bulk.resist(before, solved, u)
