@@ -392,7 +392,7 @@ def _check(assembly: Assembly, scheme: OneStep) -> None:
         raise UserError.parameter(
             "scheme", scheme, "carries forces or accelerations: given motions take Theta or Newmark()"
         )
-    if not is_small(assembly):
+    if not is_small(assembly) or assembly.laws.state_dependent:
         what = "small linear systems: up to 500 coordinates of masses, bars, beams and modal parts, on fixed normals"
         raise UserError(f"periodic motions are for {what}, with constant friction: reduce others, arlequin.Modal")
     if assembly.massless.any():

@@ -57,10 +57,10 @@ def periodic(
     system without losses and changing loads, from the linear mode on, over its energy.
 
     periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is `Theta`,
-    of θ = 1/2 with either `events`, or one of the generalised-α family; nonlinear modes take `Theta(0.5)`. points:
-    motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this function for
-    one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for sliding whose
-    coefficient depends on the state, for wear, and for more than 300 free coordinates.
+    `Midpoint`, `Theta(0.5, events="locate")`, or one of the generalised-α family; nonlinear modes take `Theta(0.5)`.
+    points: motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this
+    function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for sliding
+    whose coefficient depends on the state, for wear, and for more than 300 free coordinates.
 
     The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
@@ -128,7 +128,9 @@ def _family(
     )
     if not isinstance(scheme, OneStep) or scheme.solver.endswith("iterative"):
         kind = UserError if isinstance(scheme, OneStep) else UserTypeError
-        rule = 'must be Theta(θ), Theta(0.5, events="locate"), Newmark, HHT or GeneralisedAlpha, with a direct solver'
+        rule = (
+            'must be Theta(θ), Theta(0.5, events="locate"), Midpoint, Newmark, HHT or GeneralisedAlpha, not iterative'
+        )
         raise kind.parameter("scheme", scheme, rule)
     names = ("frequency", "amplitude", "parameter", "energy")
     given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]

@@ -403,7 +403,7 @@ def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepp
     if isinstance(driven, Assembly):
         return _checked(scheme.prepare(driven, step), scheme, "prepare")
     if not isinstance(scheme, EnsembleScheme):
-        others = 'an ensemble takes Theta with events="step", Newmark, HHT or GeneralisedAlpha'
+        others = 'an ensemble takes Theta with events="step", Midpoint, Newmark, HHT or GeneralisedAlpha'
         raise UserError.parameter("scheme", scheme, f"{others}: simulate its members one by one")
     return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
 

@@ -16,7 +16,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
-from arlequin.schemes.cut_back import CutBackStepper
+from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.step.batch import StepBatch
@@ -25,6 +25,7 @@ from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.absorption import Absorption
 from arlequin.system.assembly import Assembly
+from arlequin.system.ensemble import Members
 
 
 class MasslessCondensation(Assembly):
@@ -138,7 +139,7 @@ def _check(full: Assembly, compliance: Array) -> None:
 
 @checked_call
 @dataclass(frozen=True)
-class Midpoint:
+class Midpoint(OneStep):
     """Midpoint scheme with discrete gradients of the stored energies: conserves energy through contact. Order 2.
 
     Regular laws conserve as they are. Unilateral contact has no energy, so it needs contact nodes without mass
@@ -148,24 +149,39 @@ class Midpoint:
     With parts of finite rotations it is the energy–momentum scheme, `Theta(0.5)`: unilateral contact then acts on the
     velocity at the end of the step, on nodes with mass, and what impacts take is `impact`.
 
+    Without condensed nodes its steps are those of `Theta(0.5)`, with all that runs are used for.
+
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """
 
-    order = 2
-    static = False
-    frequency_error = 1.0 / 6.0  # that of Theta(0.5)
+    def coefficients(self, step: float) -> StepCoefficients:
+        """Those of θ = 1/2."""
+        return StepCoefficients.of_theta(0.5, step)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
-        if not assembly.linear:
-            return CutBackStepper(OneStepStepper(assembly, StepCoefficients.of_theta(0.5, step)))
-        if assembly.massless.any():
+        """The stepper of a system, of a condensed one where linear parts have nodes without mass."""
+        if assembly.linear and assembly.massless.any():
             return CondensedStepper(MasslessCondensation.of(assembly), step)
-        if (assembly.laws.level > 0).any():
-            raise UserError(
-                'the midpoint scheme with unilateral contact needs mass="redistributed" on the parts that touch; '
-                "use the θ-scheme otherwise"
+        _refuse_unilateral(assembly)
+        return super().prepare(assembly, step)
+
+    def prepare_ensemble(self, members: Members, step: float) -> Stepper:
+        """The stepper of the members of an ensemble."""
+        if members.assembly.massless.any():
+            raise UserError.parameter(
+                "scheme", self, "condenses nodes without mass, in single runs alone: simulate the members one by one"
             )
-        return OneStepStepper(assembly, StepCoefficients.of_theta(0.5, step))
+        _refuse_unilateral(members.assembly)
+        return super().prepare_ensemble(members, step)
+
+
+def _refuse_unilateral(assembly: Assembly) -> None:
+    """UserError for unilateral contact of linear parts on nodes with mass."""
+    if assembly.linear and (assembly.laws.level > 0).any():
+        raise UserError(
+            'the midpoint scheme with unilateral contact needs mass="redistributed" on the parts that touch; use the '
+            "θ-scheme otherwise"
+        )
 
 
 class CondensedStepper(DelegatedCheckpoint, Stepper):

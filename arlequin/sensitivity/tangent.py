@@ -16,6 +16,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
+from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
@@ -345,6 +346,10 @@ def derived(
         raise UserError.parameter("scheme", own.scheme, rule)
     model = StudyModel.of(own)
     check_supported(model.assembly)
+    if not isinstance(model.stepper, OneStepStepper):
+        raise UserError.parameter(
+            "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
+        )
 
     def near(name: str) -> Callable[[float], Study]:
         return lambda value: study(**{**at, name: value})
