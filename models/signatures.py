@@ -7,7 +7,10 @@
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from arlequin.models.errors import UserError, UserTypeError
@@ -27,18 +30,19 @@ def meant(word: Any, known: Iterable[str]) -> str:
 
 def checked_call(item: T) -> T:
     """Decorator of a class or a function: a call that does not fit its parameters raises `UserTypeError`, and so does
-    one that fails with something else than a text for a parameter that is annotated as one."""
+    one that fails with something else than a text, or a mapping, for a parameter that is annotated as one."""
     function: Callable[..., Any] = item.__init__ if isinstance(item, type) else item  # type: ignore[misc]
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        given, named = tuple(map(_plain, given)), {name: _plain(value) for name, value in named.items()}
         try:
             return function(*given, **named)
         except UserError:
             raise
         except (TypeError, ValueError, AttributeError) as error:
             fault = _fault(item, function, given, named) if isinstance(error, TypeError) else None
-            fault = fault or _no_text(function, given, named)
+            fault = fault or _misfit(function, given, named)
             if fault is None:  # an error inside
                 raise
             raise UserTypeError(fault) from None
@@ -47,6 +51,18 @@ def checked_call(item: T) -> T:
         return call  # type: ignore[return-value]
     item.__init__ = call  # type: ignore[misc]
     return item
+
+
+def _plain(value: Any) -> Any:
+    """Fractions and decimals as floats, which all formulas take."""
+    if not isinstance(value, Fraction | Decimal):
+        return value
+    try:
+        return float(value)
+    except OverflowError:  # beyond the largest float
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling nan
+        return math.nan
 
 
 def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
@@ -74,15 +90,32 @@ def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], name
     return None
 
 
-def _no_text(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
-    """Says which parameter annotated as a text is given something else in a call that fits; None where none is."""
+def _misfit(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
+    """Says which parameter annotated as a text, or as a mapping, is given something else in a call that fits; None
+    where none is."""
     signature = inspect.signature(function)
     for name, value in signature.bind(*given, **named).arguments.items():
-        own = signature.parameters[name].annotation
-        allowed = (str, type(None)) if own in ("str | None", str | None) else str
-        if own in ("str", "str | None", str, str | None) and not isinstance(value, allowed):
-            return str(UserTypeError.parameter(name, value, "must be a text"))
+        kinds = _kinds(signature.parameters[name].annotation)
+        wanted = kinds - {"None"}
+        for kind, allowed, rule in (("str", str, "a text"), ("Mapping", Mapping, "a mapping, {name: …}")):
+            missing = value is None and "None" in kinds
+            if wanted == {kind} and not (missing or isinstance(value, allowed)):
+                return str(UserTypeError.parameter(name, value, f"must be {rule}"))
     return None
+
+
+def _kinds(annotation: Any) -> set[str]:
+    """Names of the types of an annotation, without what is in their brackets.
+
+    >>> sorted(_kinds("Mapping[str, float | int] | None")), _kinds(str)
+    (['Mapping', 'None'], {'str'})
+    """
+    text = annotation.__name__ if isinstance(annotation, type) and not hasattr(annotation, "__args__") else annotation
+    flat, depth = "", 0
+    for letter in str(text):
+        depth += (letter == "[") - (letter == "]")
+        flat += letter if depth == 0 and letter != "]" else ""
+    return {part.strip().rpartition(".")[2] for part in flat.split("|")}
 
 
 def takes(name: str, function: Callable[..., Any], **parameters: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arlequin.models.checks import one_of
+from arlequin.models.checks import mapping, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -61,6 +61,9 @@ def contact(
     """
     results = _by_label(result, member)
     one_of("component", component, get_args(Component))
+    for name, curves in (("force", force), ("gap", gap)):
+        if curves is not None:
+            mapping(name, curves, "must be curves by label, {label: (instants in s, values)}")
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}
     loads = {name: (_times(g), _force(results[name], g, component) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.results.members import chosen
 from arlequin.results.reading import of_result
@@ -34,6 +35,8 @@ def energies(result: xarray.DataTree, *, member: int | None = None) -> Figure:
     (['kinetic', 'strain', 'impact'], 'Energy (kJ)')
     """
     root = chosen(result, member).dataset
+    if "energy" not in root:
+        raise UserError("result: has no energies to draw: give the result of simulate, or of another run")
     seconds = root["time"].values
     energy = root["energy"].transpose("time", "kind", ...).values  # (t, kind), of an ensemble (t, kind, member)
     members = energy.shape[2] if energy.ndim == 3 else 1
