@@ -13,6 +13,8 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -513,6 +515,33 @@ def test_errors_inside_of_a_call_stay() -> None:
     with pytest.raises(TypeError, match="has no len") as caught:
         outer(1.0)
     assert not isinstance(caught.value, aq.UserError)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: aq.gradient(swing, "energy/kinetic", {"k": 1.0}, scales=max), "scales = .*max.*: must be a mapping"),
+        (lambda: aq.gradient(swing, "energy/kinetic", {"k": 1.0}, at=3), "at = 3: must map names of parameters"),
+        (lambda: plots.contact(swing().run(), force=0.5), "force = 0.5: must be curves by label"),
+        (lambda: plots.energies(xarray.DataTree()), "result: has no energies to draw"),
+    ],
+)
+def test_what_is_no_mapping_or_result(call: Any, line: str) -> None:
+    with pytest.raises(aq.UserError, match=line):
+        call()
+
+
+def swing(k: float = 1.0) -> aq.Study:
+    mass = aq.PointMasses("mass", 0.0, 1.0)
+    system = aq.System([mass], springs=[aq.Spring("spring", mass.boundary("all"), stiffness=k)], velocity=1.0)
+    return aq.Study(system, THETA, duration=1.0, step=0.1)
+
+
+def test_fractions_and_decimals_are_numbers() -> None:
+    assert aq.Absorber(strength=Fraction(1, 4)) == aq.Absorber(strength=Decimal("0.25")) == aq.Absorber(strength=0.25)
+    for none in (Fraction(10**400), Decimal("1e400"), Decimal("nan"), Decimal("snan")):
+        with pytest.raises(aq.UserError, match=r"^strength = "):
+            aq.Absorber(strength=none)  # type: ignore[arg-type]
 
 
 def test_checked_classes_stay_what_they_are() -> None:
