@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.checks import mapping, one_of
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.plots import style
@@ -61,9 +61,7 @@ def contact(
     """
     results = _by_label(result, member)
     one_of("component", component, get_args(Component))
-    for name, curves in (("force", force), ("gap", gap)):
-        if curves is not None:
-            mapping(name, curves, "must be curves by label, {label: (instants in s, values)}")
+    force, gap = _curves("force", force), _curves("gap", gap)
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}
     loads = {name: (_times(g), _force(results[name], g, component) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
@@ -75,9 +73,9 @@ def contact(
         title, unit = ("Contact force", first.attrs.get("units", "N")) if area is None else ("Contact pressure", "Pa")
         title += "" if component == "magnitude" else f", {component}"
         many = len(results) > len(style.COLOURS)
-        _panel(axes[0], title, unit, loads, force or {}, stairs, many)
+        _panel(axes[0], title, unit, loads, force, stairs, many)
         if with_gap:
-            _panel(axes[1], "Least gap", "m", gaps, gap or {}, {}, many, size)
+            _panel(axes[1], "Least gap", "m", gaps, gap, {}, many, size)
             axes[0].set_xlabel("")
         if many:
             axes[0].set_title(f"{len(results)} members", loc="left")
@@ -85,6 +83,20 @@ def contact(
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
     return figure
+
+
+def _curves(name: str, given: Curves | None) -> Curves:
+    """Reference curves by label: instants and values (n,)."""
+    rule, found = "must be curves by label, {label: (instants in s, values)}, of equal lengths", {}
+    for label, curve in mapping(name, {} if given is None else given, rule).items():
+        try:
+            t, y = (np.atleast_1d(np.asarray(own, dtype=float)) for own in curve)
+        except (TypeError, ValueError):
+            raise UserTypeError.parameter(f"{name}[{label!r}]", curve, rule) from None
+        if t.ndim != 1 or t.shape != y.shape:
+            raise UserError.parameter(f"{name}[{label!r}]", f"shapes {t.shape} and {y.shape}", rule)
+        found[label] = t, y
+    return found
 
 
 def _force(result: xarray.DataTree, group: xarray.Dataset, component: Component) -> Array:
@@ -152,6 +164,8 @@ def _by_label(
     import xarray
 
     if isinstance(result, Mapping) and not isinstance(result, xarray.DataTree):
+        if not result:
+            raise UserError("result: must be a result, or at least one by its label")
         for tree in result.values():
             check_result(tree)
         return {label: one_member(tree, member, "a comparison of results") for label, tree in result.items()}
