@@ -1,0 +1,86 @@
+"""The page docs/guide/what-combines.md: what its tables say, and the page of what is found.
+
+`PYTHONPATH=tests python -m combinations.page` writes it anew, from all runs (some minutes).
+"""
+
+import re
+import warnings
+from pathlib import Path
+
+from combinations.systems import FEATURES, SCHEMES
+from combinations.uses import USES, outcome
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "what-combines.md"
+HEAD = """# What combines
+
+Each cell is a small study that the tests run: ✓ where its oracle holds, else the number of the sentence that refuses
+it. The page is written by `tests/combinations/page.py` and checked by `tests/test_combinations.py`.
+"""
+TITLES = {
+    "run": ("Runs", "The balance of energies closes to 1e-12, and the motion is that of a quarter of the step."),
+    "ensemble": ("Ensembles", "Each member moves as it does alone, to 1e-11."),
+    "gradient": ("Gradients", "Tangents agree with differences of runs, to 1e-4."),
+    "adjoint": ("Gradients by the adjoint", "Adjoints agree with the tangents, to 1e-9."),
+    "periodic motion": ("Periodic motions", "The amplitudes are those of the transient after 30 periods, to 1e-6."),
+    "levels": (
+        "Levels",
+        "A switch to an equal model changes nothing, to 1e-9; to 2e-3 where averages or interfaces begin anew.",
+    ),
+}
+Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused
+
+
+def reason(message: str) -> str:
+    """A sentence without what names the study's own parts and the scheme, and without its cure."""
+    message = re.sub(r"^(scheme|interface|part|member 0: (interface|part)) (= \w+\(.*?\)|'[\w-]+'):? ", "", message)
+    return message.replace("|", "¦")
+
+
+def text(found: Outcomes) -> str:
+    """The page."""
+    reasons: list[str] = []
+    lines = [HEAD]
+    working = sum(not why for why in found.values())
+    lines.append(f"{working} of {len(found)} cells work.\n")
+    for use, (title, oracle) in TITLES.items():
+        lines += [f"## {title}\n", f"{oracle}\n", f"| | {' | '.join(SCHEMES)} |", "|---" * (len(SCHEMES) + 1) + "|"]
+        for feature in FEATURES:
+            cells = []
+            for scheme in SCHEMES:
+                why = found[use, feature, scheme]
+                if why and why not in reasons:
+                    reasons.append(why)
+                cells.append(str(reasons.index(why) + 1) if why else "✓")
+            lines.append(f"| {feature} | {' | '.join(cells)} |")
+        lines.append("")
+    lines += ["## Why not\n", *(f"{i}. {why}" for i, why in enumerate(reasons, 1))]
+    return "\n".join(lines) + "\n"
+
+
+def read(page: str) -> Outcomes:
+    """What the tables of a page say."""
+    reasons = dict(re.findall(r"^(\d+)\. (.*)$", page, re.MULTILINE))
+    found = {}
+    for use, (title, _) in TITLES.items():
+        table = page.split(f"## {title}\n")[1].split("\n## ")[0]
+        for line in table.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if cells[0] in FEATURES:
+                for scheme, cell in zip(SCHEMES, cells[1:], strict=True):
+                    found[use, cells[0], scheme] = "" if cell == "✓" else reasons[cell]
+    return found
+
+
+def outcomes() -> Outcomes:
+    """All cells, run."""
+    warnings.simplefilter("ignore")
+    return {
+        (use, feature, scheme): reason(outcome(use, feature, scheme))
+        for use in USES
+        for feature in FEATURES
+        for scheme in SCHEMES
+    }
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(outcomes()), encoding="utf-8")

@@ -1,0 +1,156 @@
+"""Small systems with one capability each, as functions of a stiffness, for all that runs are used for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import arlequin as aq
+
+PERIOD = 1.0  # s, of the loads
+Ingredients = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads of the period, or such as grow from zero, for statics."""
+
+    grow: bool = False
+
+    def at(self, mean: float, amplitude: float, sine: bool = False) -> Callable[[float], float]:
+        """F(t), N: about a mean."""
+        if self.grow:
+            return lambda t: (mean + amplitude) * t / PERIOD
+        wave = np.sin if sine else np.cos
+        return lambda t: mean + amplitude * wave(2.0 * np.pi * t / PERIOD)
+
+
+def masses(
+    normal: Any = None, friction: Any = None, wear: Any = None, floor: Any = None, statics: Any = None
+) -> Callable[..., Ingredients]:
+    """Two masses in the plane, on damped springs; with a law they are pressed on a floor. statics: its law there."""
+
+    def make(stiffness: float = 30.0, loads: Loads = Loads(), suffix: str = "", mass: str = "") -> Ingredients:
+        x, y = loads.at(0.0, 2.0), loads.at(-4.0, 0.5, sine=True)
+        along, down = loads.at(0.0, 1.0, sine=True), loads.at(-2.0, 0.0)
+        two = aq.PointMasses(
+            f"masses{suffix}", [(0.0, 0.0), (1.0, 0.0)], [1.0, 2.0], names={"a": 0, "b": 1},
+            forces={"a": lambda t: [x(t), y(t)], "b": lambda t: [along(t), down(t)]},
+        )  # fmt: skip
+        a, b = two.boundary("a"), two.boundary("b")
+        springs = [
+            aq.Spring(f"wall{suffix}", a, stiffness=(stiffness, 20.0), damping=(4.0, 6.0)),
+            aq.Spring(f"between{suffix}", a, b, stiffness=(20.0, 10.0), damping=(2.0, 3.0)),
+            aq.Spring(f"other{suffix}", b, stiffness=(10.0, 20.0), damping=(4.0, 6.0)),
+        ]
+        law = statics if loads.grow and statics is not None else normal
+        if law is None:
+            return {"parts": [two], "springs": springs, "interfaces": []}
+        touches = two.boundary("all") if floor is None else a
+        plane = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)) if floor is None else floor
+        touch = aq.Interface(f"floor{suffix}", touches, plane, law, friction=friction, wear=wear)
+        return {"parts": [two], "springs": springs, "interfaces": [touch]}
+
+    return make
+
+
+def glued(stiffness: float = 2e4, loads: Loads = Loads(), suffix: str = "", mass: str = "consistent") -> Ingredients:
+    """A coarse and a fine bar, on a spring at one end, that press on a layer at the other."""
+    material = aq.LinearElastic(young=stiffness, poisson=0.0, density=1000.0)
+    damping, force = aq.Rayleigh(20.0), loads.at(0.0, 20.0, sine=True)
+    coarse = aq.Bar(f"coarse{suffix}", aq.mesh.interval(0.0, 0.6, cells=3), material, mass=mass, damping=damping)
+    fine = aq.Bar(
+        f"fine{suffix}", aq.mesh.interval(0.4, 1.0, cells=6), material, mass=mass, damping=damping,
+        tractions={"right": lambda x, t: [force(t)]},
+    )  # fmt: skip
+    held = aq.Spring(f"held{suffix}", coarse.boundary("left"), stiffness=1e5, damping=100.0)
+    wall, layer = aq.RigidPlane(point=1.0, normal=-1.0), aq.Asperities(stiffness=1e5)
+    touch = aq.Interface(f"wall{suffix}", fine.boundary("right"), wall, layer)
+    joined = [aq.Junction(coarse, fine, name=f"junction{suffix}")]
+    return {"parts": [coarse, fine], "junctions": joined, "interfaces": [touch], "springs": [held]}
+
+
+def solid(
+    normal: Any = None, kinematics: str = "small", material: Any = None, statics: Any = None, **touching: Any
+) -> Callable[..., Ingredients]:
+    """A block of four cells on springs, sheared; with a law it stands on a floor, or on `floor`."""
+
+    def make(stiffness: float = 2e4, loads: Loads = Loads(), suffix: str = "", mass: str = "consistent") -> Ingredients:
+        elastic = material or aq.LinearElastic(young=stiffness, poisson=0.3, density=1000.0)
+        x, y = loads.at(0.0, 300.0, sine=True), loads.at(-200.0, 0.0)
+        block = aq.Solid(
+            f"block{suffix}", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), (2, 2)), elastic, plane="strain",
+            kinematics=kinematics, mass=mass,
+            tractions={"top": lambda at, t: np.broadcast_to([[x(t)], [y(t)]], np.shape(at))},
+        )  # fmt: skip
+        held = aq.Spring(f"held{suffix}", block.boundary("left"), stiffness=(2e4, 2e3), damping=(200.0, 200.0))
+        law, more = statics if loads.grow and statics is not None else normal, dict(touching)
+        if law is None:
+            return {"parts": [block], "interfaces": [], "springs": [held]}
+        floor = more.pop("floor", aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)))
+        touch = aq.Interface(f"floor{suffix}", block.boundary("bottom"), floor, law, **more)
+        return {"parts": [block], "interfaces": [touch], "springs": [held]}
+
+    return make
+
+
+def rigid(stiffness: float = 1e3, loads: Loads = Loads(), suffix: str = "", mass: str = "") -> Ingredients:
+    """A rigid block that rocks on a layer."""
+    x, y = loads.at(0.0, 1.0), loads.at(-10.0, 0.0)
+    corners = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 0.5)])
+    body = aq.RigidBody(
+        f"body{suffix}", corners, density=4.0, names={"base": [0, 1]}, force=lambda t: (x(t), y(t), 0.5 * x(t))
+    )
+    base = body.boundary("base")
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    touch = aq.Interface(f"floor{suffix}", base, floor, aq.Asperities(stiffness=stiffness))
+    held = aq.Spring(f"held{suffix}", base, stiffness=(20.0, 10.0), damping=(5.0, 5.0))
+    return {"parts": [body], "springs": [held], "interfaces": [touch]}
+
+
+RIGID, GAP, BOUNCES = aq.Unilateral(), aq.Unilateral(level="gap"), aq.Unilateral(restitution=0.5)
+LAYER, UNDAMPED = aq.Asperities(stiffness=400.0, damping=20.0), aq.Asperities(stiffness=400.0)
+STIFF = aq.Asperities(stiffness=1e5)
+BALL = aq.RigidSphere(centre=(0.0, -2.0), radius=2.0)
+METAL = aq.J2(2e4, 0.3, 1000.0, yield_stress=150.0, hardening=aq.LinearHardening(2e3))
+RUBS, SPRUNG = aq.Coulomb(0.3), aq.Coulomb(0.3, stiffness=100.0)
+SLOWS, WEARS = aq.Stribeck(static=0.4, dynamic=0.2, velocity=0.5), aq.Archard(1e-4)
+SPECIAL: dict[str, Callable[..., Ingredients]] = {
+    "junction, layer": glued,
+    "rigid body that turns": rigid,
+    "finite strain": solid(STIFF, "finite"),
+    "plasticity": solid(STIFF, material=METAL),
+}
+LAWS: dict[str, dict[str, Any]] = {
+    "linear parts and springs": {},
+    "unilateral contact": {"normal": RIGID, "statics": GAP},
+    "unilateral contact, friction": {"normal": RIGID, "friction": RUBS, "statics": GAP},
+    "unilateral contact on the gap": {"normal": GAP},
+    "restitution": {"normal": BOUNCES},
+    "layer of asperities": {"normal": LAYER, "statics": UNDAMPED},
+    "friction": {"normal": LAYER, "friction": RUBS, "statics": UNDAMPED},
+    "friction with a stiffness": {"normal": LAYER, "friction": SPRUNG, "statics": UNDAMPED},
+    "friction of the slip rate": {"normal": LAYER, "friction": SLOWS, "statics": UNDAMPED},
+    "wear": {"normal": LAYER, "friction": RUBS, "wear": WEARS, "statics": UNDAMPED},
+    "curved partner": {"normal": LAYER, "floor": BALL, "statics": UNDAMPED},
+}
+FEATURES = {name: masses(**own) for name, own in LAWS.items()} | SPECIAL
+# of bodies that have several models
+SOLIDS = {
+    name: solid(**{**own, **({"normal": STIFF} if own.get("normal") is LAYER else {})}) for name, own in LAWS.items()
+}
+SOLIDS |= SPECIAL
+SCHEMES: dict[str, Any] = {
+    "Theta": aq.Theta(0.5),
+    "Theta, located events": aq.Theta(0.5, events="locate"),
+    "Newmark": aq.Newmark(),
+    "HHT": aq.HHT(-0.1),
+    "GeneralisedAlpha": aq.GeneralisedAlpha.with_radius(0.8),
+    "Midpoint": aq.Midpoint(),
+    "CentralDifference": aq.CentralDifference(),
+    "SymplecticEuler": aq.SymplecticEuler(),
+    "DeVogelaere": aq.DeVogelaere(),
+    "RungeKutta": aq.RungeKutta(),
+    "Static": aq.Static(),
+}

@@ -1,0 +1,136 @@
+"""What runs are used for, each with its oracle: `outcome` is "" where it holds, else the sentence that refuses it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from combinations.systems import FEATURES, PERIOD, SCHEMES, SOLIDS, Loads
+
+STEPS = 100  # of the period; statics take a tenth
+REMEMBERED = ("friction with a stiffness", "wear", "curved partner")  # by interfaces, from step to step
+LUMPED = ("CentralDifference", "SymplecticEuler", "DeVogelaere", "RungeKutta")
+
+
+def options(scheme: str) -> dict[str, Any]:
+    """Of the systems, so that the scheme takes them where it can."""
+    return {"loads": Loads(grow=scheme == "Static"), "mass": "lumped" if scheme in LUMPED else "consistent"}
+
+
+def system(feature: str, scheme: str, velocity: float = 0.0) -> aq.System:
+    made = aq.System(**FEATURES[feature](**options(scheme)))
+    if not velocity:
+        return made
+    axes = made.parts[0].positions.shape[1]
+    return aq.System(
+        made.parts, made.junctions, made.interfaces, springs=made.springs, velocity=(velocity, *(0.0,) * (axes - 1))
+    )
+
+
+def ran(own: aq.System, scheme: str, periods: int = 1, finer: int = 1) -> xarray.DataTree:
+    steps = finer * (STEPS // 10 if scheme == "Static" else STEPS)
+    return aq.simulate(own, SCHEMES[scheme], duration=periods * PERIOD, step=PERIOD / steps)
+
+
+def motion(result: xarray.DataTree, suffix: str = "") -> np.ndarray:
+    """Displacements of the last part, of its name with the suffix, over the instants."""
+    name = [name for name in result["part"].children if name.endswith(suffix)][-1]
+    return result[f"part/{name}"]["displacement"].values
+
+
+def near(found: Any, wanted: Any, share: float) -> None:
+    """Of the size of what is wanted."""
+    size = np.abs(wanted).max()
+    assert size > 0.0 and np.abs(np.asarray(found) - wanted).max() <= share * size
+
+
+def run(feature: str, scheme: str) -> None:
+    """Energies balance, and the motion is that of a quarter of the step, by `Theta` where it is dynamic."""
+    result = ran(system(feature, scheme), scheme)
+    assert np.abs(result["balance"].values).max() < 1e-12
+    other = scheme if scheme == "Static" else "Theta"
+    fine = motion(ran(system(feature, scheme), other, finer=4))[::4]
+    near(motion(result), fine, 0.05)
+
+
+def ensemble(feature: str, scheme: str) -> None:
+    """Each member moves as it does alone."""
+    members = [system(feature, scheme, velocity) for velocity in (0.05, -0.02)]
+    together = aq.simulate_ensemble(members, SCHEMES[scheme], duration=PERIOD, step=PERIOD / STEPS)
+    for i, member in enumerate(members):
+        near(motion(together.isel(member=i)), motion(ran(member, scheme)), 1e-11)
+
+
+def study(feature: str, scheme: str) -> Callable[..., aq.Study]:
+    make: Any = FEATURES[feature]
+    usual = make.__defaults__[0]
+
+    def made(factor: float = 1.0) -> aq.Study:
+        own = aq.System(**make(stiffness=factor * usual, **options(scheme)))
+        return aq.Study(own, SCHEMES[scheme], duration=0.5 * PERIOD, step=PERIOD / STEPS)
+
+    return made
+
+
+def last(result: xarray.DataTree) -> float:
+    return float(motion(result)[-1].sum())
+
+
+def gradient(feature: str, scheme: str) -> None:
+    """Differences of runs."""
+    made, width = study(feature, scheme), 1e-4
+    found = aq.gradient(made, {"last": last}, {"factor": 1.0})["gradient"].item()
+    ends = [last(made(1.0 + sign * width).run()) for sign in (1.0, -1.0)]
+    near(found, (ends[0] - ends[1]) / (2.0 * width), 1e-4)
+
+
+def adjoint(feature: str, scheme: str) -> None:
+    """The tangent, which goes the other way through the steps."""
+    made = study(feature, scheme)
+    of = {"strain": aq.Response("energy/strain", "mean")}
+    found, wanted = (
+        aq.gradient(made, of, {"factor": 1.0}, method=method)["gradient"].item() for method in ("adjoint", "tangent")
+    )
+    near(found, wanted, 1e-9)
+
+
+def periodic(feature: str, scheme: str) -> None:
+    """The transient, when the start is forgotten."""
+    found = aq.periodic(system(feature, scheme), SCHEMES[scheme], period=PERIOD, steps=STEPS)
+    assert found["stable"].item()
+    result = ran(system(feature, scheme), scheme, periods=30)
+    u = np.concatenate([group["displacement"].values[-STEPS - 1 :] for group in result["part"].children.values()], 1)
+    near(np.ptp(u, axis=0).ravel() / 2.0, amplitudes(found), 1e-6)
+
+
+def amplitudes(found: xarray.Dataset) -> np.ndarray:
+    return np.concatenate(
+        [values.values[0] for name, values in found.data_vars.items() if str(name).startswith("amplitude_")]
+    ).ravel()
+
+
+def levels(feature: str, scheme: str) -> None:
+    """A switch to a model that is the same changes nothing; little where scheme or interface begin anew."""
+    two = [SOLIDS[feature](suffix=suffix, **options(scheme)) for suffix in ("-1", "-2")]
+    body = aq.Levels("body", [aq.Level(**own) for own in two], aq.SwitchTimes({0.5 * PERIOD: 1}))
+    result = ran(aq.System([], levels=[body]), scheme)
+    assert np.abs(result["balance"].values).max() < 1e-12
+    alone = ran(aq.System(**SOLIDS[feature](**options(scheme))), scheme)
+    anew = scheme in ("HHT", "GeneralisedAlpha") or feature in REMEMBERED
+    near(motion(result, "-2")[-1], motion(alone)[-1], 2e-3 if anew else 1e-9)
+
+
+USES: dict[str, Callable[[str, str], None]] = {
+    "run": run, "ensemble": ensemble, "gradient": gradient, "adjoint": adjoint, "periodic motion": periodic,
+    "levels": levels,
+}  # fmt: skip
+
+
+def outcome(use: str, feature: str, scheme: str) -> str:
+    try:
+        USES[use](feature, scheme)
+    except aq.UserError as error:
+        return str(error)
+    return ""
