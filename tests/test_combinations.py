@@ -3,7 +3,13 @@
 The slow test runs all cells, the other one of each feature and use a scheme that works and one that is refused.
 """
 
+import sys
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are imported by themselves
+
 from combinations.page import PAGE, TITLES, read, reason, text
 from combinations.systems import FEATURES, SCHEMES
 from combinations.uses import USES, outcome
