@@ -702,7 +702,10 @@ class OneStepStepper(Stepper):
         scheme = state.n + 1, step, self._coefficients.theta
         batch = audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
         held = went.reactions[:count]
-        return replace(batch, reactions=held if projected is None else held + projected.reaction)
+        unsure = None if single is None else np.array([[single.uncertainty]])
+        return replace(
+            batch, reactions=held if projected is None else held + projected.reaction, uncertainty=unsure
+        )  # fmt: skip
 
     def _reached(
         self, state: State, batch: StepBatch, went: _Trajectory, projected: VelocityCorrection | None
