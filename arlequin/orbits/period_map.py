@@ -239,7 +239,7 @@ class PeriodMap:
         """The linear equations of the steps of a period."""
         step = period / self.steps
         model = StudyModel(Study(self.assembly.system, self._scheme, duration=period, step=step), self.assembly)
-        vars(model)["stepper"] = self._steppers[step]
+        vars(model)["stepper"] = self._stepper(step)
         return BulkEquations(model)
 
     def _first_traction(self, x: Array) -> Array:
@@ -277,15 +277,18 @@ class PeriodMap:
         """(ZᵀZ)⁻¹Zᵀ (n, d): coordinates of fields."""
         return np.asarray(np.linalg.pinv(self.basis)) if self.assembly.constraints.shape[0] else self.basis.T
 
-    def _started(self, x: Array, period: float, amplitude: float) -> tuple[Any, State]:
-        """The stepper, driven by the stretched loads, and the state x at its start."""
-        step, n = period / self.steps, self.size
-        base = self._steppers.get(step)
-        if base is None:
-            base = self._scheme.prepare(self.assembly, step)
-            self._steppers[step] = base
+    def _stepper(self, step: float) -> Any:
+        """The scheme made ready for a step, s; the last ones are kept."""
+        if step not in self._steppers:
+            self._steppers[step] = self._scheme.prepare(self.assembly, step)
             while len(self._steppers) > _KEPT:
                 self._steppers.popitem(last=False)
+        return self._steppers[step]
+
+    def _started(self, x: Array, period: float, amplitude: float) -> tuple[Any, State]:
+        """The stepper, driven by the stretched loads, and the state x at its start."""
+        n, step = self.size, period / self.steps
+        base = self._stepper(step)
         assembly = _stretched(self, period, amplitude)
         if isinstance(base, SmallStepper):
             stepper: Any = base.driven_as(assembly)

@@ -204,6 +204,10 @@ class SmallStepper(OneStepStepper):
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
         assert self._system
         other = copy(self)
+        if (
+            assembly.laws.state_dependent
+        ):  # the loop changes the coefficients of friction, beside those of other members
+            del other._system
         other._assembly, other._members, other._constant_load = assembly, Members.alone(assembly), False
         return other
 

@@ -222,6 +222,17 @@ def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> No
                 assert own.values.tobytes() == values.values.tobytes(), (node.path, key)
 
 
+def test_members_whose_friction_depends_on_the_state_do_not_disturb_each_other() -> None:
+    """Threads step them side by side: coefficients of friction are each member's own."""
+    first, given = braked()[0], {"duration": 0.06, "step": 1e-3}
+    systems = [replace(first, velocity=(0.02 + 0.01 * i, -0.01 * i)) for i in range(24)]
+    together = aq.simulate_ensemble(systems, aq.Theta(0.5), **given)
+    for i in range(0, 24, 5):
+        alone = aq.simulate(systems[i], aq.Theta(0.5), **given)
+        for path, name in (("part/masses", "velocity"), ("interface/floor", "force")):
+            assert together[path][name].values[i].tobytes() == alone[path][name].values.tobytes()
+
+
 def test_members_touch_each_at_its_time() -> None:
     """The ones that arrive, as they arrive: what `friction_loss` compares is not rest."""
     result = aq.simulate_ensemble(friction_loss(), aq.Theta(0.5), duration=5e-5, step=2e-7)

@@ -568,9 +568,10 @@ def test_bad_input(of, wrt, options, message):
     ("change", "message"),
     [
         (
-            {"scheme": aq.Midpoint()},
+            {"scheme": aq.CentralDifference()},
             "has no gradients: take Theta without located events, or one of the gener",
         ),
+        ({"scheme": aq.Midpoint()}, 'the midpoint scheme with unilateral contact needs mass="redistributed"'),
         ({"scheme": aq.Theta(0.5, events="locate")}, "has no gradients"),
     ],
 )
