@@ -362,10 +362,7 @@ class Run:
         audit, history = self._audit, self._history
         self.state = state
         try:
-            rounding = self._rounding * np.abs(batch.contact.normal).sum(axis=-1)
-            table, balance = audit.add(
-                batch.works, rounding if batch.uncertainty is None else rounding + batch.uncertainty
-            )
+            table, balance = audit.add(batch.works, self._rounding * np.abs(batch.contact.normal).sum(axis=-1))
         except NegativeDissipation as fall:
             t, who = batch.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
             what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"

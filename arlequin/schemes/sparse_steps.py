@@ -702,10 +702,7 @@ class OneStepStepper(Stepper):
         scheme = state.n + 1, step, self._coefficients.theta
         batch = audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
         held = went.reactions[:count]
-        unsure = None if single is None else np.array([[single.uncertainty]])
-        return replace(
-            batch, reactions=held if projected is None else held + projected.reaction, uncertainty=unsure
-        )  # fmt: skip
+        return replace(batch, reactions=held if projected is None else held + projected.reaction)
 
     def _reached(
         self, state: State, batch: StepBatch, went: _Trajectory, projected: VelocityCorrection | None

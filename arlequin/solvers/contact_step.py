@@ -114,13 +114,6 @@ class ContactStep:
         return np.where(self.persistent, rows.du, rows.slip)
 
     @property
-    def uncertainty(self) -> float:
-        """Work r max|P| Σ |P| W, J, of impulses P that solve their problem to the certificate r: their errors r max|P|
-        leave rates r max|P| W, W `answers`, on which the others work."""
-        impulse = np.abs(self.solution.impulse)
-        return float(self.solution.residual * impulse.max(initial=0.0) * (impulse @ self.answers))
-
-    @property
     def persistence(self) -> NDArray[np.int8]:
         """Which of the contact may last in the next step (k,), see docs/theory/contact.md."""
         own = self.solution
@@ -185,7 +178,6 @@ class ContactStep:
             residual=solution.residual,
             newton=newton,
             reactions=reaction,
-            uncertainty=self.uncertainty,
         )
         return end, batch.with_friction(assembly, solution.history)
 

@@ -32,9 +32,8 @@ class StepBatch:
     of elastic stick, on the slave, at the ends; None without.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
-    on their dofs; None at the start and where the scheme has none. uncertainty (b,), J: work of contact within the
-    accuracy of its solution (`ContactStep.uncertainty`); None where it is round-off. levels, indicators (b, l): active
-    levels in the steps, and the values by which they were chosen; None where no part has levels.
+    on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
+    steps, and the values by which they were chosen; None where no part has levels.
     """
 
     n: NDArray[np.int64]
@@ -56,7 +55,6 @@ class StepBatch:
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
     reactions: Array | None = None
-    uncertainty: Array | None = None
     levels: NDArray[np.int64] | None = None
     indicators: Array | None = None
 
@@ -82,7 +80,6 @@ class StepBatch:
         residual: float = 0.0,
         newton: int = 1,
         reactions: Array | None = None,
-        uncertainty: float = 0.0,
     ) -> "StepBatch":
         """The one step that ends in a state; the arrays are those of the step, without an axis of steps."""
         return cls(
@@ -100,7 +97,6 @@ class StepBatch:
             memory=state.memory,
             worn=None if state.worn is None else state.worn.depth[None],
             reactions=None if reactions is None else reactions[None],
-            uncertainty=np.array([uncertainty]),
         )
 
     @classmethod
@@ -200,7 +196,7 @@ def merge_time_steps(batches: Sequence[StepBatch]) -> StepBatch:
 
 
 def _merged(batches: Sequence[StepBatch], contact: ContactImpulses) -> StepBatch:
-    last, unsure = batches[-1], [batch.uncertainty for batch in batches if batch.uncertainty is not None]
+    last = batches[-1]
     works = np.sum([batch.works for batch in batches], axis=0)
     works[..., :3] = last.works[..., :3]
     return replace(
@@ -213,5 +209,4 @@ def _merged(batches: Sequence[StepBatch], contact: ContactImpulses) -> StepBatch
         else None,
         contact=contact,
         newton=np.sum([batch.newton for batch in batches], axis=0),
-        uncertainty=np.sum(unsure, axis=0) if unsure else None,
     )

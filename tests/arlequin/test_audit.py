@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import arlequin as aq
 from arlequin.energy import KINDS
 from arlequin.run.audit import Audit, NegativeDissipation
-from arlequin.system.assembly import assemble
 
 
 def works(**values: float) -> Any:
@@ -36,19 +34,3 @@ def test_the_member_of_an_ensemble_is_named() -> None:
     with pytest.raises(NegativeDissipation) as fall:
         audit.add(np.array([[fine, fine, falls]]))
     assert fall.value.member == (2,)
-
-
-@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.HHT(-0.1), aq.CentralDifference()], ids=str)
-def test_contact_that_is_solved_to_round_off_leaves_none_to_its_works(scheme: Any) -> None:
-    """r max|P| Σ |P| W: of the certificate of a step on a ball, at most some ε of the energy that its impulses move."""
-    mass = aq.PointMasses("mass", (0.0, 0.0), 2.0)
-    ball = aq.RigidSphere(centre=(0.0, -2.0), radius=2.0)
-    touch = aq.Interface("ball", mass.boundary("all"), ball, aq.Unilateral(), friction=aq.Coulomb(0.2))
-    assembly = assemble(aq.System([mass], interfaces=[touch], gravity=(0.0, -10.0)))
-    stepper = scheme.prepare(assembly, 1e-2)
-    state = stepper.start(np.zeros(2), np.array([1.0, -3.0]))
-    for _ in range(3):
-        state, batch = stepper.advance(state)
-        impulse = np.abs(batch.contact.spread).sum()
-        assert impulse > 0.0 and batch.residual[0] <= 1e-13
-        assert 0.0 <= batch.uncertainty[0] <= batch.residual[0] * 4.0 * impulse**2 / 2.0  # W = 1/m
