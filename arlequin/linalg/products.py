@@ -13,7 +13,7 @@ from arlequin.models.types import Array
 _FULL = 0.25  # density of the nonzero columns above which a dense product is faster
 
 _FEW, _LARGE = 4, 2**23  # vectors below which columns of a dense copy, of at most so many entries, are added up
-_LARGE = 1 << 14  # entries of a matrix from which on SciPy's call is worth its product
+_ENTRIES = 1 << 14  # of a sparse matrix, above which SciPy's call is quicker for few vectors
 _CACHED = 4  # products: comparing an argument costs a thousandth of a product
 
 
@@ -96,6 +96,6 @@ def applied(matrix: Any, fields: Array) -> Array:
     entries = matrix.indptr, matrix.indices, matrix.data
     if sp.issparse(matrix) and matrix.format == "csc":
         return np.asarray(by_columns(*entries, fields, matrix.shape[0]))
-    if len(fields) < FEW and entries[2].size > _LARGE and sp.issparse(matrix):
+    if len(fields) < FEW and entries[2].size > _ENTRIES and sp.issparse(matrix):
         return np.array([matrix @ field for field in fields])  # to the same bits, in less than half the time
     return np.asarray(by_rows(*entries, fields))
