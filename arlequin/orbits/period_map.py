@@ -18,6 +18,7 @@ from collections import OrderedDict
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,16 @@ class PeriodMap:
         row = coefficients_of(scheme, 1.0)
         self.located = row is None
         self._springs = assembly.laws.elastic_stick_rows
-        n, carried = self.size, [] if row is None else [bool(row.shift), row.averages]
-        sizes = {"displacement": n, "velocity": n, "traction": int(self._springs.size)}
-        sizes |= {name: n * kept for name, kept in zip(("lead", "force"), carried or (False, False), strict=True)}
-        ends = np.cumsum([0, *sizes.values()])
-        # where each field stands in x
-        self.at = {name: slice(a, b) for name, a, b in zip(sizes, ends[:-1].tolist(), ends[1:].tolist(), strict=True)}
+        n = self.size
+        sizes = {
+            "displacement": n,
+            "velocity": n,
+            "traction": int(self._springs.size),
+            "lead": n if row is not None and row.shift else 0,
+            "force": n if row is not None and row.averages else 0,
+        }
+        ends = np.cumsum([0, *sizes.values()]).tolist()
+        self.at = dict(zip(sizes, (slice(a, b) for a, b in pairwise(ends)), strict=True))  # of each field in x
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._steppers: OrderedDict[float, Any] = OrderedDict()
         self._drive: dict[tuple[int, int], Array] = {}
@@ -192,11 +197,10 @@ class PeriodMap:
         found[self.at["displacement"]], found[self.at["velocity"]] = u, v
         if orbit.steps is None:
             return found
-        tractions = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
         # accelerations of the change of the velocities, which the steps see
         most = np.abs(np.diff(orbit.v, axis=0)).max() * self.steps / orbit.period
         most = most if most > 0.0 else 2.0 * np.pi * v / orbit.period
-        found[self.at["traction"]] = tractions if tractions > 0.0 else 1.0
+        found[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
         found[self.at["lead"]], found[self.at["force"]] = most, most * np.abs(self.mass).max()
         return found
 

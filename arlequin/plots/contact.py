@@ -61,21 +61,21 @@ def contact(
     """
     results = _by_label(result, member)
     one_of("component", component, get_args(Component))
-    force, gap = _curves("force", force), _curves("gap", gap)
+    forces, least = _curves("force", force), _curves("gap", gap)
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}
     loads = {name: (_times(g), _force(results[name], g, component) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
     size = max(map(size_of, results.values()))
     stairs = {name: not is_static(tree) for name, tree in results.items()}
     first = next(iter(groups.values()))["force"]
-    with_gap = bool(gaps) or bool(gap)
+    with_gap = bool(gaps) or bool(least)
     with style.panels(1 + with_gap, 4.6 if with_gap else 3.0, sharex=True) as (figure, axes):
         title, unit = ("Contact force", first.attrs.get("units", "N")) if area is None else ("Contact pressure", "Pa")
         title += "" if component == "magnitude" else f", {component}"
         many = len(results) > len(style.COLOURS)
-        _panel(axes[0], title, unit, loads, force, stairs, many)
+        _panel(axes[0], title, unit, loads, forces, stairs, many)
         if with_gap:
-            _panel(axes[1], "Least gap", "m", gaps, gap, {}, many, size)
+            _panel(axes[1], "Least gap", "m", gaps, least, {}, many, size)
             axes[0].set_xlabel("")
         if many:
             axes[0].set_title(f"{len(results)} members", loc="left")
@@ -85,7 +85,7 @@ def contact(
     return figure
 
 
-def _curves(name: str, given: Curves | None) -> Curves:
+def _curves(name: str, given: Curves | None) -> dict[str, tuple[Array, Array]]:
     """Reference curves by label: instants and values (n,)."""
     rule, found = "must be curves by label, {label: (instants in s, values)}, of equal lengths", {}
     for label, curve in mapping(name, {} if given is None else given, rule).items():
@@ -118,7 +118,7 @@ def _panel(
     title: str,
     unit: str,
     computed: Any,
-    reference: Curves,
+    reference: Mapping[str, tuple[Array, Array]],
     stairs: Mapping[str, bool],
     many: bool,
     size: float = 0.0,
@@ -136,8 +136,7 @@ def _panel(
     clock, second = style.prefix(np.concatenate([np.asarray(t, dtype=float) for t, _ in computed.values()]), "s")
     for n, (name, (t, y)) in enumerate(reference.items()):
         dash = style.DASHES[(1 + n) % len(style.DASHES)]
-        x, values = clock * np.asarray(t, dtype=float), factor * np.asarray(y, dtype=float)
-        axes.plot(x, values, color=style.REFERENCE, linestyle=dash, linewidth=1.4, label=name, zorder=3)
+        axes.plot(clock * t, factor * y, color=style.REFERENCE, linestyle=dash, linewidth=1.4, label=name, zorder=3)
     for n, (name, (t, y)) in enumerate(computed.items()):
         look: Any = {"color": style.COLOURS[n % len(style.COLOURS)], "label": name}
         look["linestyle"] = style.DASHES[n % len(style.DASHES)]  # coincident curves are seen

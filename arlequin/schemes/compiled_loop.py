@@ -24,7 +24,7 @@ from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
-from arlequin.schemes.linear_audit import EndForces, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
+from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow
 from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.one_step_state import OneStepState
@@ -86,7 +86,7 @@ def audited_loop(
         damping = applied(assembly.viscous, v)
     start = (before.own.internal, before.own.damping) if row.carries else (internal[0], damping[0])
     bulk, given, _ = bulk_of(
-        assembly, row, EndForces(momentum, internal, damping), start, external, paths,
+        assembly, row, BulkEnds(momentum, internal, damping), start, external, paths,
         (multipliers, kinematics.apply_local_transposed(impulse)), projected,
     )  # fmt: skip
     dofs = assembly.imposed_dofs
@@ -204,10 +204,8 @@ class SmallStepper(OneStepStepper):
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
         assert self._system
         other = copy(self)
-        if (
-            assembly.laws.state_dependent
-        ):  # the loop changes the coefficients of friction, beside those of other members
-            del other._system
+        if assembly.laws.state_dependent:
+            del other._system  # the loop changes the coefficients of friction in it: each has its own
         other._assembly, other._members, other._constant_load = assembly, Members.alone(assembly), False
         return other
 
@@ -242,10 +240,11 @@ class SmallStepper(OneStepStepper):
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
-        carried = OneStepState(
+        own = CompiledState(
             momentum=now.momentum, load=tried.loads[taken], constraint_sum=now.constraint_sum, lead=now.lead,
             internal=now.internal_average, damping=now.damping_average,
             external=tried.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
+            still=sticks[-1], spring_traction=traction,
         )  # fmt: skip
         end = State(
             n=state.n + taken,
@@ -257,7 +256,7 @@ class SmallStepper(OneStepStepper):
             strain=float(batch.works[-1, 1]),
             asperity=float(batch.works[-1, 2]),
             impulse=steps.impulse[-1].copy(),
-            own=CompiledState(**carried.sums(), still=sticks[-1], spring_traction=traction),
+            own=own,
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch

@@ -53,7 +53,7 @@ class EndImpulses(NamedTuple):
     works: Array
 
 
-class EndForces(NamedTuple):
+class BulkEnds(NamedTuple):
     """M v, N·s, K u and D v, N, all (b + 1, d), at the ends of steps."""
 
     momentum: Array
@@ -70,7 +70,7 @@ class EndForces(NamedTuple):
 def bulk_of(
     assembly: Assembly,
     row: StepCoefficients,
-    ends: EndForces,
+    ends: BulkEnds,
     before: tuple[Array, Array],
     external: Array,
     paths: WorkPaths,

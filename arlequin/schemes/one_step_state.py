@@ -15,8 +15,6 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members, named
 from arlequin.system.internal_forces import Memory
 
-AVERAGES = ("lead", "internal", "damping", "external", "pulled")
-
 
 @dataclass(frozen=True)
 class OneStepState:
@@ -46,12 +44,18 @@ class OneStepState:
     def of_sums(cls, momentum: Array, load: Array, constraint_sum: Array) -> "OneStepState":
         """Of a scheme without averages."""
         none = np.zeros((*momentum.shape[:-1], 0))
-        return cls(momentum, load, constraint_sum, *(none for _ in AVERAGES))
+        return cls(momentum, load, constraint_sum, none, none, none, none, none)
 
     @property
     def bulk(self) -> Array:
         """F (d,), N."""
         return self.external - self.internal - self.damping
+
+    def room(self, load: Array, external: Array) -> "OneStepState":
+        """Room for what is carried from the next step on, with the load and the average of the external forces there,
+        N."""
+        fields = {name: np.empty_like(values) for name, values in self.sums().items()}
+        return OneStepState(**(fields | {"load": load, "external": external}))
 
     def sums(self) -> dict[str, Array]:
         """The fields by name."""

@@ -279,11 +279,7 @@ class OneStepStepper(Stepper):
             known = self._known(now, loads[i], imposed[i], push)
             solution = self._solve(now, (went.contact_displacement[i], contact_velocity), known)
             y = solution.y
-            own = OneStepState(
-                load=known.load, external=known.average, momentum=np.empty_like(y),
-                constraint_sum=np.empty_like(solution.multipliers),
-                **{name: np.empty_like(getattr(now.own, name)) for name in ("lead", "internal", "damping", "pulled")},
-            )  # fmt: skip
+            own = now.own.room(known.load, known.average)
             end = _End(
                 u=went.u[i + 1],
                 v=went.v[i + 1],
@@ -349,12 +345,9 @@ class OneStepStepper(Stepper):
         """What is known of a step from a state under these loads (n, d) at both ends, N."""
         assembly, row, own = self._assembly, self._coefficients, state.own
         gamma, step, (before, load) = row.gamma, self.step, loads
-        given = (
-            None
-            if imposed is None
-            else row.imposed(assembly, imposed, state.u, state.v, own.lead if row.carries else None)
-        )
-        rate = -own.constraint_sum
+        given, rate = None, -own.constraint_sum
+        if imposed is not None:
+            given = row.imposed(assembly, imposed, state.u, state.v, own.lead if row.carries else None)
         if not row.sums_constraints:
             rate = (1.0 - row.weight) * applied(assembly.constraints, state.v)
         if not row.carries:
@@ -368,10 +361,10 @@ class OneStepStepper(Stepper):
         right = row.inertia * own.momentum + row.carried * np.where(self._moving, own.bulk, -own.pulled)
         early, late = (weight / row.force for weight in row.loads)
         force, resisting = early * before + late * load, (row.displacement / row.force) * state.internal
-        drag = None if assembly.viscous is None else applied(assembly.viscous, state.v)
-        if drag is not None:
+        drag, shift = None, None
+        if assembly.viscous is not None:
+            drag = applied(assembly.viscous, state.v)
             resisting = resisting + (row.velocity / row.force) * drag
-        shift = None
         if row.shift:
             shift = step**2 * own.lead
             if assembly.linear:
@@ -389,15 +382,10 @@ class OneStepStepper(Stepper):
         )  # fmt: skip
         if isinstance(self._bulk, LinearStep):
             start = StepStart(
-                rows[0][0],
-                rows[1][0],
-                known.resisting[0],
-                state.history[0],
-                state.impulse[0],
-                state.worn,
+                rows[0][0], rows[1][0], known.resisting[0], state.history[0], state.impulse[0], state.worn,
                 None if state.lasts is None else state.lasts[0],
-            )
-            solved = self._bulk.solve_from(start, rhs)
+            )  # fmt: skip
+            solved = self._bulk.solve(start, rhs)
         else:
             solved = self._bulk.solve(state.member(0), rhs)
         met = solved.contact.solution
@@ -467,7 +455,8 @@ class OneStepStepper(Stepper):
         if not near.any():
             return out, self._springs(out, held)
         some = contact.subset(np.flatnonzero(near.any(axis=0)))
-        delassus = row.inertia * kinematics.delassus(self._bulk.condensed.compliance, some.rows)
+        delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
+        delassus = delassus if row.inertia == 1.0 else row.inertia * delassus
         gaps, rates = (
             kinematics.gaps(motion.end_displacement)[:, some.points],
             kinematics.relative_velocities(motion.end_velocity, step)[:, some.rows],
@@ -520,12 +509,12 @@ class OneStepStepper(Stepper):
 
     def _averaged(self, state: State, known: _Known, end: _End, at: slice) -> tuple[Array, Array, Array]:
         """The averages of the internal forces at both ends of the step, and the mean damping (n, d), N."""
-        row, viscous, own, out = self._coefficients, self._assembly.viscous, state.own, end.own
+        row, own, out = self._coefficients, state.own, end.own
         out.internal[at] = row.average(end.internal[at], state.internal[at], own.internal[at])
-        if viscous is None or known.drag is None:
+        if known.drag is None:
             out.damping[at] = 0.0
             return own.internal[at], out.internal[at], out.damping[:0]
-        out.damping[at] = row.average(applied(viscous, end.v[at]), known.drag[at], own.damping[at])
+        out.damping[at] = row.average(applied(self._assembly.viscous, end.v[at]), known.drag[at], own.damping[at])
         damping = (1.0 - row.gamma) * own.damping[at] + row.gamma * out.damping[at]
         return own.internal[at], out.internal[at], damping
 

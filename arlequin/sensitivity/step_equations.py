@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.schemes.linear_audit import EndForces
+from arlequin.schemes.linear_audit import BulkEnds
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.theta import Theta
@@ -40,7 +40,7 @@ class BulkEquations:
     """The linear equations of the steps of a model."""
 
     model: StudyModel
-    _ends: list[tuple[Block, EndForces]] = field(default_factory=list, init=False, repr=False)
+    _ends: list[tuple[Block, BulkEnds]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def form(self) -> StepCoefficients:
@@ -82,10 +82,10 @@ class BulkEquations:
         """l (b + 1, d) at the ends of solved steps."""
         return self.form.leads(block.v, block.start.own.lead)
 
-    def ends(self, block: Block) -> EndForces:
+    def ends(self, block: Block) -> BulkEnds:
         """Forces and momenta at the ends of solved steps; those of the last block are kept."""
         if not (self._ends and self._ends[0][0] is block):
-            self._ends[:] = [(block, EndForces.of(self.model.assembly, block.u, block.v))]
+            self._ends[:] = [(block, BulkEnds.of(self.model.assembly, block.u, block.v))]
         return self._ends[0][1]
 
     def mean_loads(self, block: Block, loads: Array) -> Array:

@@ -26,6 +26,8 @@ from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, coef
 from arlequin.sensitivity.trajectory import blocks
 from arlequin.system.assembly import Assembly
 
+_VALUES = 1 << 22  # values of a field of the derivatives in a block of `by_start`, at most
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
@@ -282,9 +284,6 @@ def run_with_tangents(
         dict(zip(wrt, reach, strict=True)),
         None if recording is None else recording.close(),
     )
-
-
-_VALUES = 1 << 22  # of a field of the derivatives of a block, at most
 
 
 def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, springs: Array) -> tuple[Array, Array]:

@@ -38,8 +38,9 @@ class StepRhs:
 class StepStart:
     """State at the start of a step, reduced to what the step needs.
 
-    contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,): internal
-    force, N; history of the laws; impulse (r,): last contact impulses, N·s; worn, lasts (k,): see `State`.
+    contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,): what
+    resists beside A y, N: the internal force at u₀, and more of what the scheme takes at the start; history of the
+    laws; impulse (r,): last contact impulses, N·s; worn, lasts (k,): see `State`.
     """
 
     contact_displacement: Array
@@ -51,10 +52,10 @@ class StepStart:
     lasts: NDArray[np.int8] | None = None
 
     @classmethod
-    def of(cls, state: State, contact: Contact, internal: Array | None = None) -> Self:
-        """Of a state; internal: another force (d,), N, in place of the one at u."""
-        product, force = contact.basis_product, state.internal if internal is None else internal
-        return cls(product(state.u), product(state.v), force, state.history, state.impulse, state.worn, state.lasts)
+    def of(cls, state: State, contact: Contact) -> Self:
+        """Of a state."""
+        u, v = contact.basis_product(state.u), contact.basis_product(state.v)
+        return cls(u, v, state.internal, state.history, state.impulse, state.worn, state.lasts)
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,9 @@ def contact_step(
 
 
 class LinearStep:
-    """The step of a linear bulk, solved at once: p, f_ext of `StepRhs`, s = u₁ − u₀ − Δt y,
+    """The step of a linear bulk, solved at once: p, f_ext of `StepRhs`, f_int of `StepStart`,
 
-        A y = p + h [f_ext − f_int(u₀) − K s] + λμ (Cᵀφ + BᵀP),
-
-    less h (1 − 1/λ) D v₀ where the damping is that of the end of the step.
+    A y = p + h (f_ext − f_int) + λμ (Cᵀφ + BᵀP).
     """
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, solver: SolverName = "auto") -> None:
@@ -133,16 +132,7 @@ class LinearStep:
     def load_state_dict(self, state: None) -> None:
         """Restore from `state_dict()`."""
 
-    def solve(self, state: State, rhs: StepRhs) -> StepSolution:
-        """The step from the state."""
-        own, assembly, resisting = self._coefficients, self._assembly, state.internal
-        if rhs.shift is not None:
-            resisting = resisting + assembly.stiffness @ rhs.shift
-        if own.carries and assembly.viscous is not None:
-            resisting = resisting + (1.0 - 1.0 / own.weight) * (assembly.viscous @ state.v)
-        return self.solve_from(StepStart.of(state, assembly.contact, resisting), rhs)
-
-    def solve_from(self, start: StepStart, rhs: StepRhs) -> StepSolution:
+    def solve(self, start: StepStart, rhs: StepRhs) -> StepSolution:
         """The step from the reduced state."""
         own, contact = self._coefficients, self._assembly.contact
         right = rhs.momentum + own.force * (rhs.force - start.internal)
