@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import xarray
+from combinations.systems import FEATURES, PERIOD, SCHEMES, SOLIDS, Loads
 
 import arlequin as aq
-from combinations.systems import FEATURES, PERIOD, SCHEMES, SOLIDS, Loads
 
 STEPS = 100  # of the period; statics take a tenth
 REMEMBERED = ("friction with a stiffness", "wear", "curved partner")  # by interfaces, from step to step
