@@ -4,7 +4,7 @@ import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
 from arlequin.results.checkpoint import Checkpoint, misfit
 from arlequin.results.history import TimeSeries
+from arlequin.results.members_series import MembersSeries
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
@@ -31,6 +32,7 @@ from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import mean_gravity, run_attributes
 from arlequin.run.reflection import Reflection
 from arlequin.run.resume import digest, study_of
+from arlequin.schemes.members_apart import MembersApart
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
@@ -86,6 +88,7 @@ class Run:
         begin, compiled = running_clock(), compile_seconds()
         members, configurations = None, None
         if isinstance(system, Ensemble):
+            _compile_parts_ahead(system.systems[0], scheme)
             members = Members.of(system.systems, time_errors(scheme, system.systems[0], step))
             self.assembly = members.assembly
         else:
@@ -122,18 +125,17 @@ class Run:
             if found is None:
                 warn_of_doubts(self.assembly, *start, None if scheme.static else step)
         else:
-            u, v = members.of_each(lambda own: start_fields(own, step))
+            u, v = members.of_each(lambda own: start_fields(own, step, scheme.static))
             start = u, v
             if found is None:  # members differ in loads and starts alone
-                warn_of_doubts(members.each[0], u[0], v[0], step)
+                warn_of_doubts(members.each[0], u[0], v[0], None if scheme.static else step)
         if found is None and not scheme.static:
             every = system.systems if isinstance(system, Ensemble) else tuple(model.system for model in models)
             own_steps = {name: taken for one in every for name, taken in part_steps(scheme, one, step).items()}
             warn_of_random_loads(every, own_steps, steps * step)
         self.state = self._stepper.start(*start)
-        if members is None and configurations is None and self.assembly.system.from_result is not None:
-            # the first guess of the contact of the first step
-            self.state = replace(self.state, impulse=step * self.assembly.contact_start(start[0]).forces)
+        if members is None and configurations is None:
+            self.state = self.state.with_first_guess(self.assembly, step)
         if found is not None:
             first = self.state
             if isinstance(self._stepper, LevelStepper):
@@ -142,12 +144,16 @@ class Run:
                 raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
             self.state, self.extra = found.state, found.extra
         located = self._stepper.locates_events
-        self._history: TimeSeries | LevelSeries
-        if configurations is None:
+        self._history: TimeSeries | MembersSeries | LevelSeries
+        # assemblies of members that step apart
+        self._apart = members.each if members is not None and isinstance(self._stepper, MembersApart) else ()
+        if self._apart:
+            self._history = MembersSeries(self._apart, step, steps, record, scheme.static, located)
+        elif configurations is None:
             self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         else:
             self._history = LevelSeries(configurations, steps, record)
-        if isinstance(self._history, TimeSeries):
+        if isinstance(self._history, TimeSeries | MembersSeries):
             self._history.load_sums(_former_sums(members, self.assembly))
         self._every = record.fields_every
         self._path = None if record.path is None else str(record.path)
@@ -306,7 +312,10 @@ class Run:
         self._due = clock.perf_counter() + _SHOWN
         found = self._found
         if found is None:
-            first = StepBatch.initial(self.assembly, self.state, self._audit.start)
+            works = self._audit.start
+            each = zip(self._apart, self.state.own, works, strict=True) if self._apart else ()
+            apart = [StepBatch.initial(*member) for member in each]
+            first = StepBatch.of_members(apart) if apart else StepBatch.initial(self.assembly, self.state, works)
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
             self._history.load_state_dict(found.history)
@@ -402,10 +411,9 @@ def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepp
     """The scheme made ready for one system, or for the members of an ensemble, and a step (s)."""
     if isinstance(driven, Assembly):
         return _checked(scheme.prepare(driven, step), scheme, "prepare")
-    if not isinstance(scheme, EnsembleScheme):
-        others = 'an ensemble takes Theta with events="step", Midpoint, Newmark, HHT or GeneralisedAlpha'
-        raise UserError.parameter("scheme", scheme, f"{others}: simulate its members one by one")
-    return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
+    if driven.common and isinstance(scheme, EnsembleScheme):
+        return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
+    return MembersApart(scheme, driven, step)
 
 
 def _of_one_rank(made: Callable[[], Recorder]) -> Recorder | SilentRecorder:
@@ -507,7 +515,7 @@ def _next_block(most: int, taken: int, seconds: float) -> int:
     return min(2 * most, 4096)
 
 
-def _flush(history: TimeSeries | LevelSeries, recorder: Recorder | SilentRecorder) -> None:
+def _flush(history: TimeSeries | MembersSeries | LevelSeries, recorder: Recorder | SilentRecorder) -> None:
     """Pass the collected series to the recorder in pieces, so that `time` is never far ahead of the fields."""
     if not len(history):
         return

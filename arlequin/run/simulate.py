@@ -170,7 +170,7 @@ def simulate_ensemble(
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
 ) -> xarray.DataTree:
-    """Integrate many systems with the same matrices from 0 to `duration` (s); the result has the dimension `member`.
+    """Integrate systems that differ in starts and loads to `duration` (s); the result has the dimension `member`.
 
     The members i share M, D, K, C and the kinematics and laws of contact, H; their starts, loads, gravity and the
     values of imposed motions are their own (`dataclasses.replace(system, velocity=…)` makes one). Each obeys
@@ -184,9 +184,10 @@ def simulate_ensemble(
 
     each pass over the factor solving some tens of columns; contact and the energy balance are computed per member.
     Small systems of bars, beams, masses and modes run in one compiled loop per member, in parallel, with results
-    bitwise equal to separate runs. The other parameters are those of `simulate`. Supported: linear parts, junctions,
-    springs, relations, and contact with fixed pairings without wear. If a member does not converge the run ends with an
-    error that names the member.
+    bitwise equal to separate runs. Members of nonlinear parts, of contact that wears, bounces back or moves its
+    pairings, and of other schemes have no common matrices: they are stepped one after the other, to the same bits and
+    in the time of separate runs. The other parameters are those of `simulate`. If a member does not converge the run
+    ends with an error that names the member.
 
     >>> from dataclasses import replace
     >>> import arlequin as aq

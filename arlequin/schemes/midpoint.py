@@ -16,6 +16,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.schemes.members_apart import MembersApart
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import DelegatedCheckpoint
@@ -168,9 +169,7 @@ class Midpoint(OneStep):
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
         """The stepper of the members of an ensemble."""
         if members.assembly.massless.any():
-            raise UserError.parameter(
-                "scheme", self, "condenses nodes without mass, in single runs alone: simulate the members one by one"
-            )
+            return MembersApart(self, members, step)
         _refuse_unilateral(members.assembly)
         return super().prepare_ensemble(members, step)
 

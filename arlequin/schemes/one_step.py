@@ -2,8 +2,9 @@
 
 from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, is_viscous
-from arlequin.schemes.compiled_loop import LARGEST, SmallMembers, SmallStepper, are_small, is_rotating, is_small
+from arlequin.schemes.compiled_loop import SmallMembers, SmallStepper, are_small, is_rotating, is_small
 from arlequin.schemes.cut_back import CutBackStepper
+from arlequin.schemes.members_apart import MembersApart
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.solver_choice import SolverName, linear_parts_only
 from arlequin.step.coefficients import StepCoefficients
@@ -49,20 +50,14 @@ class OneStep:
         return OneStepStepper(assembly, row, solver=self.solver)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
-        """The stepper of the members of an ensemble: compiled loops of small systems, else sparse matrices."""
+        """The stepper of members with common matrices: compiled loops of small systems, else one factor for all."""
         row = self.coefficients(step)
         if self.solver.endswith("iterative"):
-            raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
+            return MembersApart(self, members, step)
         if are_small(members):
             return SmallMembers(members, row)
         if members.assembly.laws.state_dependent:
-            name = next(
-                own.name for own in members.assembly.contact.interfaces if own.friction and own.friction.state_dependent
-            )
-            raise UserError(
-                f"member 0: interface '{name}' has a coefficient of friction that changes: an ensemble takes it up to "
-                f"{LARGEST} degrees of freedom and on fixed normals: simulate its members one by one"
-            )
+            return MembersApart(self, members, step)
         return OneStepStepper(members, row)
 
     def _refuse_parts(self, assembly: Assembly) -> None:

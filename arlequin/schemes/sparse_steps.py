@@ -708,7 +708,7 @@ class OneStepStepper(Stepper):
         end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence[None])
         sliding = laws.friction_state(end.history[0])[None, None] if laws.state_dependent else None
         return end, replace(
-            batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None], friction_state=sliding
+            batch, memory=(end.memory,), worn=None if worn is None else worn.depth[None, None], friction_state=sliding
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
+from arlequin.schemes.members_apart import MembersApart
 from arlequin.schemes.one_step import OneStep
 from arlequin.solvers.solver_choice import SolverName, checked_solver
 from arlequin.step.coefficients import StepCoefficients
@@ -89,8 +90,5 @@ class Theta(OneStep):
         return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
-        if self.events != "step":
-            raise UserError.parameter(
-                "scheme", self, 'an ensemble takes Theta with events="step": simulate its members one by one'
-            )
-        return super().prepare_ensemble(members, step)
+        """The stepper of the members of an ensemble."""
+        return super().prepare_ensemble(members, step) if self.events == "step" else MembersApart(self, members, step)

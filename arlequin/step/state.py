@@ -116,6 +116,20 @@ class State:
         lasts = None if any(flags is None for flags in lasts) else _stacked(lasts)
         return replace(states[0], **arrays, **energies, own=carried, lasts=lasts)
 
+    @classmethod
+    def of_members_apart(cls, states: Sequence["State"]) -> "State":
+        """The state of members that step apart: `own` holds the state of each; u, v and energies are those of all, the
+        other fields those of the first."""
+        of_all: Any = {name: np.stack([getattr(state, name) for state in states]) for name in ("u", "v", *_ENERGIES)}
+        return replace(states[0], **of_all, own=tuple(states))
+
+    def with_first_guess(self, assembly: Assembly, step: float) -> "State":
+        """The same where the system starts from a former result, whose contact forces are then the first guess of those
+        of the first step (s)."""
+        if assembly.system.from_result is None:
+            return self
+        return replace(self, impulse=step * assembly.contact_start(self.u).forces)
+
     def member(self, i: int) -> "State":
         """The state of one member of an ensemble."""
         arrays: Any = {name: getattr(self, name)[i] for name in _ARRAYS}

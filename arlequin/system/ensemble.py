@@ -1,4 +1,4 @@
-"""The assembly of an ensemble: common matrices, and the loads and initial fields of each member."""
+"""The assemblies of an ensemble: common matrices where they share them, and loads and starts of each member."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -25,31 +25,50 @@ _SHARED = ("parts", "junctions", "interfaces", "springs", "relations")
 @dataclass(frozen=True, eq=False)
 class Members:
     """assembly: that of the first member, with the matrices, constraints and contact of all; each: with its own start,
-    loads and imposed motions. source (n,): the first member with the same loads and motions as each."""
+    loads and imposed motions. source (n,): the first member with the same loads and motions as each.
+
+    common: whether one factor and one contact serve all. They do not where parts are nonlinear, pairings move, surfaces
+    wear or impacts have restitution: each member then has matrices and contact of its own.
+    """
 
     assembly: Assembly
     each: tuple[Assembly, ...]
     source: NDArray[np.int64]
+    common: bool = True
 
     @classmethod
     def of(cls, systems: Sequence[System], time_errors: Mapping[str, float] = MappingProxyType({})) -> "Members":
         """The members; `UserError` where their matrices differ. time_errors: see `assemble`."""
-        first = _linear(0, systems[0], time_errors)
+        first = named(0, lambda: assemble(systems[0], time_errors))
+        if not _is_common(first):
+            return cls._apart(systems, first, time_errors)
         _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # cached before the copies
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
             like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
             if like is None:
-                own = _linear(i, system, time_errors)
+                own = named(i, partial(assemble, system, time_errors))
+                if not _is_common(own):
+                    return cls._apart(systems, first, time_errors)
                 _check_alike(i, first, own)
                 each.append(replace(first, system=system, parts=own.parts))
                 source.append(i)
             else:
                 each.append(_with(each[like], system))
                 source.append(int(source[like]) if _same(systems[like].gravity, system.gravity) else i)
-            if system.contact != systems[0].contact:
-                raise _differs(i, "contact method")
+            _check_method(i, systems[0], system)
         return cls(first, tuple(each), np.array(source))
+
+    @classmethod
+    def _apart(cls, systems: Sequence[System], first: Assembly, time_errors: Mapping[str, float]) -> "Members":
+        """The members, each with its own matrices and contact, which are equal where they can be compared."""
+        each = [first]
+        for i, system in enumerate(systems[1:], 1):
+            own = named(i, partial(assemble, system, time_errors))
+            _check_alike(i, first, own)
+            _check_method(i, systems[0], system)
+            each.append(own)
+        return cls(first, tuple(each), np.arange(len(each)), common=False)
 
     @classmethod
     def alone(cls, assembly: Assembly) -> "Members":
@@ -89,25 +108,16 @@ class Members:
         return first, place
 
 
-def _linear(i: int, system: System, time_errors: Mapping[str, float]) -> Assembly:
-    """The assembly of a member; `UserError` where anything but contact with fixed pairings is nonlinear."""
-    assembly = assemble(system, time_errors)
-    for part, own in zip(system.parts, assembly.parts, strict=True):
-        if isinstance(own, Nonlinear | PathDependent) or own.rotating:
-            raise UserError(
-                f"member {i}: part '{part.name}' is not linear: an ensemble shares one factor: simulate its members"
-            )
-    for interface, steady in zip(assembly.contact.interfaces, assembly.contact.steady, strict=True):
-        what = None if steady else "has a pairing that moves"
-        if interface.wear is not None:
-            what = "wears"
-        elif any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws):
-            what = "has restitution"
-        if what is not None:
-            raise UserError(
-                f"member {i}: interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"
-            )
-    return assembly
+def _is_common(assembly: Assembly) -> bool:
+    """Whether nothing but contact with fixed pairings, without wear and restitution, is nonlinear."""
+    contact = assembly.contact
+    laws = (law for interface in contact.interfaces for law in interface.laws)
+    return (
+        not any(isinstance(own, Nonlinear | PathDependent) or own.rotating for own in assembly.parts)
+        and all(contact.steady)
+        and all(interface.wear is None for interface in contact.interfaces)
+        and not any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in laws)
+    )
 
 
 def _with(assembly: Assembly, system: System) -> Assembly:
@@ -153,6 +163,11 @@ def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
         np.array_equal(x, y) for a, b in zip(*reference, strict=True) for x, y in zip(a, b, strict=True)
     ):
         raise _differs(i, "contact")
+
+
+def _check_method(i: int, first: System, own: System) -> None:
+    if own.contact != first.contact:
+        raise _differs(i, "contact method")
 
 
 def _equal(a: sp.csr_array | None, b: sp.csr_array | None) -> bool:

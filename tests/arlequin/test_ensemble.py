@@ -323,23 +323,6 @@ def test_what_is_not_of_one_system_is_refused() -> None:
     assert refused([aq.System([bar]) for bar in line]).startswith("member 1: its mesh is not")
 
 
-def test_what_is_not_stepped_together_is_refused() -> None:
-    for scheme in (aq.CentralDifference(), aq.Theta(0.5, events="locate")):
-        assert refused([block()], scheme).startswith(f"scheme = {type(scheme).__name__}(")
-    law = aq.Stribeck(static=0.4, dynamic=0.2, velocity=0.1)
-    assert "'wall' has a coefficient of friction that changes" in refused([block((40, 12), friction=law)], aq.Newmark())
-    linear, rough = block(), block(friction=aq.Coulomb(0.2))
-    for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
-        assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")
-    touch = replace(rough.interfaces[0], wear=aq.Archard(1e-12))
-    worn = aq.System(rough.parts, interfaces=[touch])
-    for members in ([worn], [rough, worn]):
-        assert refused(members).startswith(f"member {len(members) - 1}: interface 'wall' wears")
-    ball = aq.RigidSphere(centre=(0.21, 0.02), radius=0.1)
-    moving = aq.Interface("ball", worn.parts[0].boundary("right"), ball, aq.Unilateral())
-    assert "interface 'ball' has a pairing that moves" in refused([aq.System(worn.parts, interfaces=[moving])])
-
-
 def test_errors_name_the_member() -> None:
     system = block()
     inside = replace(system, displacement=(1e-3, 0.0))

@@ -1,6 +1,7 @@
 """What runs are used for, each with its oracle: `outcome` is "" where it holds, else the sentence that refuses it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,21 @@ def options(scheme: str) -> dict[str, Any]:
     return {"loads": Loads(grow=scheme == "Static"), "mass": "lumped" if scheme in LUMPED else "consistent"}
 
 
-def system(feature: str, scheme: str, velocity: float = 0.0) -> aq.System:
+def system(feature: str, scheme: str, size: float = 0.0) -> aq.System:
+    """size: of its start, m/s, or in statics of gravity at 1 s, m/s²."""
     made = aq.System(**FEATURES[feature](**options(scheme)))
-    if not velocity:
+    if not size:
         return made
-    axes = made.parts[0].positions.shape[1]
-    return aq.System(
-        made.parts, made.junctions, made.interfaces, springs=made.springs, velocity=(velocity, *(0.0,) * (axes - 1))
-    )
+    vector = np.array([size, *(0.0,) * (made.parts[0].positions.shape[1] - 1)])
+    return replace(made, gravity=lambda t: t * vector) if scheme == "Static" else replace(made, velocity=vector)
 
 
 def ran(own: aq.System, scheme: str, periods: int = 1, finer: int = 1) -> xarray.DataTree:
-    steps = finer * (STEPS // 10 if scheme == "Static" else STEPS)
-    return aq.simulate(own, SCHEMES[scheme], duration=periods * PERIOD, step=PERIOD / steps)
+    return aq.simulate(own, SCHEMES[scheme], duration=periods * PERIOD, step=step_of(scheme) / finer)
+
+
+def step_of(scheme: str) -> float:
+    return PERIOD / (STEPS // 10 if scheme == "Static" else STEPS)
 
 
 def motion(result: xarray.DataTree, suffix: str = "") -> np.ndarray:
@@ -57,8 +60,8 @@ def run(feature: str, scheme: str) -> None:
 
 def ensemble(feature: str, scheme: str) -> None:
     """Each member moves as it does alone."""
-    members = [system(feature, scheme, velocity) for velocity in (0.05, -0.02)]
-    together = aq.simulate_ensemble(members, SCHEMES[scheme], duration=PERIOD, step=PERIOD / STEPS)
+    members = [system(feature, scheme, size) for size in (0.05, -0.02)]
+    together = aq.simulate_ensemble(members, SCHEMES[scheme], duration=PERIOD, step=step_of(scheme))
     for i, member in enumerate(members):
         near(motion(together.isel(member=i)), motion(ran(member, scheme)), 1e-11)
 
