@@ -104,10 +104,10 @@ def _contacts(own: PeriodMap) -> list[str]:
 def _amplitudes(own: PeriodMap, orbits: list[Array]) -> dict[str, tuple[tuple[str, ...], Any, str, str]]:
     """Half the range of each nodal displacement of the parts over the period (point, node, component), m."""
     found: dict[str, tuple[tuple[str, ...], Any, str, str]] = {}
-    layout, assembly = own.assembly.layout, own.assembly
-    for part, at in zip(assembly.system.parts, assembly.places, strict=True):
-        shapes = layout.shapes[part.name]
-        half = np.array([0.5 * np.ptp(u[:, at] @ shapes.T, axis=0) for u in orbits])
+    assembly = own.assembly
+    for part, model, at in zip(assembly.system.parts, assembly.parts, assembly.places, strict=True):
+        moved = [model.nodal_motion(u[:, at], u[:, at])[0] for u in orbits]
+        half = np.array([0.5 * np.ptp(field.reshape(len(field), -1), axis=0) for field in moved])
         values = half.reshape(len(orbits), part.node_count, -1)
         dims = "point", f"node_{part.name}", f"component_{part.name}"
         found[f"amplitude_{part.name}"] = (dims, values, "m", f"amplitude of the displacements of {part.name}")

@@ -8,7 +8,8 @@ round-off. The loads of a period are stretched over the actual one, f(t T₀/T),
 frequencies.
 
 ∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps by their start
-(`arlequin.sensitivity.tangent.by_start`). With located events, whose instants move with the state, it is found from
+(`arlequin.sensitivity.tangent.by_start`) where gradients know their equations: linear parts, contact on fixed normals,
+constant friction. Of other systems, and with located events, whose instants move with the state, it is found from
 central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
@@ -26,10 +27,12 @@ import scipy.linalg
 
 from arlequin.linalg.products import applied
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.part import Constrained, PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.solvers.contact import OPEN
 from arlequin.run.simulate import Study
-from arlequin.schemes.compiled_loop import SmallStepper, is_small
+from arlequin.schemes.compiled_loop import is_small
 from arlequin.schemes.loop_data import LoopSteps
 from arlequin.schemes.one_step import OneStep
 from arlequin.sensitivity.linear_steps import LinearSteps
@@ -45,13 +48,17 @@ from arlequin.system.assembly import Assembly
 MOST = 300  # free coordinates: their Jacobians are dense
 _DIFFERENCE = 1e-6  # of central differences, relative to the size of the state or the parameter
 _KEPT = 6  # steppers for different steps
+_IMPACTS = (
+    "impacts of a rigid contact fall on whole steps, and the motion jumps with them: take "
+    'Theta(0.5, events="locate"), Unilateral(level="gap") or a layer'
+)
 _SAMPLES = np.linspace(0.0, 1.0, 23)[:-1]  # of a period, where its loads are compared
 
 
 @dataclass(frozen=True)
 class Orbit:
     """The motion over one period: x at the end; u, v (N + 1, d) and gaps (N + 1, k) at the instants; raw steps of the
-    loop, None with located events; the state before them."""
+    loop, None where the Jacobian is found from differences; the state before them."""
 
     start: Array
     end: Array
@@ -84,7 +91,8 @@ class PeriodMap:
                 "arlequin.Modal"
             )
         row = coefficients_of(scheme, 1.0)
-        self.located = row is None
+        # whether the steps are among those whose tangents are known
+        self._known = row is not None and is_small(assembly) and not assembly.laws.state_dependent
         self._springs = assembly.laws.elastic_stick_rows
         n = self.size
         sizes = {
@@ -97,7 +105,7 @@ class PeriodMap:
         ends = np.cumsum([0, *sizes.values()]).tolist()
         self.at = dict(zip(sizes, (slice(a, b) for a, b in pairwise(ends)), strict=True))  # of each field in x
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._steppers: OrderedDict[float, Any] = OrderedDict()
+        self._steppers: OrderedDict[tuple[float, float | None], Any] = OrderedDict()
         self._drive: dict[tuple[int, int], Array] = {}
         self._mean: Array | None = None
 
@@ -152,22 +160,40 @@ class PeriodMap:
         """The motion from x over the period T, s, of the loads `amplitude` times about their mean."""
         stepper, state = self._started(x, period, amplitude)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.located:
-                u, v, steps = self._located(stepper, state)
-            else:
-                steps = stepper.bare_steps(state, self.steps)
-                if len(steps.u) < self.steps:
-                    raise UserError(f"the step after {len(steps.u)} of {self.steps} of the period failed", FAILURE)
-                u, v = np.concatenate([state.u[None], steps.u]), np.concatenate([state.v[None], steps.v])
-        if not np.isfinite(u[-1]).all():
-            raise UserError("the motion does not stay finite", FAILURE)
-        parts = [self._inner @ u[-1], self._inner @ v[-1]]
-        if steps is not None:
-            parts.append(steps.spring_traction[-1][self._springs])
-            parts += self._carried(state, period, amplitude, u, v)
-            self._refuse_impacts(steps)
+            if not self._known:
+                return self._followed(stepper, state, x, period)
+            steps = stepper.bare_steps(state, self.steps)
+        if len(steps.u) < self.steps:
+            raise UserError(f"the step after {len(steps.u)} of {self.steps} of the period failed", FAILURE)
+        u, v = np.concatenate([state.u[None], steps.u]), np.concatenate([state.v[None], steps.v])
+        _refuse_infinite(u)
+        parts = [self._inner @ u[-1], self._inner @ v[-1], steps.spring_traction[-1][self._springs]]
+        parts += self._carried(state, period, amplitude, u, v)
+        self._refuse_impacts(steps.status)
         gaps = self._touch.gaps(u @ self.assembly.contact.basis.T)
         return Orbit(x, np.concatenate(parts), period, u, v, gaps, steps, state)
+
+    def _followed(self, stepper: Any, first: State, x: Array, period: float) -> Orbit:
+        """The motion from a state, by the steps of a run."""
+        state, batches = first, []
+        while state.n < self.steps:
+            state, batch = stepper.advance(state, self.steps - state.n)
+            batches.append(batch)
+        u, v = (np.concatenate([getattr(first, name)[None], *(getattr(b, name) for b in batches)]) for name in "uv")
+        _refuse_infinite(u)
+        parts = [self._inner @ u[-1], self._inner @ v[-1]]
+        row = coefficients_of(self._scheme, stepper.step)
+        if row is not None:
+            self._refuse_impacts(np.concatenate([batch.contact.status for batch in batches]))
+            if row.shift:
+                parts.append(self._inner @ state.own.lead)
+            if row.averages:
+                parts.append(self.basis.T @ state.own.bulk)
+        laws = self.assembly.laws
+        if laws.state_dependent and (laws.friction_state(state.history) != laws.friction_state(first.history)).any():
+            raise UserError("periodic motions take no friction with variables that evolve: take a law of the slip rate")
+        gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
+        return Orbit(x, np.concatenate(parts), period, u, v, gaps, None, first)
 
     def _carried(self, first: State, period: float, amplitude: float, u: Array, v: Array) -> list[Array]:
         """Lead and averaged forces in x after the steps u, v (N + 1, d) from a state."""
@@ -195,18 +221,17 @@ class PeriodMap:
         v = v if v > 0.0 else 2.0 * np.pi * u / orbit.period
         found = np.ones(self.state_size)
         found[self.at["displacement"]], found[self.at["velocity"]] = u, v
-        if orbit.steps is None:
-            return found
         # accelerations of the change of the velocities, which the steps see
         most = np.abs(np.diff(orbit.v, axis=0)).max() * self.steps / orbit.period
         most = most if most > 0.0 else 2.0 * np.pi * v / orbit.period
-        found[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
+        if orbit.steps is not None:
+            found[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
         found[self.at["lead"]], found[self.at["force"]] = most, most * np.abs(self.mass).max()
         return found
 
     def jacobian(self, orbit: Orbit, amplitude: float = 1.0) -> Array:
         """∂Φ/∂x (s, s) along an orbit."""
-        if self.located:
+        if orbit.steps is None:
             sizes = _DIFFERENCE * self.sizes(orbit)
             columns = [
                 (
@@ -243,7 +268,7 @@ class PeriodMap:
         """The linear equations of the steps of a period."""
         step = period / self.steps
         model = StudyModel(Study(self.assembly.system, self._scheme, duration=period, step=step), self.assembly)
-        vars(model)["stepper"] = self._stepper(step)
+        vars(model)["stepper"] = self._stepper(period)
         return BulkEquations(model)
 
     def _first_traction(self, x: Array) -> Array:
@@ -259,11 +284,14 @@ class PeriodMap:
 
     def energy(self, u: Array, v: Array) -> float:
         """Kinetic and stored energy of fields (d,), J."""
-        gaps = self._touch.gaps(self.assembly.contact.basis @ u)
+        gaps = self.assembly.contact.gaps(u)
         return float(self.assembly.kinetic(v) + self.assembly.internal(u)[1] + self.assembly.laws.energy(gaps))
 
     def smallest_gaps(self, orbit: Orbit) -> Array:
-        """The smallest gap (k,) over the period, m: of the cubic through gaps and rates in each step."""
+        """The smallest gap (k,) over the period, m: of the cubic through gaps and rates in each step, where normals do
+        not turn."""
+        if not self.assembly.contact.fixed:
+            return orbit.gaps.min(axis=0)
         step = orbit.period / self.steps
         rate = step * (orbit.v @ self.assembly.contact.basis.T)[:, self._touch.first]
         g0, g1, r0, r1 = orbit.gaps[:-1], orbit.gaps[1:], rate[:-1], rate[1:]
@@ -281,24 +309,23 @@ class PeriodMap:
         """(ZᵀZ)⁻¹Zᵀ (n, d): coordinates of fields."""
         return np.asarray(np.linalg.pinv(self.basis)) if self.assembly.constraints.shape[0] else self.basis.T
 
-    def _stepper(self, step: float) -> Any:
-        """The scheme made ready for a step, s; the last ones are kept."""
-        if step not in self._steppers:
-            self._steppers[step] = self._scheme.prepare(self.assembly, step)
+    def _stepper(self, period: float, amplitude: float | None = None) -> Any:
+        """The scheme made ready for the steps of a period, s, under the loads of the system, or those stretched over
+        the period, `amplitude` times about their mean; the last ones are kept."""
+        key = period, amplitude
+        if key not in self._steppers:
+            assembly = self.assembly if amplitude is None else _stretched(self, period, amplitude)
+            self._steppers[key] = self._scheme.prepare(assembly, period / self.steps)
             while len(self._steppers) > _KEPT:
                 self._steppers.popitem(last=False)
-        return self._steppers[step]
+        return self._steppers[key]
 
     def _started(self, x: Array, period: float, amplitude: float) -> tuple[Any, State]:
         """The stepper, driven by the stretched loads, and the state x at its start."""
         n, step = self.size, period / self.steps
-        base = self._stepper(step)
         assembly = _stretched(self, period, amplitude)
-        if isinstance(base, SmallStepper):
-            stepper: Any = base.driven_as(assembly)
-        else:
-            stepper = base
-            stepper._assembly = assembly
+        # the operators of a small system serve all its loads
+        stepper = self._stepper(period).driven_as(assembly) if self._known else self._stepper(period, amplitude)
         u, v = self.basis @ x[:n], self.basis @ x[n : 2 * n]
         dofs = assembly.imposed_dofs
         if dofs.size:
@@ -316,24 +343,13 @@ class PeriodMap:
             own = replace(own, internal=own.external - own.damping - self._inner.T @ force)
         return stepper, replace(state, own=own)
 
-    def _located(self, stepper: Any, state: State) -> tuple[Array, Array, None]:
-        u, v = [state.u[None]], [state.v[None]]
-        while state.n < self.steps:
-            state, batch = stepper.advance(state, self.steps - state.n)
-            u.append(batch.u)
-            v.append(batch.v)
-        return np.concatenate(u), np.concatenate(v), None
-
-    def _refuse_impacts(self, steps: LoopSteps) -> None:
+    def _refuse_impacts(self, status: Array) -> None:
         """UserError where a multiplier on the velocity acts in a part of the steps alone: its impacts fall on steps."""
         laws = self.assembly.laws
         rigid = (laws.level == 2) & (laws.compliance == 0.0)
-        acts = steps.status[:, rigid] != OPEN
+        acts = status[:, rigid] != OPEN
         if rigid.any() and (acts.any(axis=0) & ~acts.all(axis=0)).any():
-            raise UserError(
-                "impacts of a rigid contact fall on whole steps, and the motion jumps with them: take "
-                'Theta(0.5, events="locate"), Unilateral(level="gap") or a layer'
-            )
+            raise UserError(_IMPACTS)
 
     def stretched(self, numbers: Array, substeps: int, amplitude: float) -> Array:
         """Loads (t, d), N, at the instants number/(N substeps) of the period."""
@@ -360,6 +376,11 @@ class PeriodMap:
             return values
         mean = np.mean([self.assembly.imposed(base * s) for s in np.arange(64) / 64.0], axis=0)
         return np.asarray(mean + amplitude * (values - mean))
+
+
+def _refuse_infinite(u: Array) -> None:
+    if not np.isfinite(u[-1]).all():
+        raise UserError("the motion does not stay finite", FAILURE)
 
 
 def _stretched(own: PeriodMap, period: float, amplitude: float) -> Assembly:
@@ -399,8 +420,16 @@ def _check(assembly: Assembly, scheme: OneStep) -> None:
         raise UserError.parameter(
             "scheme", scheme, "carries forces or accelerations: given motions take Theta or Newmark()"
         )
-    if not is_small(assembly) or assembly.laws.state_dependent:
-        what = "small linear systems: up to 500 coordinates of masses, bars, beams and modal parts, on fixed normals"
-        raise UserError(f"periodic motions are for {what}, with constant friction: reduce others, arlequin.Modal")
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(own, PathDependent | Constrained):
+            raise UserError(f"part '{part.name}': periodic motions are of parts without memory and constraints")
+    contact, laws = assembly.contact, assembly.laws
+    for interface in contact.interfaces:
+        if interface.wear is not None:
+            raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")
+        if any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws) and row is not None:
+            raise UserError(_IMPACTS)
+    if laws.has_elastic_stick and not (is_small(assembly) and contact.fixed):
+        raise UserError("periodic motions take friction with a stiffness in small linear systems on fixed normals")
     if assembly.massless.any():
         raise UserError('periodic motions: a part has nodes without mass: take mass="consistent"')

@@ -10,6 +10,7 @@ from arlequin.orbits.family import Family
 from arlequin.orbits.period_map import Orbit
 
 _ENOUGH, _MOST = 1e-6, 12
+_FALLS = 0.1  # of the residual in an iteration, by which its Jacobian serves again
 _RANK = 1e-12  # singular values, relative to the largest, that count as zero
 _TRANSIENT = 400  # periods of the transient that a start may need
 
@@ -55,9 +56,15 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
     try:
         orbit = family.run(z)
         by_parameter = family.by_parameter(z, orbit)  # kept: it changes little from here to the solution
+        former, fresh = 0.0, True
         for iteration in range(most):
-            monodromy, jacobian = family.jacobian(z, orbit, by_parameter)
             residual = family.residual(z, orbit)
+            left = float(np.abs(residual / weights).max())
+            # Jacobians from differences are dear: they serve while the residual falls fast
+            fresh = orbit.steps is not None or not left < _FALLS * former
+            if fresh:
+                monodromy, jacobian = family.jacobian(z, orbit, by_parameter)
+            former = left
             system = np.vstack([jacobian / weights[:, None] * scale, row])
             right = np.append(residual / weights, row @ (z / scale) - value)
             # consistent equations of a conservative motion are one too many
@@ -71,6 +78,8 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
             orbit = family.run(z)
             if size < _ENOUGH:  # the next one would be of its square
                 residual = family.residual(z, orbit) / weights
+                if not fresh:
+                    monodromy, jacobian = family.jacobian(z, orbit, by_parameter)
                 return Point(z, orbit, monodromy, jacobian, scale, iteration + 1, float(np.abs(residual).max()))
     except UserError as error:
         if "impacts of a rigid contact" in error.message:

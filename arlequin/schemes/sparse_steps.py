@@ -707,8 +707,9 @@ class OneStepStepper(Stepper):
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
         end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence[None])
         sliding = laws.friction_state(end.history[0])[None, None] if laws.state_dependent else None
+        memory: Any = (end.memory,)
         return end, replace(
-            batch, memory=(end.memory,), worn=None if worn is None else worn.depth[None, None], friction_state=sliding
+            batch, memory=memory, worn=None if worn is None else worn.depth[None, None], friction_state=sliding
         )  # fmt: skip
 
 

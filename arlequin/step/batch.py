@@ -28,8 +28,8 @@ class StepBatch:
     path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
     event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
     at the end of the last step, in an ensemble those of each member. worn (b, k), m: depths of wear; None where nothing
-    wears or at the start. friction_state (b, k): first internal variables of the friction laws; None without. spring_traction (b, k, a), Pa:
-    of elastic stick, on the slave, at the ends; None without.
+    wears or at the start. friction_state (b, k): first internal variables of the friction laws; None without.
+    spring_traction (b, k, a), Pa: of elastic stick, on the slave, at the ends; None without.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
     and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
     on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
@@ -152,7 +152,8 @@ class StepBatch:
         if self.momenta is not None and self.constraint_rates is not None:
             own["momenta"] = tuple(momenta[:, i] for momenta in self.momenta)
             own["constraint_rates"] = self.constraint_rates[:, i]
-        return replace(self, **own, contact=contact, memory=self.memory[i] if len(self.memory) else ())
+        own["memory"] = self.memory[i] if len(self.memory) else ()
+        return replace(self, **own, contact=contact)
 
     @classmethod
     def of_members(cls, batches: Sequence[Self]) -> "StepBatch":
@@ -167,7 +168,8 @@ class StepBatch:
         first = batches[0]
         if first.momenta is not None:
             own["momenta"] = tuple(np.stack(each, axis=1) for each in zip(*(b.momenta for b in batches), strict=True))
-            own["constraint_rates"] = np.stack([batch.constraint_rates for batch in batches], axis=1)
+            rates: Any = [batch.constraint_rates for batch in batches]
+            own["constraint_rates"] = np.stack(rates, axis=1)
         memory: Any = tuple(batch.memory for batch in batches) if len(first.memory) else ()
         return cls(n=first.n, **own, contact=ContactImpulses(**contact), memory=memory)
 
