@@ -27,7 +27,7 @@ import scipy.linalg
 
 from arlequin.linalg.products import applied
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.part import Constrained, PathDependent
+from arlequin.models.part import Constrained, Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.solvers.contact import OPEN
@@ -421,8 +421,8 @@ def _check(assembly: Assembly, scheme: OneStep) -> None:
             "scheme", scheme, "carries forces or accelerations: given motions take Theta or Newmark()"
         )
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if isinstance(own, PathDependent | Constrained):
-            raise UserError(f"part '{part.name}': periodic motions are of parts without memory and constraints")
+        if isinstance(own, PathDependent | Constrained) or (isinstance(own, Nonlinear) and not own.rotating):
+            raise UserError(f"part '{part.name}': periodic motions are of linear parts and of rigid ones of the plane")
     contact, laws = assembly.contact, assembly.laws
     for interface in contact.interfaces:
         if interface.wear is not None:

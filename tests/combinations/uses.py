@@ -29,7 +29,7 @@ def system(feature: str, scheme: str, size: float = 0.0) -> aq.System:
     return replace(made, gravity=lambda t: t * vector) if scheme == "Static" else replace(made, velocity=vector)
 
 
-def ran(own: aq.System, scheme: str, periods: int = 1, finer: int = 1) -> xarray.DataTree:
+def ran(own: aq.System, scheme: str, periods: int = 1, finer: float = 1.0) -> xarray.DataTree:
     return aq.simulate(own, SCHEMES[scheme], duration=periods * PERIOD, step=step_of(scheme) / finer)
 
 
@@ -101,10 +101,11 @@ def adjoint(feature: str, scheme: str) -> None:
 
 def periodic(feature: str, scheme: str) -> None:
     """The transient, when the start is forgotten."""
-    found = aq.periodic(system(feature, scheme), SCHEMES[scheme], period=PERIOD, steps=STEPS)
+    steps = STEPS // 2
+    found = aq.periodic(system(feature, scheme), SCHEMES[scheme], period=PERIOD, steps=steps)
     assert found["stable"].item()
-    result = ran(system(feature, scheme), scheme, periods=30)
-    u = np.concatenate([group["displacement"].values[-STEPS - 1 :] for group in result["part"].children.values()], 1)
+    result = ran(system(feature, scheme), scheme, periods=30, finer=0.5)
+    u = np.concatenate([group["displacement"].values[-steps - 1 :] for group in result["part"].children.values()], 1)
     near(np.ptp(u, axis=0).ravel() / 2.0, amplitudes(found), 1e-6)
 
 

@@ -262,6 +262,36 @@ def test_friction_of_a_mass_on_a_floor_has_the_closed_form_of_den_hartog() -> No
     assert bool(found["stable"][0])
 
 
+def same_motion(one: aq.System, other: aq.System, scheme: Any, within: float) -> None:
+    """Amplitudes, and the largest Floquet multiplier, which says what is stable."""
+    exact, found = (aq.periodic(own, scheme, period=1.0, steps=40) for own in (one, other))
+    np.testing.assert_allclose(found["amplitude_m"], exact["amplitude_m"], rtol=within)
+    radii = [np.hypot(own["multiplier_real"], own["multiplier_imag"]).max() for own in (exact, found)]
+    assert abs(radii[1] - radii[0]) <= 10.0 * within
+    assert found["residual"] < 1e-8
+
+
+def pressed(friction: Any, floor: Any) -> aq.System:
+    """A mass on a layer that slips and sticks."""
+    loads = {"all": lambda t: [3.0 * np.sin(2.0 * np.pi * t), -4.0 + np.cos(2.0 * np.pi * t)]}
+    one = aq.PointMasses("m", [(0.0, 0.0)], 1.0, forces=loads)
+    held = aq.Spring("held", one.boundary("all"), stiffness=(30.0, 20.0), damping=(2.0, 3.0))
+    layer = aq.Asperities(stiffness=400.0, damping=5.0)
+    return aq.System(
+        [one], interfaces=[aq.Interface("floor", one.boundary("all"), floor, layer, friction=friction)], springs=[held]
+    )
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.8)], ids=str)
+def test_motions_whose_jacobian_is_found_from_differences(scheme: Any) -> None:
+    """A coefficient that does not depend on the slip rate is Coulomb's; a ball of 100 km is a plane."""
+    plane = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    own = pressed(aq.Coulomb(0.3), plane)
+    same_motion(own, pressed(aq.VelocityFriction([0.0, 10.0], [0.3, 0.3]), plane), scheme, 1e-6)
+    ball = aq.RigidSphere(centre=(0.0, -1e5), radius=1e5)
+    same_motion(pressed(None, plane), pressed(None, ball), scheme, 1e-5)
+
+
 def test_a_branch_over_a_parameter_of_the_system() -> None:
     """Static deflection k(u) under a constant and a harmonic force: amplitude over the stiffness of the spring."""
 
