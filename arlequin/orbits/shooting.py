@@ -76,10 +76,10 @@ def newton(family: Family, z: Array, scale: Array, row: Array, value: float, mos
             if z[-1] <= 0.0 and family.unit in ("Hz", "s"):
                 return None
             orbit = family.run(z)
-            if size < _ENOUGH:  # the next one would be of its square
+            if size < _ENOUGH and not fresh:
+                former = 0.0  # the last Jacobian is that of the solution
+            elif size < _ENOUGH:  # the next step would be of its square
                 residual = family.residual(z, orbit) / weights
-                if not fresh:
-                    monodromy, jacobian = family.jacobian(z, orbit, by_parameter)
                 return Point(z, orbit, monodromy, jacobian, scale, iteration + 1, float(np.abs(residual).max()))
     except UserError as error:
         if "impacts of a rigid contact" in error.message:
