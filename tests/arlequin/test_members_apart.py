@@ -29,10 +29,12 @@ def masses(law: Any = None, floor: Any = FLOOR, **touching: Any) -> list[aq.Syst
     return thrown(aq.System([two], interfaces=[touch], springs=[base], gravity=(0.0, -9.81)))
 
 
-def block(law: Any = None, cells: Any = (3, 2), **options: Any) -> list[aq.System]:
+def block(law: Any = None, cells: Any = (3, 2), friction: Any = None, **options: Any) -> list[aq.System]:
     mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.05), cells)
     part = aq.Solid("block", mesh, **{"material": aq.LinearElastic(**SOFT), "plane": "strain"} | options)
-    touch = aq.Interface("floor", part.boundary("bottom"), FLOOR, law or aq.Unilateral(), friction=aq.Coulomb(0.3))
+    touch = aq.Interface(
+        "floor", part.boundary("bottom"), FLOOR, law or aq.Unilateral(), friction=friction or aq.Coulomb(0.3)
+    )
     return thrown(aq.System([part], interfaces=[touch], gravity=(0.0, -9.81)))
 
 
@@ -85,6 +87,9 @@ RUNS: dict[str, tuple[Callable[[], list[aq.System]], Any, float, int]] = {
     "located events": (lambda: masses(friction=aq.Coulomb(0.3)), aq.Theta(0.5, events="locate"), 1e-3, 60),
     "finite strain": (lambda: block(kinematics="finite"), aq.Theta(0.6), 2e-4, 25),
     "plasticity": (lambda: block(material=YIELDING), aq.GeneralisedAlpha.with_radius(0.8), 2e-4, 25),
+    "friction of the slip rate": (
+        lambda: block(friction=aq.Stribeck(static=0.4, dynamic=0.2, velocity=0.1)), aq.Newmark(), 2e-4, 25,
+    ),
     "iterative": (block, aq.Theta(0.5, solver="iterative"), 2e-4, 25),
     "central differences": (bars, aq.CentralDifference(), 5e-6, 60),
     "explicit": (bars, aq.SymplecticEuler(), 2e-6, 60),

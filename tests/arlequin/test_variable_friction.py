@@ -234,8 +234,6 @@ def test_refusals() -> None:
         aq.simulate(block(law, normal=element), aq.SymplecticEuler(), duration=0.01, step=1e-4)
     with pytest.raises(UserError, match="coefficient of Stribeck varies with the motion"):
         aq.simulate(block(law), aq.Theta(0.5, events="locate"), duration=0.01, step=1e-3)
-    with pytest.raises(UserError, match="coefficient of friction that changes"):
-        aq.simulate_ensemble([block(law), block(law)], aq.Theta(0.5), duration=0.01, step=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +277,5 @@ def test_restitution_is_refused() -> None:
     with pytest.raises(UserError, match='must be 0 at level "gap"'):
         PointLaws.gather([(aq.Unilateral("gap", restitution=0.5),)], np.ones(1))
     system = block(None, normal=aq.Unilateral(restitution=0.5))
-    with pytest.raises(UserError, match="has restitution"):
-        aq.simulate_ensemble([system, system], aq.Theta(0.5), duration=0.01, step=1e-3)
     with pytest.raises(UserError, match="takes Unilateral"):
         aq.simulate(system, aq.Theta(0.5, events="locate"), duration=0.01, step=1e-3)
