@@ -13,7 +13,7 @@ from arlequin.system.ensemble import Members, named
 
 class MembersApart(Stepper):
     """Each member by a stepper of its own, as in separate runs: of members without common matrices, and of schemes that
-    have no steps of all members at once."""
+    have no steps of all members at once. It takes the time of separate runs and the memory of all of them."""
 
     def __init__(self, scheme: Scheme, members: Members, step: float) -> None:
         self._members = members
