@@ -164,8 +164,6 @@ def test_refusals() -> None:
     for scheme in (aq.Theta(0.5, solver="iterative"), aq.Newmark(solver="iterative")):
         with pytest.raises(aq.UserError, match="solver = 'iterative': part 'soft' is not linear: take 'direct'"):
             aq.simulate(aq.System([soft]), scheme, duration=1e-6, step=1e-6)
-    with pytest.raises(aq.UserError, match=r"solver = 'iterative': an ensemble takes \"direct\""):
-        aq.simulate_ensemble([blocks()], aq.Theta(0.5, solver="iterative"), duration=1e-6, step=1e-6)
 
 
 def test_corrections_that_do_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
