@@ -63,7 +63,7 @@ def ensemble(feature: str, scheme: str) -> None:
     members = [system(feature, scheme, size) for size in (0.05, -0.02)]
     together = aq.simulate_ensemble(members, SCHEMES[scheme], duration=PERIOD, step=step_of(scheme))
     for i, member in enumerate(members):
-        near(motion(together.isel(member=i)), motion(ran(member, scheme)), 1e-11)
+        near(motion(together.isel(member=i)), motion(ran(member, scheme)), 1e-13)
 
 
 def study(feature: str, scheme: str) -> Callable[..., aq.Study]:
@@ -86,7 +86,7 @@ def gradient(feature: str, scheme: str) -> None:
     made, width = study(feature, scheme), 1e-4
     found = aq.gradient(made, {"last": last}, {"factor": 1.0})["gradient"].item()
     ends = [last(made(1.0 + sign * width).run()) for sign in (1.0, -1.0)]
-    near(found, (ends[0] - ends[1]) / (2.0 * width), 1e-4)
+    near(found, (ends[0] - ends[1]) / (2.0 * width), 1e-6)
 
 
 def adjoint(feature: str, scheme: str) -> None:
@@ -96,7 +96,7 @@ def adjoint(feature: str, scheme: str) -> None:
     found, wanted = (
         aq.gradient(made, of, {"factor": 1.0}, method=method)["gradient"].item() for method in ("adjoint", "tangent")
     )
-    near(found, wanted, 1e-9)
+    near(found, wanted, 1e-12)
 
 
 def periodic(feature: str, scheme: str) -> None:
@@ -123,7 +123,7 @@ def levels(feature: str, scheme: str) -> None:
     assert np.abs(result["balance"].values).max() < 1e-12
     alone = ran(aq.System(**SOLIDS[feature](**options(scheme))), scheme)
     anew = scheme in ("HHT", "GeneralisedAlpha") or feature in REMEMBERED
-    near(motion(result, "-2")[-1], motion(alone)[-1], 2e-3 if anew else 1e-9)
+    near(motion(result, "-2")[-1], motion(alone)[-1], 1e-3 if anew else 1e-9)
 
 
 USES: dict[str, Callable[[str, str], None]] = {
