@@ -9,7 +9,7 @@ frequencies.
 
 ∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps by their start
 (`arlequin.sensitivity.tangent.by_start`) where gradients know their equations: linear parts, contact on fixed normals,
-constant friction. Of other systems, and with located events, whose instants move with the state, it is found from
+friction without memory. Of other systems, and with located events, whose instants move with the state, it is found from
 central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
@@ -38,6 +38,7 @@ from arlequin.schemes.one_step import OneStep
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.operators import StepOperators
+from arlequin.sensitivity.sliding_friction import is_derived
 from arlequin.sensitivity.step_equations import BulkEquations, coefficients_of
 from arlequin.sensitivity.tangent import by_start
 from arlequin.sensitivity.trajectory import Block
@@ -92,7 +93,7 @@ class PeriodMap:
             )
         row = coefficients_of(scheme, 1.0)
         # whether the steps are among those whose tangents are known
-        self._known = row is not None and is_small(assembly) and not assembly.laws.state_dependent
+        self._known = row is not None and is_small(assembly) and is_derived(assembly.laws)
         self._springs = assembly.laws.elastic_stick_rows
         n = self.size
         sizes = {

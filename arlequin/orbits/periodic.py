@@ -61,8 +61,8 @@ def periodic(
     points: motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this
     function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for
     finite strains, plasticity, wear, friction with variables that evolve, and more than 300 free coordinates. The
-    Jacobian is exact for small linear systems on fixed normals with constant friction; of others it is found from
-    differences, some 4 runs of a period for each free coordinate and iteration.
+    Jacobian is exact for small linear systems on fixed normals with friction that is constant or of the slip rate;
+    of others it is found from differences, some 4 runs of a period for each free coordinate and iteration.
 
     The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;

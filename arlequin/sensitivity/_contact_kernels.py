@@ -20,21 +20,22 @@ _blocks = float64[:, :, :, :, ::1]
 
 @njit(
     types.void(
-        float64, float64, _each, _each, *[_point] * 8, int64[::1], _flag, _flag, _rows, _rows, _rows, _rows, _flags,
-        int8[:, ::1], _flags, _flags, _flags, _rows, _each, _blocks, _blocks, float64[:, :, :, ::1], _rows,
+        float64, float64, _each, _each, *[_point] * 7, int64[::1], _flag, _flag, *[_rows] * 6, _flags, int8[:, ::1],
+        _flags, _flags, _flags, _rows, _each, _blocks, _blocks, float64[:, :, :, ::1], _rows,
     ),
     cache=True, nogil=True,
 )  # fmt: skip
 def contact_blocks(
-    step, weight, by_start, by_end, compliance, area, friction, tangential_compliance, restitution,
-    tangential_stiffness, gain, wear, level, elastic, rough, impulse, slip, spring, path, active, status, parting,
-    limited, beyond, reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
+    step, weight, by_start, by_end, compliance, area, tangential_compliance, restitution, tangential_stiffness, gain,
+    wear, level, elastic, rough, friction, impulse, slip, spring, path, moved, active, status, parting, limited, beyond,
+    reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
 ):  # fmt: skip
     """Derivatives of the equations of `arlequin.sensitivity.contact_equations`, of b steps and k points.
 
     Λ = P_n − hA p(g₀, g₁) has ∂Λ/∂g₀ = −hA ∂₀p, ∂Λ/∂g₁ = −hA ∂₁p; by_start, by_end (b, k): ∂₀p, ∂₁p, Pa/m. A direction
     w/‖w‖ has the derivative (1 − w wᵀ/‖w‖²)/‖w‖, a spring that is put back to the disk of radius R from s, R/‖s‖ times
-    the same of s. slip (b, k, 2): w; path (b, k, 2): slip of the step, m; reached (b, k, 2), radius (b, k): s, R.
+    the same of s. friction (3, b, k): μ, dμ/dv̄, s/m, and dμ/dp̄, 1/Pa; slip (b, k, 2): w; path (b, k, 2): slip of the
+    step, m; moved (b, k, 2): Δu_t = Δt v̄, m; reached (b, k, 2), radius (b, k): s, R.
 
     residual_by, spring_by (b, k, 6, 3, 3): of the residuals and the springs s₁ by P, u₁, v₁, u₀, v₀, s₀; worn_by
     (b, k, 2, 3): of the wear by P and v₀ (as by v₁); residual_by_wear (b, k, 2): of the normal residual by depth and
@@ -59,8 +60,9 @@ def contact_blocks(
             if not rough[k]:
                 by[IMPULSE, 1, 1] = by[IMPULSE, 2, 2] = 1.0
                 continue
+            mu, by_rate, by_pressure = friction[0, i, k], friction[1, i, k], friction[2, i, k]
             size = np.sqrt(slip[i, k, 0] ** 2 + slip[i, k, 1] ** 2)
-            slides = status[i, k] == SLIP and friction[k] > 0.0 and size > 0.0
+            slides = status[i, k] == SLIP and mu > 0.0 and size > 0.0
             give = gain[k] / (lever * tangential_stiffness[k]) if elastic[k] else tangential_compliance[k]
             for a in range(2):
                 for b in range(2):
@@ -72,14 +74,21 @@ def contact_blocks(
                     else:
                         by[IMPULSE, 1 + a, 1 + b] = one
                         if slides:
-                            by_slip = friction[k] * n / size * (one - slip[i, k, a] * slip[i, k, b] / size**2)
+                            by_slip = mu * n / size * (one - slip[i, k, a] * slip[i, k, b] / size**2)
                     if elastic[k]:
                         by[U1, 1 + a, 1 + b], by[U0, 1 + a, 1 + b] = by_slip / lever, -by_slip / lever
                         by[SPRING, 1 + a, 1 + b] = -by_slip * give
                     else:
                         by[V1, 1 + a, 1 + b] = by_slip
                 if slides:
-                    by[IMPULSE, 1 + a, 0] = friction[k] * slip[i, k, a] / size
+                    by[IMPULSE, 1 + a, 0] = (mu + n * by_pressure / pull) * slip[i, k, a] / size
+            length = np.sqrt(moved[i, k, 0] ** 2 + moved[i, k, 1] ** 2)
+            if slides and by_rate != 0.0 and length > 0.0:
+                for a in range(2):
+                    for b in range(2):
+                        steeper = n * by_rate / step * slip[i, k, a] / size * moved[i, k, b] / length
+                        by[U1, 1 + a, 1 + b] += steeper
+                        by[U0, 1 + a, 1 + b] -= steeper
             if elastic[k] and n > 0.0:
                 length = np.sqrt(reached[i, k, 0] ** 2 + reached[i, k, 1] ** 2)
                 start = np.sqrt(spring[i, k, 1] ** 2 + spring[i, k, 2] ** 2)
@@ -97,7 +106,7 @@ def contact_blocks(
                                 reached[i, k, a] / length * less * spring[i, k, 1 + b] / start
                             )
                     if limited[i, k]:
-                        sprung[IMPULSE, 1 + a, 0] = reached[i, k, a] / length * (1.0 - less) * friction[k] / pull
+                        sprung[IMPULSE, 1 + a, 0] = reached[i, k, a] / length * (1.0 - less) * mu / pull
             way = np.sqrt(path[i, k, 0] ** 2 + path[i, k, 1] ** 2)
             if wear[k] > 0.0 and n > 0.0 and way > 0.0:
                 worn_by[i, k, 0, 0] = wear[k] * way / step

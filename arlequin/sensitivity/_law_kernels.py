@@ -1,10 +1,12 @@
-"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, springs of friction."""
+"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, springs of friction,
+coefficients of friction."""
 
 import numpy as np
 from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws.signature import REGULAR_KERNEL
+from arlequin.multilevel.laws.friction import VARIABLES
+from arlequin.multilevel.laws.signature import FRICTION_KERNEL, REGULAR_KERNEL
 
 
 @njit(
@@ -62,3 +64,25 @@ def spring_tractions(normal, pull, gain, impulse_of, friction, held, out):
             radius = edge + max(1.0 - gain[k], 0.0) * max(start - edge, 0.0)
             if size > radius:
                 out[i + 1, k] *= radius / size
+
+
+@njit(
+    types.void(
+        types.ListType(FRICTION_KERNEL), int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], boolean[:, ::1],
+        float64[:, ::1],
+    ),
+    cache=True,
+)  # fmt: skip
+def friction_coefficients(kernels, kind, constants, rate, pressure, stuck, out):
+    """Coefficients of friction `out` (b, k) of laws of the slip rate and the pressure of a step.
+
+    kind (k,): kernel of each point, −1 where its coefficient is constant, which is left out; constants (k, m); rate
+    (b, k), m/s; pressure (b, k), Pa; stuck (b, k): points that stick.
+    """
+    variables, after = np.zeros(VARIABLES), np.zeros(VARIABLES)
+    for i in range(rate.shape[0]):
+        for k in range(kind.size):
+            if kind[k] >= 0:
+                out[i, k] = kernels[kind[k]](
+                    constants[k], rate[i, k], pressure[i, k], 0.0, 0.0, 0.0, stuck[i, k], variables, after
+                )

@@ -6,9 +6,10 @@ the gaps g and rates at both ends (0, 1), the regular laws p and the multiplier 
     multiplier acts     s + c Λ/(hA) = 0,   s = g₁ or s = ġ₁ + ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊           else   Λ = 0
     stick               w + c_t P_t/(hA) = 0                        slip   P_t + μ P_n w/‖w‖ = 0,   open   P_t = 0
 
-with w the slip rate, or with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`). The
-point leaves its spring with the traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the
-sign of the slip.
+with w the slip rate, or with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`), and μ
+constant or that of the slip rate and the pressure of the step (`arlequin.sensitivity.sliding_friction`). The point
+leaves its spring with the traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the sign of
+the slip.
 
 All is written for complex numbers, so that derivatives by a complex step, f'(x) = Im f(x + iε)/ε, are exact; regular
 laws, whose kernels take real numbers, by differences of order 4 over a small part of their own length.
@@ -27,6 +28,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.models_at import StudyModel
+from arlequin.sensitivity.sliding_friction import SlidingFriction, law_constants
 
 EPS = 1e-200  # imaginary step: nothing is subtracted
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
@@ -85,8 +87,9 @@ class PointBlocks(NamedTuple):
 
 class PointData(NamedTuple):
     """Constants of k points (k,): gap at u = 0, m, area, m², and those of the laws, see `PointLaws`; wear: worn depth
-    by work, m/J; coefficients (l, m) of the regular laws; top (k, n): gaps, m, at which these begin to act, nan where a
-    point has fewer. Of derivatives: complex, with the derivative as imaginary part."""
+    by work, m/J; sliding (k, m): constants of the laws of friction that depend on the state; coefficients (l, m) of the
+    regular laws; top (k, n): gaps, m, at which these begin to act, nan where a point has fewer. Of derivatives:
+    complex, with the derivative as imaginary part."""
 
     gap: Any
     area: Any
@@ -97,6 +100,7 @@ class PointData(NamedTuple):
     tangential_stiffness: Any
     tangential_damping: Any
     wear: Any
+    sliding: Any
     coefficients: Any
     top: Any
 
@@ -113,7 +117,7 @@ class PointData(NamedTuple):
             top[k, : len(point)] = [_top_of(law) for law in point]  # type: ignore[arg-type]
         return cls(
             model.gap, laws.area, laws.compliance, laws.restitution, laws.friction, laws.tangential_compliance,
-            stiffness, laws.tangential_damping, wear, laws.coefficients, top,
+            stiffness, laws.tangential_damping, wear, law_constants(laws), laws.coefficients, top,
         )  # fmt: skip
 
 
@@ -205,8 +209,9 @@ class ContactEquations:
             along, compliance = self._slip_rates(motion)
             stick = along + (compliance / pull)[:, None] * impulse[..., 1:]
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
-            slip = impulse[..., 1:] + _quotient(data.friction * normal, _length(along))[..., None] * along
-            slides = (now.status == SLIP)[..., None] & (laws.friction > 0.0)[:, None]
+            friction = self._friction(motion, now)
+            slip = impulse[..., 1:] + _quotient(friction * normal, _length(along))[..., None] * along
+            slides = ((now.status == SLIP) & (friction.real > 0.0))[..., None]
             tangential = np.where((now.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:]))
             residual[..., 1:] = np.where(self.rows[:, 1:] >= 0, tangential, impulse[..., 1:])
             if laws.has_elastic_stick:
@@ -242,13 +247,14 @@ class ContactEquations:
         slip, _ = self._slip_rates(motion)
         reached, edge, start = self._reached(motion)
         path = 0.5 * self.step * (motion.v0 + motion.v1)[..., 1:]
+        friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
         constants = (
-            data.compliance, data.area, data.friction, data.tangential_compliance, data.restitution,
-            data.tangential_stiffness, self._gain(), data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
+            data.compliance, data.area, data.tangential_compliance, data.restitution, data.tangential_stiffness,
+            self._gain(), data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
         )  # fmt: skip
         points = (
-            motion.impulse, slip, motion.spring, path, now.active, now.status, now.parting, now.limited, now.beyond,
-            reached, self._radius(edge, start, now.beyond),
+            friction, motion.impulse, slip, motion.spring, path, (motion.u1 - motion.u0)[..., 1:], now.active,
+            now.status, now.parting, now.limited, now.beyond, reached, self._radius(edge, start, now.beyond),
         )  # fmt: skip
         given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
         arguments: Any = self.step, self.weight, *given, *out
@@ -321,10 +327,11 @@ class ContactEquations:
         out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
         if laws.frictional:
             along, compliance = self._slip_rates(motion)
-            rest = data.friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
+            friction = self._friction(motion, now)
+            rest = friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
             creep = _length(along + (compliance / pull)[:, None] * motion.impulse[..., 1:])
-            out.append(np.where((now.status == STICK) & (laws.friction > 0.0), rest, np.nan))
-            out.append(np.where((now.status == SLIP) & (laws.friction > 0.0), creep, np.nan))
+            out.append(np.where((now.status == STICK) & (friction.real > 0.0), rest, np.nan))
+            out.append(np.where((now.status == SLIP) & (friction.real > 0.0), creep, np.nan))
         return np.stack(out)
 
     def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
@@ -415,6 +422,26 @@ class ContactEquations:
             self.step, self.theta, np.zeros((3, max(4, constants.shape[1]))), out,
         )  # fmt: skip
         return out[0], out[1]
+
+    def _friction(self, motion: PointMotion, now: Statuses) -> Any:
+        """Coefficients of friction, (k,), or (b, k) where some depend on the slip rate or the pressure of the step."""
+        return self._sliding(motion, now).values() if self.laws.state_dependent else self.data.friction
+
+    def _friction_with_slopes(self, motion: PointMotion, now: Statuses) -> tuple[Array, Array, Array]:
+        """The coefficients, and their derivatives by the slip rate, s/m, and the pressure, 1/Pa."""
+        if not self.laws.state_dependent:
+            none = np.zeros(self.laws.count)
+            return self.data.friction, none, none
+        own = self._sliding(motion, now)
+        return own.values(), *own.slopes()
+
+    def _sliding(self, motion: PointMotion, now: Statuses) -> SlidingFriction:
+        """The friction of points whose coefficients depend on the step."""
+        rate = _length((motion.u1 - motion.u0)[..., 1:]) / self.step
+        pressure = motion.impulse[..., 0] / (self.step * self.data.area)
+        pressure = np.where(pressure.real > 0.0, pressure, 0.0)
+        stuck = now.status == STICK
+        return SlidingFriction(self.laws, self.data.friction, self.data.sliding, rate, pressure, stuck)
 
     def _gain(self) -> Any:
         """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""

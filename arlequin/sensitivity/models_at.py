@@ -267,4 +267,5 @@ class ModelDerivative:
         rates = (model.assembly.contact.wear_rate for model in (one, other))
         wear = [np.zeros(0) if rate is None else rate for rate in rates]
         same = same and np.array_equal(wear[0], wear[1])
+        same = same and one.assembly.laws.friction_laws == other.assembly.laws.friction_laws
         return not (same and np.array_equal(one.gap, other.gap) and self.matrix("basis") is None)

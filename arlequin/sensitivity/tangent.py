@@ -22,6 +22,7 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
+from arlequin.sensitivity.sliding_friction import is_derived
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, coefficients_of
 from arlequin.sensitivity.trajectory import blocks
 from arlequin.system.assembly import Assembly
@@ -371,5 +372,8 @@ def check_supported(assembly: Assembly) -> None:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:
         raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
-    if assembly.laws.state_dependent:
-        raise UserError("gradients need a constant coefficient of friction: take Coulomb")
+    if not is_derived(assembly.laws):
+        raise UserError(
+            "gradients need a coefficient of friction that is constant, or one of the slip rate and the pressure alone:"
+            " take Coulomb, Stribeck, StaticDynamic without slip_distance, VelocityFriction or PressureFriction"
+        )

@@ -117,6 +117,8 @@ class VariableFriction:
 class CompiledFriction(VariableFriction):
     """Base class of friction laws that are given by a compiled kernel."""
 
+    of_the_step: bool = False  # whether μ depends on the slip rate and the pressure of the step alone
+
     def kernel(self) -> Any:
         """Compiled function of the signature `arlequin.multilevel.laws.signature.FRICTION`."""
         raise NotImplementedError(f"{type(self).__name__} defines no kernel()")

@@ -62,6 +62,10 @@ class StaticDynamic(CompiledFriction):
         return self.static != self.dynamic
 
     @property
+    def of_the_step(self) -> bool:  # type: ignore[override]
+        return self.slip_distance is None
+
+    @property
     def sharp(self) -> bool:
         """Whether the coefficient falls to μ_d as soon as the point slips."""
         return self.slip_distance is None and self.velocity is None
@@ -90,6 +94,8 @@ class Stribeck(CompiledFriction):
     velocity: float
     exponent: float = 1.0
     viscous: float = 0.0
+
+    of_the_step = True
 
     def __post_init__(self) -> None:
         check_fields(
@@ -132,6 +138,8 @@ class VelocityFriction(CompiledFriction):
     velocities: Sequence[float]
     values: Sequence[float]
 
+    of_the_step = True
+
     def __init__(self, velocities: Sequence[float], coefficients: Sequence[float]) -> None:
         table = _table("velocities", velocities, coefficients)
         n = int(table[0])
@@ -165,6 +173,8 @@ class PressureFriction(CompiledFriction):
 
     pressures: Sequence[float]
     values: Sequence[float]
+
+    of_the_step = True
 
     def __init__(self, pressures: Sequence[float], coefficients: Sequence[float]) -> None:
         table = _table("pressures", pressures, coefficients)

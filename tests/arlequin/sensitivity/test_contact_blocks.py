@@ -13,7 +13,7 @@ from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.tangent import start_springs
 from arlequin.sensitivity.trajectory import blocks
-from tests.arlequin.sensitivity.test_gradients import bar, fretting, glued, rod, worn
+from tests.arlequin.sensitivity.test_gradients import bar, fretting, glued, rod, sliding, worn
 
 STUDIES = {
     "multiplier, layer, friction": glued,
@@ -21,6 +21,8 @@ STUDIES = {
     "a damped layer, springs": rod,
     "springs": fretting,
     "restitution": lambda: bar(restitution=0.4),
+    "slip rate": sliding,
+    "pressure, HHT": lambda: replace(sliding(law=aq.PressureFriction([0.0, 40.0], [0.5, 0.3])), scheme=aq.HHT()),
     "Newmark": lambda: replace(rod(), scheme=aq.Newmark()),
     "HHT": lambda: glued(scheme=aq.HHT()),
     "worn, generalised α": lambda: replace(worn(), scheme=aq.GeneralisedAlpha.with_radius(0.5)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,28 @@ def fretting(amplitude=3e-5, friction=0.4, load=30.0, stick=2e6):
     return aq.Study(system, aq.Theta(0.7), 0.004, 2e-5)
 
 
+def sliding(static=0.5, dynamic=0.2, velocity=0.3, load=20.0, layer=1e5, speed=0.5, law=None, scheme=None):
+    """A pin in space on a layer, whose friction depends on the slip rate: it slides along a curve."""
+    pin = aq.PointMasses("pin", (0.0, 0.0, 0.0), 0.2)
+    floor = aq.RigidPlane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))
+    rubs = law or aq.Stribeck(static, dynamic, velocity, viscous=0.05)
+    rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Penalty(layer), friction=rubs, wear=aq.Archard(1e-9))
+    held = aq.Spring("held", pin.boundary("all"), stiffness=(50.0, 200.0, 0.0), damping=(1.0, 1.0, 20.0))
+    gravity = (0.0, 0.0, -load / 0.2)
+    system = aq.System([pin], interfaces=[rub], springs=[held], gravity=gravity, velocity=(speed, 0.4, 0.0))
+    return aq.Study(system, scheme or aq.Theta(0.5), 0.02, 2e-4)
+
+
+def tabulated(middle=0.4, end=0.35, pressure=20.0, by="rate"):
+    """The same with a table over the slip rate, or over the pressure."""
+    table = [0.5, middle, end]
+    laws = {
+        "rate": lambda: aq.VelocityFriction([0.0, 0.3, 1.5], table),
+        "pressure": lambda: aq.PressureFriction([0.0, pressure, 80.0], table),
+    }
+    return sliding(law=laws[by]())
+
+
 def energy(kind: str, at: int = -1) -> Callable[[Any], Any]:
     return lambda result: result["energy"].sel(kind=kind)[at]
 
@@ -141,6 +164,25 @@ CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]
     "imposed motion": (
         fretting, {"amplitude": 3e-5, "friction": 0.4, "load": 30.0, "stick": 2e6},
         {"power": "interface/rub/wear_power", "work": energy("external_work"), "friction": energy("friction")},
+    ),
+    "friction of the slip rate": (
+        sliding, {"static": 0.5, "dynamic": 0.2, "velocity": 0.3, "load": 20.0, "speed": 0.5},
+        {
+            "power": "interface/rub/wear_power", "volume": "interface/rub/worn_volume", "friction": energy("friction"),
+            "x": lambda result: result["part/pin/displacement"][-1, 0, 0],
+        },
+    ),
+    "friction of the slip rate, generalised α": (
+        within(sliding, aq.GeneralisedAlpha.with_radius(0.5)), {"dynamic": 0.2, "velocity": 0.3, "layer": 1e5},
+        {"friction": energy("friction"), "scheme": energy("scheme"), "kinetic": energy("kinetic")},
+    ),
+    "table over the slip rate": (
+        tabulated, {"middle": 0.4, "end": 0.35},
+        {"power": "interface/rub/wear_power", "kinetic": energy("kinetic")},
+    ),
+    "table over the pressure": (
+        lambda **own: tabulated(by="pressure", **own), {"middle": 0.4, "end": 0.35, "pressure": 20.0},
+        {"power": "interface/rub/wear_power", "kinetic": energy("kinetic")},
     ),
     "Newmark": (
         within(glued, aq.Newmark()), {"young": 2e11, "friction": 0.2, "velocity": 9.7},
@@ -210,7 +252,7 @@ def test_gradients_are_those_of_central_differences(case):
 
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.7), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5), aq.Newmark()])
-@pytest.mark.parametrize("make", [glued, worn, fretting])
+@pytest.mark.parametrize("make", [glued, worn, fretting, lambda friction: sliding(static=friction)])
 def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     """All variables, to round-off of the largest value of each: their formulas stand in the run's audit, too."""
     study = within(make, scheme)
@@ -617,16 +659,39 @@ def test_what_is_no_study_is_refused():
         aq.smoothed_gradient(worn, "interface/rub/wear_power", ["load"], spread={"load": 1.0, "mass": 1.0})
 
 
-def test_other_friction_is_refused():
-    def slider(speed):
-        mass = aq.PointMasses("mass", (0.0, 0.0), 1.0)
-        floor, law = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)), aq.StaticDynamic(0.4, 0.3)
+@pytest.mark.parametrize(
+    "law",
+    [
+        aq.StaticDynamic(0.4, 0.3, slip_distance=1e-3), aq.RateAndState(0.6, 0.01, 0.015, 1e-5, 1e-3),
+        aq.Orthotropic(0.1, 0.2, (1.0, 0.0, 0.0)),
+    ],
+)  # fmt: skip
+def test_friction_that_remembers_is_refused(law):
+    with pytest.raises(aq.UserError, match="one of the slip rate and the pressure alone"):
+        aq.gradient(lambda load: sliding(load=load, law=law), "interface/rub/wear_power", {"load": 20.0})
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.1)])
+def test_viscous_friction_of_a_slider(scheme):
+    """m v̇ = −(μ₀ + μ_v v) m g: v = (v₀ + μ₀/μ_v) e^(−μ_v g t) − μ₀/μ_v, and its derivatives; order 2 in the step."""
+
+    def slider(static=0.1, viscous=0.2, speed=1.0, step=1e-3):
+        mass, floor = aq.PointMasses("mass", (0.0, 0.0), 2.0), aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+        law = aq.Stribeck(static, static, 1.0, viscous=viscous)
         rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), friction=law)
         system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0), velocity=(speed, 0.0))
-        return aq.Study(system, aq.Theta(0.5), 0.1, 0.01)
+        return aq.Study(system, scheme, 0.2, step)
 
-    with pytest.raises(aq.UserError, match="constant coefficient of friction"):
-        aq.gradient(slider, "interface/rub/wear_power", {"speed": 1.0})
+    def errors(step):
+        quantity = aq.Response("part/mass/velocity", "final", component="x")
+        found = aq.gradient(partial(slider, step=step), quantity, ["static", "viscous", "speed"])
+        m0, mv, v0, gt = 0.1, 0.2, 1.0, 10.0 * 0.2
+        e = np.exp(-mv * gt)
+        exact = [(e - 1.0) / mv, m0 / mv**2 * (1.0 - e) - gt * (v0 + m0 / mv) * e, e]
+        return np.abs(found["gradient"].values[0] - exact)
+
+    coarse, fine = errors(4e-3), errors(1e-3)
+    assert (fine < 1e-5).all() and (fine < coarse / 14.0).all()
 
 
 @pytest.mark.parametrize(
