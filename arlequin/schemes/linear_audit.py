@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from arlequin.energy import BulkWork, Forces, NormalImpulseSplit, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.imposed import reaction
@@ -112,12 +112,14 @@ def audited(
     scheme: tuple[int, float, float],
     end: EndImpulses | None = None,
     still: Any = False,
+    acting: tuple[NormalImpulseSplit, FrictionLoss | None] | None = None,
 ) -> StepBatch:
     """What is recorded of the steps; see `BulkWork.works`.
 
     kinematics: of all steps, or some of one each; rows: Δt y and the path Δt (v₀ + v₁)/2 (b, …, r) on the rows of the
     contact; persistent: rows whose contact lasts; scheme: number of the first step, Δt, θ; end: the velocity
-    projection, if any; still (b, k): points that do not slip, whatever round-off says.
+    projection, if any; still (b, k): points that do not slip, whatever round-off says; acting: the impulses that work,
+    and the loss of friction with springs, where they are not those of the steps.
     """
     laws, (by_du, by_path), (first, step, theta) = assembly.laws, rows, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
@@ -125,12 +127,15 @@ def audited(
     if steps.springs is not None:
         loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, by_du, step, theta)
         asperity = asperity + laws.elastic_stick_energy(steps.springs[1])
+    impulses = NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0))
+    if acting is not None:
+        impulses, loss = acting
     before = np.concatenate([np.broadcast_to(energies.asperity, asperity.shape[1:])[None], asperity[:-1]])
     work = bulk.works(
         step=step,
         rates=WorkPaths.mean(by_du, by_path),
         kinematics=kinematics,
-        contact=NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)),
+        contact=impulses,
         stored_before=(energies.strain[:-1], before),
         stored_after=(energies.strain[1:], asperity),
         loss=loss,

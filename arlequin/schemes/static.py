@@ -108,6 +108,11 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         own = StaticState(external, forces, stored, kinematics.generalised_force(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
+    @property
+    def held(self) -> bool:
+        """Whether the stiffness alone holds the parts, without contact."""
+        return self._equilibrium.held
+
     def with_step(self, step: float) -> "StaticStepper":
         """The same with another step."""
         other = copy.copy(self)

@@ -50,7 +50,7 @@ class Adjoint:
     def __init__(self, equations: BulkEquations, operators: StepOperators) -> None:
         """operators: shared by the adjoints of all responses."""
         self.model, self.equations, self.operators = equations.model, equations, operators
-        assembly = equations.model.assembly
+        assembly = equations.model.bulk
         none = np.zeros(assembly.laws.row_count)
         # of the fields (f, d), springs, depth and opening (r,) at the end of the steps still to be passed
         fields = np.zeros((equations.form.fields, assembly.dof_count))
@@ -58,7 +58,7 @@ class Adjoint:
 
     def steps(self, linear: LinearSteps, sources: Sources) -> Multipliers:
         """Passes the steps of a block backwards."""
-        small = self.model.assembly.dof_count <= DENSE
+        small = self.model.bulk.dof_count <= DENSE
         found = (self._small if small else self._large)(linear, sources)
         fields, springs, *_ = self.state
         fields[0] += sources.u[0]
@@ -92,7 +92,7 @@ class Adjoint:
     def _imposed(self, y: Array, motion: Array, constraints: Array) -> Array:
         """Of y on the imposed dofs (…, p), from those of y (…, d) and of the equations: with y = g there the other
         equations have −A g and −C g on their right-hand sides."""
-        dofs, assembly = self.operators.imposed, self.model.assembly
+        dofs, assembly = self.operators.imposed, self.model.bulk
         if not dofs.size:
             return np.zeros((*y.shape[:-1], 0))
         pulled = applied(self.equations.matrix, motion) + applied(sp.csr_array(assembly.constraints.T), constraints)
@@ -100,7 +100,7 @@ class Adjoint:
 
     def _large(self, linear: LinearSteps, sources: Sources) -> Multipliers:
         """By solves with the factor."""
-        equations, assembly, rows = self.equations, self.model.assembly, linear.rows_of_points
+        equations, assembly, rows = self.equations, self.model.bulk, linear.rows_of_points
         condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
         basis, tables, r = assembly.contact.basis_product, linear.tables, self.operators.rows
         count, m, updates = len(linear.block), self.operators.multipliers, form.updates

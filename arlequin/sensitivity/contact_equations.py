@@ -29,6 +29,7 @@ from arlequin.multilevel.solvers.contact import SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.sliding_friction import SlidingFriction, law_constants
+from arlequin.step.coefficients import StepCoefficients
 
 EPS = 1e-200  # imaginary step: nothing is subtracted
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
@@ -125,22 +126,38 @@ class PointData(NamedTuple):
 class ContactEquations:
     """The equations of the contact points of a model.
 
-    data: the constants of the points; touching: largest gap that counts as closed, m; weight: λ of the scheme, y = (1 −
-    λ) v₀ + λ v₁; theta: that of the laws.
+    data: the constants of the points; touching: largest gap that counts as closed, m; form: coefficients of the scheme.
     """
 
     laws: PointLaws
     data: PointData
     touching: float
-    step: float
-    weight: float
-    theta: float
+    form: StepCoefficients
 
     @classmethod
-    def of(cls, model: StudyModel, weight: float, theta: float) -> "ContactEquations":
+    def of(cls, model: StudyModel, form: StepCoefficients) -> "ContactEquations":
         """Of a model."""
         contact = model.assembly.contact
-        return cls(contact.laws, PointData.of(model), contact.scale.touching, model.study.step, weight, theta)
+        return cls(contact.laws, PointData.of(model), contact.scale.touching, form)
+
+    @property
+    def step(self) -> float:
+        """Δt, s; 1 in statics."""
+        return self.form.step
+
+    @property
+    def weight(self) -> float:
+        """λ."""
+        return self.form.weight
+
+    @property
+    def _pause(self) -> float:
+        """Time in which dashpots of the laws act in a step, s: infinite in statics, where they do not."""
+        return np.inf if self.form.static else self.form.step
+
+    def _path(self, motion: PointMotion) -> Any:
+        """Path of the rows in a step (b, k, 3), m."""
+        return motion.u1 - motion.u0 if self.form.static else 0.5 * self.step * (motion.v0 + motion.v1)
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -246,7 +263,7 @@ class ContactEquations:
         by_start, by_end = self._slopes(motion)
         slip, _ = self._slip_rates(motion)
         reached, edge, start = self._reached(motion)
-        path = 0.5 * self.step * (motion.v0 + motion.v1)[..., 1:]
+        path = self._path(motion)[..., 1:]
         friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
         constants = (
             data.compliance, data.area, data.tangential_compliance, data.restitution, data.tangential_stiffness,
@@ -283,7 +300,7 @@ class ContactEquations:
         pull = step * data.area
         normal = motion.impulse[..., 0]
         g0, g1, *_ = self._ends(motion)
-        path = 0.5 * step * (motion.v0 + motion.v1)
+        path = self._path(motion)
         multiplier = normal - pull * self._tractions(g0, g1)
         opening = (path[..., 0] + motion.opening) / step
         kept = np.where(opening.real < 0.0, opening, 0.0)
@@ -419,7 +436,7 @@ class ContactEquations:
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
             np.zeros_like(constants) if change is None else change,
             np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
-            self.step, self.theta, np.zeros((3, max(4, constants.shape[1]))), out,
+            self._pause, self.form.theta, np.zeros((3, max(4, constants.shape[1]))), out,
         )  # fmt: skip
         return out[0], out[1]
 
@@ -437,7 +454,7 @@ class ContactEquations:
 
     def _sliding(self, motion: PointMotion, now: Statuses) -> SlidingFriction:
         """The friction of points whose coefficients depend on the step."""
-        rate = _length((motion.u1 - motion.u0)[..., 1:]) / self.step
+        rate = _length((motion.u1 - motion.u0)[..., 1:]) / self._pause  # 0 in statics
         pressure = motion.impulse[..., 0] / (self.step * self.data.area)
         pressure = np.where(pressure.real > 0.0, pressure, 0.0)
         stuck = now.status == STICK
@@ -447,7 +464,7 @@ class ContactEquations:
         """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""
         data = self.data
         found = data.tangential_stiffness / (
-            self.theta * data.tangential_stiffness + data.tangential_damping / self.step
+            self.form.theta * data.tangential_stiffness + data.tangential_damping / self._pause
         )
         return np.where(self.laws.elastic_stick, found, 0.0)
 
@@ -477,7 +494,7 @@ class ContactEquations:
     def _rubbed(self, motion: PointMotion, limited: Any, beyond: Any) -> tuple[Any, Any]:
         """Energy that friction loses (b, k), J, of either sign by round-off, and the size of its terms."""
         laws, data, step = self.laws, self.data, self.step
-        path = 0.5 * step * (motion.v0 + motion.v1)[..., 1:]
+        path = self._path(motion)[..., 1:]
         terms = [-(motion.impulse[..., 1:] * path).sum(axis=-1) / step]
         if laws.has_elastic_stick:
             reached, *_ = self._reached(motion)
@@ -487,7 +504,7 @@ class ContactEquations:
                 -(motion.impulse[..., 1:] * (motion.u1 - motion.u0)[..., 1:]).sum(axis=-1) / step,
                 -0.5 * flexibility * (after**2).sum(axis=-1),
                 0.5 * flexibility * (before**2).sum(axis=-1),
-                -(self.theta - 0.5) * flexibility * ((reached - before) ** 2).sum(axis=-1),
+                -(self.form.theta - 0.5) * flexibility * ((reached - before) ** 2).sum(axis=-1),
             ]
             none = np.zeros_like(terms[0])
             terms = [
@@ -504,7 +521,7 @@ class ContactEquations:
 
     def _worn(self, motion: PointMotion) -> Any:
         """What is worn off (b, k), m: k/A times the normal force times the slip."""
-        slid = 0.5 * self.step * (motion.v0 + motion.v1)[..., 1:]
+        slid = self._path(motion)[..., 1:]
         normal = motion.impulse[..., 0]
         pressed = np.where(normal.real > 0.0, normal, 0.0)
         return self.data.wear * pressed * _length(slid) / self.step

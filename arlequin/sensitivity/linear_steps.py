@@ -77,7 +77,7 @@ class LinearSteps:
     def of(cls, equations: BulkEquations, block: Block, spring: Array, delassus: Array) -> "LinearSteps":
         """spring (r,): tractions at the start, Pa; delassus (r,): diagonal. UserError where the steps do not solve the
         equations that are derived."""
-        contact = ContactEquations.of(equations.model, equations.form.weight, equations.form.theta)
+        contact = ContactEquations.of(equations.model, equations.form)
         motion = motion_of(contact, equations.model, block, np.zeros((len(block) + 1, spring.size)))
         at = contact.rows
         wide = contact.springs(motion, contact.spread(spring[None])[0])
@@ -167,8 +167,9 @@ class LinearSteps:
         parameter alone changes."""
         block, step = self.block, self.equations.step
         right, missing, moved = self.equations.residual(block)
-        assembly, y = self.equations.model.assembly, self.equations.y(block)
-        size = np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
+        assembly, y = self.equations.model.bulk, self.equations.y(block)
+        size = np.abs(self.equations.ends(block).internal).max(initial=0.0) if self.equations.form.static else 0.0
+        size += np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
         speeds = np.abs(y).max(initial=0.0) + np.abs(block.v).max(initial=0.0)
         length = speeds * float(abs(assembly.constraints).sum(axis=1).max(initial=0.0))
         way = step * speeds + _ROUND_OFF / _SOLVED * np.abs(block.u).max(initial=0.0)

@@ -1,7 +1,7 @@
 """The discrete equations of a study at neighbouring values of a parameter, and their derivatives."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -76,10 +76,20 @@ class StudyModel:
         return stepper_of(self.study.scheme, self.assembly, self.study.step)
 
     @cached_property
+    def bulk(self) -> Assembly:
+        """The assembly whose matrices act in the steps: in statics one without mass and damping."""
+        if not self.study.scheme.static:
+            return self.assembly
+        none = sp.csr_array(self.assembly.mass.shape)
+        return replace(self.assembly, mass=none, damping=None, absorption=None)
+
+    @cached_property
     def first(self) -> State:
         """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with what it carries."""
         assembly, scheme, step = self.assembly, self.study.scheme, self.study.step
-        u, v = start_fields(assembly, step)
+        u, v = start_fields(assembly, step, scheme.static)
+        if scheme.static:
+            return self.stepper.start(u, v)
         if isinstance(scheme, OneStep) and (row := scheme.coefficients(step)).carries:
             return start_state(assembly, row, (u, v))
         bulk, gaps = assembly.respond(u, assembly.start_memory(), 0.0), assembly.contact.gaps(u)
@@ -87,7 +97,7 @@ class StudyModel:
 
     def matrix(self, name: str) -> sp.csr_array:
         """mass, stiffness, viscous, damping (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
-        assembly = self.assembly
+        assembly = self.bulk
         own = assembly.contact.basis if name == "basis" else getattr(assembly, name)
         if own is None:
             return sp.csr_array((assembly.dof_count, assembly.dof_count))
@@ -114,7 +124,9 @@ class StudyModel:
     def start(self) -> Array:
         """The fields of the state (f, d) at t = 0, see `step_equations`, in the smooth coordinates."""
         first = self.first
-        fields = [first.u, first.v] if first.own is None else [first.u, first.v, first.own.lead, first.own.bulk]
+        fields = [first.u, first.v]
+        if first.own is not None and not self.study.scheme.static:
+            fields += [first.own.lead, first.own.bulk]
         if self.turn is None:
             return np.array(fields)
         solve = sp.linalg.splu(sp.csc_array(self.turn)).solve
@@ -188,14 +200,18 @@ class ModelDerivative:
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:
         """Derivative of what `each` gives of a model."""
-        return sum(weight * each(self.models[j]) for j, weight in WEIGHTS.items()) / self.pace
+        return self._difference({j: each(model) for j, model in self.models.items()})
+
+    def _difference(self, values: Mapping[int, Any]) -> Any:
+        """The derivative by values of the models: exactly 0 where these are the same."""
+        return sum(WEIGHTS[j] * (values[j] - values[-j]) for j in (1, 2)) / self.pace
 
     def combined_fields(self, each: Callable[[StudyModel], Sequence[Any]]) -> list[Any]:
         """Derivatives of several constants that `each` gives of a model."""
         if each not in self._known:
             found = {j: each(model) for j, model in self.models.items()}
             self._known[each] = [
-                sum(weight * found[j][i] for j, weight in WEIGHTS.items()) / self.pace for i in range(len(found[1]))
+                self._difference({j: own[i] for j, own in found.items()}) for i in range(len(found[1]))
             ]
         values: list[Any] = self._known[each]
         return values
@@ -212,7 +228,7 @@ class ModelDerivative:
         one, other = found[-2], found[2]
         if one.shape == other.shape and (one - other).nnz == 0:
             return None
-        out = sp.csr_array(sum(weight * found[j] for j, weight in WEIGHTS.items()) / self.pace)
+        out = sp.csr_array(self._difference(found))
         out.eliminate_zeros()
         return out
 

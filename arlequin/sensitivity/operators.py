@@ -15,7 +15,7 @@ class StepOperators:
 
     def __init__(self, equations: BulkEquations) -> None:
         self._equations = equations
-        assembly = equations.model.assembly
+        assembly = equations.model.bulk
         self.basis = assembly.contact.basis
         self.count, self.rows = assembly.dof_count, self.basis.shape[0]
         self.multipliers, self.imposed = assembly.constraints.shape[0], assembly.imposed_dofs
@@ -40,7 +40,7 @@ class StepOperators:
     def dense(self) -> tuple[Array, Array, Array, Array]:
         """y by the fields of the state (f, d, d) and by P (d, r), the basis (r, d), and F₁ by u₁, v₁, u₀ and v₀
         (4, d, d), (0, d, d) where the scheme carries no F."""
-        equations, assembly = self._equations, self._equations.model.assembly
+        equations, assembly = self._equations, self._equations.model.bulk
         form, dofs, d = equations.form, self.imposed, self.count
         stiffness, none = assembly.stiffness.toarray(), np.zeros((d, d))
         viscous = none if assembly.viscous is None else assembly.viscous.toarray()

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import xarray
 
-from arlequin.energy import Work, WorkPaths
+from arlequin.energy import BulkWork, Forces, NormalImpulseSplit, Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
@@ -21,6 +22,7 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
+from arlequin.step.imposed import reaction
 
 
 class RecordedSteps:
@@ -29,7 +31,7 @@ class RecordedSteps:
     def __init__(self, equations: BulkEquations, record: Record) -> None:
         model, study = equations.model, equations.model.study
         self._equations = equations
-        self._history = TimeSeries(model.assembly, study.step, study.steps, record, False, False, None)
+        self._history = TimeSeries(model.assembly, study.step, study.steps, record, study.scheme.static, False, None)
         state = model.first
         self.carried = Carried.first(model)
         self._audit = Audit(state.kinetic, *state.stored, ())
@@ -45,6 +47,8 @@ class RecordedSteps:
         """What a run records of the steps of a block that follow, in the coordinates of the assembly, and what it
         carries along; springs (b + 1, r), Pa; normal (b, 3, k): normal impulses of the laws, stored, dissipated and of
         multipliers, N·s."""
+        if self._equations.form.static:
+            return recorded_load_steps(self._equations, block, springs, self.carried)
         return recorded(self._equations, block, springs, normal, self.carried)
 
     def add(self, batch: StepBatch, carried: "Carried") -> None:
@@ -60,20 +64,24 @@ class RecordedSteps:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """What the record of a step needs of those before: energy of the laws, J, and what a scheme carries of the
-    internal, damping and external forces (d,), N, see `StepCoefficients.averaged`."""
+    """What the record of a step needs of those before: energy of the laws, J; what a scheme carries of the internal,
+    damping and external forces (d,), N, see `StepCoefficients.averaged`; in statics forces of contact (r,) and of the
+    imposed motions (d,), N."""
 
     asperity: float
     internal: Array
     damping: Array
     external: Array
+    contact: Array | None = None
+    reaction: Array | None = None
 
     @classmethod
     def first(cls, model: StudyModel) -> "Carried":
         """At t = 0."""
         assembly, state = model.assembly, model.first
         damping = np.zeros_like(state.v) if assembly.viscous is None else assembly.viscous @ state.v
-        return cls(state.asperity, assembly.stiffness @ state.u, damping, assembly.load(0.0))
+        given = (state.own.contact, state.own.reaction) if model.study.scheme.static else (None, None)
+        return cls(state.asperity, assembly.stiffness @ state.u, damping, assembly.load(0.0), *given)
 
 
 def recorded(
@@ -109,6 +117,46 @@ def recorded(
     return batch, Carried(float(batch.works[-1, 2]), *averages, loads[-1])
 
 
+def recorded_load_steps(
+    equations: BulkEquations, block: Block, springs: Array, before: Carried
+) -> tuple[StepBatch, Carried]:
+    """See `RecordedSteps.solved`: works by the trapezoidal rule of the forces at both ends, as `Static` takes them."""
+    model, assembly, contact = equations.model, equations.model.bulk, equations.model.bulk.contact
+    laws, du, none = assembly.laws, np.diff(block.u, axis=0), np.zeros_like(block.u[1:])
+    internal, loads = equations.ends(block).internal, model.loads(block.n, len(block))
+    assert before.contact is not None and before.reaction is not None
+    given = reaction(assembly, lambda: (internal - loads)[1:], (block.multipliers, block.impulse))
+    forces = Forces(*map(_trapezoid, (internal, 0.0 * internal, loads, np.concatenate([before.reaction[None], given]))))
+    bulk = BulkWork.of(assembly, 1.0, forces, block.multipliers, WorkPaths.mean(du, du), none)
+    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    mean = _trapezoid(np.concatenate([before.contact[None], block.impulse]))
+    still, rows = np.zeros((len(block), laws.count)), applied(contact.basis, du)
+    acting = NormalImpulseSplit(mean, mean[:, kinematics.first], still, still)
+    held, loss = None, None
+    if laws.has_elastic_stick:
+        held = springs[:-1], springs[1:]
+        loss = ElasticStick(laws, *held, gain(laws, 1.0, np.inf)).loss(mean, rows, 1.0, 0.5)
+    count = np.zeros(len(block), dtype=np.int64)
+    solved = SolvedSteps(
+        u=block.u[1:], v=none, gaps=kinematics.gaps(applied(contact.basis, block.u[1:])),
+        multipliers=block.multipliers, impulse=block.impulse, normal=np.stack([still] * 3, axis=1), status=block.status,
+        iterations=count, residual=np.zeros(len(block)), newton=count, springs=held,
+    )  # fmt: skip
+    energies = StepEnergies(np.zeros(len(block)), 0.5 * np.vecdot(block.u, internal), before.asperity)
+    batch = audited(
+        assembly, solved, bulk, energies, kinematics, (rows, rows), laws.gap_rows, (block.n + 1, 1.0, 1.0),
+        acting=(acting, loss),
+    )  # fmt: skip
+    batch = replace(batch, reactions=given[:, assembly.imposed_dofs])
+    last = Carried(float(batch.works[-1, 2]), internal[-1], none[0], loads[-1], block.impulse[-1], given[-1])
+    return batch, last
+
+
+def _trapezoid(ends: Array) -> Array:
+    """Means (b, …) of the values at both ends (b + 1, …)."""
+    return 0.5 * (ends[:-1] + ends[1:])
+
+
 class RecordedChanges:
     """Derivatives of the series that a run records by a parameter, by differences of what two neighbouring runs
     record, which are given to first order.
@@ -142,10 +190,13 @@ class RecordedChanges:
                 batch.contact,
                 slip=own.contact.slip + by * works["slip"],
                 friction_work_per_mu=own.contact.friction_work_per_mu + by * rubbed,
-                friction_loss=own.contact.friction_loss + by * works["friction"],
             )
             work = Work(batch.works)
-            for kind in ("friction", "impact"):  # what the balance lacks by them is in `scheme`
+            kinds: tuple[str, ...] = ()  # in statics losses are of both ends of a step, and smooth
+            if not linear.equations.form.static:
+                kinds = "friction", "impact"
+                amounts = replace(amounts, friction_loss=own.contact.friction_loss + by * works["friction"])
+            for kind in kinds:  # what the balance lacks by them is in `scheme`
                 work["scheme"] += work[kind]
                 work[kind] = own.work[kind] + by * works[kind].sum(axis=1)
                 work["scheme"] -= work[kind]

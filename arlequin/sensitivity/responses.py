@@ -35,12 +35,14 @@ from arlequin.system.assembly import Assembly
 @dataclass(frozen=True)
 class Kind:
     """A variable of a result: how its series follows from solved steps. cumulative: whether it adds up from step to
-    step; on_frames: whether it is of recorded frames; needs_component: whether it is a vector."""
+    step; on_frames: whether it is of recorded frames; needs_component: whether it is a vector; in_statics: whether this
+    is its series in statics, too, where works are trapezoidal and nothing has a velocity."""
 
     series: Callable[["Response", LinearSteps], Series]
     cumulative: bool = False
     on_frames: bool = False
     needs_component: bool = False
+    in_statics: bool = False
 
 
 @checked_call
@@ -196,6 +198,8 @@ class BlockResponse:
     """What a response is in the steps of a block: its series, derivatives by the motion and by parameters."""
 
     def __init__(self, response: Response, linear: LinearSteps) -> None:
+        if linear.equations.form.static and not response.kind.in_statics:
+            raise UserError(f"{response.path} has no Response in statics: take a function of the result")
         self.response, self.linear = response, linear
         self._series = response.kind.series(response, linear)
 
@@ -383,8 +387,8 @@ def _of_motion(series: Callable[[LinearSteps], Series], response: Response, line
 _W = point_works
 KINDS: dict[tuple[str, str], Kind] = {
     ("energy", "kinetic"): Kind(partial(_quadratic, "mass", "v")),
-    ("energy", "strain"): Kind(partial(_quadratic, "stiffness", "u")),
-    ("energy", "asperity"): Kind(partial(_of_motion, LawEnergySeries)),
+    ("energy", "strain"): Kind(partial(_quadratic, "stiffness", "u"), in_statics=True),
+    ("energy", "asperity"): Kind(partial(_of_motion, LawEnergySeries), in_statics=True),
     ("energy", "external_work"): Kind(partial(_of_motion, ExternalWorkSeries), cumulative=True),
     ("energy", "friction"): Kind(partial(_loss, _W.friction_loss), cumulative=True),
     ("energy", "wear"): Kind(partial(_loss, _W.removed_energy), cumulative=True),
@@ -392,29 +396,33 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("energy", "damping"): Kind(partial(_quadratic, "damping", "flow"), cumulative=True),
     ("energy", "impact"): Kind(partial(_loss, _W.impact_loss), cumulative=True),
     ("energy", "absorbed"): Kind(partial(_quadratic, "absorber", "flow"), cumulative=True),
-    ("interface", "force"): Kind(partial(_impulses, "force"), needs_component=True),
+    ("interface", "force"): Kind(partial(_impulses, "force"), needs_component=True, in_statics=True),
     ("interface", "impulse"): Kind(partial(_impulses, "impulse")),
-    ("interface", "gap_min"): Kind(partial(_pointwise, _W.gap, least=True)),
-    ("interface", "gap"): Kind(partial(_pointwise, _W.gap, one=True), on_frames=True),
-    ("interface", "pressure"): Kind(partial(_impulses, "pressure"), on_frames=True),
-    ("interface", "traction"): Kind(partial(_impulses, "traction"), on_frames=True, needs_component=True),
+    ("interface", "gap_min"): Kind(partial(_pointwise, _W.gap, least=True), in_statics=True),
+    ("interface", "gap"): Kind(partial(_pointwise, _W.gap, one=True), on_frames=True, in_statics=True),
+    ("interface", "pressure"): Kind(partial(_impulses, "pressure"), on_frames=True, in_statics=True),
+    ("interface", "traction"): Kind(
+        partial(_impulses, "traction"), on_frames=True, needs_component=True, in_statics=True
+    ),
     ("interface", "wear_power"): Kind(partial(_pointwise, _W.wear_power)),
     ("interface", "friction_power"): Kind(partial(_pointwise, _W.friction_power)),
-    ("interface", "slip"): Kind(partial(_pointwise, _W.slip, one=True), cumulative=True, on_frames=True),
+    ("interface", "slip"): Kind(
+        partial(_pointwise, _W.slip, one=True), cumulative=True, on_frames=True, in_statics=True
+    ),
     ("interface", "wear_work"): Kind(partial(_pointwise, _W.wear_work, one=True), cumulative=True, on_frames=True),
     ("interface", "worn_volume"): Kind(partial(_pointwise, _W.worn_volume)),
     ("interface", "worn_mass"): Kind(_worn_mass),
     ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, one=True), on_frames=True),
-    ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True),
-    ("interface", "point_force"): Kind(partial(_impulses, "point_force")),
+    ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True, in_statics=True),
+    ("interface", "point_force"): Kind(partial(_impulses, "point_force"), in_statics=True),
     ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, one=True)),
     ("part", "momentum"): Kind(_momentum, needs_component=True),
-    ("part", "displacement"): Kind(partial(_field, "u"), on_frames=True, needs_component=True),
+    ("part", "displacement"): Kind(partial(_field, "u"), on_frames=True, needs_component=True, in_statics=True),
     ("part", "velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
-    ("part", "rotation"): Kind(partial(_field, "u"), on_frames=True, needs_component=True),
+    ("part", "rotation"): Kind(partial(_field, "u"), on_frames=True, needs_component=True, in_statics=True),
     ("part", "angular_velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
-    ("part", "reaction"): Kind(_reaction, needs_component=True),
-    ("part", "reaction_moment"): Kind(_reaction, needs_component=True),
+    ("part", "reaction"): Kind(_reaction, needs_component=True, in_statics=True),
+    ("part", "reaction_moment"): Kind(_reaction, needs_component=True, in_statics=True),
     ("spring", "force"): Kind(partial(_spring, False), needs_component=True),
-    ("spring", "elongation"): Kind(partial(_spring, True), needs_component=True),
+    ("spring", "elongation"): Kind(partial(_spring, True), needs_component=True, in_statics=True),
 }

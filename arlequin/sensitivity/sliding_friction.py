@@ -2,7 +2,7 @@
 
 The coefficient of a step is μ(v̄, p̄) of its mean slip rate and mean pressure (`arlequin.multilevel.solvers.sliding`),
 
-    v̄ = ‖Δu_t‖/Δt,    p̄ = P_n/(hA).
+    v̄ = ‖Δu_t‖/Δt (0 in statics),    p̄ = P_n/(hA).
 
 Kernels of laws take real numbers: dμ is μ_v dv̄ + μ_p dp̄ + μ_c dc, with c the constants of the law and derivatives by
 differences of order 4 over a small part of v̄, p̄ and c, in which the laws are smooth but for the corners of tables.

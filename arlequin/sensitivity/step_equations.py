@@ -1,7 +1,7 @@
-"""The linear equations of a step and their derivatives, of the θ-scheme and of the generalised-α family.
+"""The linear equations of a step and their derivatives: θ-scheme, generalised-α family, statics.
 
 The steps of a linear bulk obey the b-equation and the c-equation of `arlequin.step.coefficients`, whose state has two
-fields, u and v, or four, with the lead l and the averaged bulk forces F.
+fields, u and v, or four, with the lead l and the averaged bulk forces F. In statics v is the displacement of the step.
 
 Derivatives by a parameter obey the same equations: with A = μM + aK + bD, y = Π b + Γ c + λμ Π BᵀP, where
 Π = A⁻¹ − A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹CA⁻¹ and Γ = A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹, b is that of the derivatives of the state, less the derivative
@@ -20,6 +20,7 @@ from arlequin.models.types import Array
 from arlequin.schemes.linear_audit import BulkEnds
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
+from arlequin.schemes.static import Static
 from arlequin.schemes.theta import Theta
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.trajectory import Block
@@ -31,6 +32,8 @@ from arlequin.step.scheme import Scheme
 
 def coefficients_of(scheme: Scheme, step: float) -> StepCoefficients | None:
     """The coefficients of a scheme; None of those whose steps have other equations."""
+    if isinstance(scheme, Static):
+        return StepCoefficients.of_statics()
     located = isinstance(scheme, Theta) and scheme.events == "locate"
     return scheme.coefficients(step) if isinstance(scheme, OneStep) and not located else None
 
@@ -51,24 +54,23 @@ class BulkEquations:
 
     @property
     def step(self) -> float:
-        """Δt, s."""
+        """Δt, s; 1 in statics, whose impulses are forces."""
         return self.form.step
 
     @cached_property
     def condensed(self) -> Condensed:
-        """The factor of a step: that of the run, or one of its own where the run is solved iteratively."""
+        """The factor of a step: that of the run; one of its own where the run is static or solved iteratively."""
         stepper = self.model.stepper
-        assert isinstance(stepper, OneStepStepper)
-        own: Any = stepper.linear_system
+        own: Any = stepper.linear_system if isinstance(stepper, OneStepStepper) else None
         if not isinstance(own, Condensed):
-            own = LinearStep(self.model.assembly, self.form, "direct").condensed
+            own = LinearStep(self.model.bulk, self.form, "direct").condensed
         assert isinstance(own, Condensed)
         return own
 
     @cached_property
     def matrix(self) -> sp.csr_array:
         """A = μM + aK + bD (d, d)."""
-        return self.form.matrix(self.model.assembly)
+        return self.form.matrix(self.model.bulk)
 
     def y(self, block: Block) -> Array:
         """y (b, d) of solved steps."""
@@ -85,7 +87,7 @@ class BulkEquations:
     def ends(self, block: Block) -> BulkEnds:
         """Forces and momenta at the ends of solved steps; those of the last block are kept."""
         if not (self._ends and self._ends[0][0] is block):
-            self._ends[:] = [(block, BulkEnds.of(self.model.assembly, block.u, block.v))]
+            self._ends[:] = [(block, BulkEnds.of(self.model.bulk, block.u, block.v))]
         return self._ends[0][1]
 
     def mean_loads(self, block: Block, loads: Array) -> Array:
@@ -96,19 +98,20 @@ class BulkEquations:
     @cached_property
     def imposed_by_state(self) -> Array:
         """Derivatives of y on the imposed dofs (f, p) by the fields of the state there."""
-        form, by_displacement = self.form, self.model.assembly.imposes_displacement
+        form, by_displacement = self.form, self.model.bulk.imposes_displacement
         rows = [(-1.0 / form.step, 0.0), (0.0, 1.0 - form.weight), (-form.step, 0.0), (0.0, 0.0)][: form.fields]
         return np.array([np.where(by_displacement, own, other) for own, other in rows])
 
     def imposed_by_parameter(self, values: Array) -> Array:
         """Derivatives (b, p) of y on the imposed dofs by those of the given motions at the ends of the steps."""
-        by_displacement = self.model.assembly.imposes_displacement
-        return np.where(by_displacement, values / self.step, self.form.weight * values)
+        by_displacement = self.model.bulk.imposes_displacement
+        by_velocity = self.model.study.step if self.form.static else self.form.weight
+        return np.where(by_displacement, values / self.step, by_velocity * values)
 
     def residual(self, block: Block) -> tuple[Array, Array, Array]:
         """What is left of the b-equation (b, d) of solved steps on free unknowns, of the c-equation (b, m), and of u₁
         (b, d)."""
-        assembly, form, y, ends = self.model.assembly, self.form, self.y(block), self.ends(block)
+        assembly, form, y, ends = self.model.bulk, self.form, self.y(block), self.ends(block)
         loads = self.model.loads(block.n, len(block))
         out = form.impulse * np.diff(ends.momentum, axis=0)  # μ M (y − v₀)
         out -= form.loads[0] * loads[:-1] + form.loads[1] * loads[1:]
@@ -132,7 +135,7 @@ class BulkEquations:
         u0, v0 = block.u[:-1], block.v[:-1]
         right, missing = np.zeros_like(y), np.zeros_like(block.multipliers)
         bulk = np.zeros_like(y) if form.carries else None
-        times = form.step * np.arange(block.n, block.n + len(block) + 1.0)
+        times = self.model.study.step * np.arange(block.n, block.n + len(block) + 1.0)
         mass, viscous, stiffness = (derivative.matrix(name) for name in ("mass", "viscous", "stiffness"))
         loads = derivative.loads(block.n, len(block))
         if loads is not None:
@@ -157,7 +160,7 @@ class BulkEquations:
             missing -= applied(constraints, y - (1.0 - form.weight) * v0)
         if basis is not None:
             right += form.impulse * applied(sp.csr_array(basis.T), block.impulse)
-        right[:, ~self.model.assembly.free] = 0.0
+        right[:, ~self.model.bulk.free] = 0.0
         return ByParameter(right, missing, self.imposed_by_parameter(derivative.imposed(times[1:])), bulk)
 
 

@@ -17,6 +17,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.schemes.sparse_steps import OneStepStepper
+from arlequin.schemes.static import StaticStepper
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
@@ -89,7 +90,7 @@ class Tangent:
         """φ' (b, m, p) of a scheme of two fields: of those at the starts of the steps (b, d, p), and P' (b, r, p)."""
         equations, assembly, form, dofs = (
             self.equations,
-            self.model.assembly,
+            self.model.bulk,
             self.equations.form,
             self.operators.imposed,
         )
@@ -126,7 +127,7 @@ class Tangent:
         self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
     ) -> Motion:
         """The steps by solves with the factor, of all parameters at once."""
-        equations, assembly, rows = self.equations, self.model.assembly, linear.rows_of_points
+        equations, assembly, rows = self.equations, self.model.bulk, linear.rows_of_points
         condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
         tables, updates = linear.tables, form.updates
         basis = assembly.contact.basis
@@ -178,7 +179,7 @@ class Tangent:
 
     def _resisting(self, u: Array, v: Array) -> Array:
         """K u + D v (d, p)."""
-        assembly = self.model.assembly
+        assembly = self.model.bulk
         found = np.asarray(assembly.stiffness @ u)
         return found if assembly.viscous is None else found + assembly.viscous @ v
 
@@ -342,11 +343,18 @@ def derived(
     """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
     own = study(**at)
     if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
-        rule = "has no gradients: take Theta without located events, or one of the generalised-alpha family"
+        rule = "has no gradients: take Theta without located events, one of the generalised-alpha family, or Static"
         raise UserError.parameter("scheme", own.scheme, rule)
     model = StudyModel.of(own)
     check_supported(model.assembly)
-    if not isinstance(model.stepper, OneStepStepper):
+    if isinstance(model.stepper, StaticStepper):
+        if model.assembly.contact.wear_rate is not None:
+            raise UserError("gradients of statics take no wear: take Theta")
+        if not model.stepper.held:
+            raise UserError(
+                "gradients of statics need parts that are held without contact, by imposed motions, springs, …"
+            )
+    elif not isinstance(model.stepper, OneStepStepper):
         raise UserError.parameter(
             "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
         )

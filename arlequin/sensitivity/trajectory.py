@@ -17,8 +17,9 @@ _VALUES = 1 << 19  # values of a field of a block, at most
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """b steps from t = nΔt: u, v (b + 1, d) at their ends; φ (b, m) and P (b, r), N·s; statuses (b, k); worn depth and
-    opening (b, k), m, with which each step is solved; start: the state before them."""
+    """b steps from t = nΔt: u, v (b + 1, d) at their ends, in statics v the displacement of each; φ (b, m) and P (b,
+    r), N·s; statuses (b, k); worn depth and opening (b, k), m, with which each step is solved; start: the state before
+    them."""
 
     n: int
     u: Array
@@ -62,11 +63,11 @@ def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int
         while state.n < last:
             state, batch = stepper.advance(state, last - state.n)
             batches.append(batch)
-        yield _block(first, batches, wear)
+        yield _block(first, batches, wear, model.study.scheme.static)
         wear = _after(batches, wear)
 
 
-def _block(first: State, batches: list[StepBatch], wear: Wear) -> Block:
+def _block(first: State, batches: list[StepBatch], wear: Wear, static: bool) -> Block:
     def joined(name: str) -> Array:
         return np.concatenate([getattr(batch, name) for batch in batches])
 
@@ -78,10 +79,11 @@ def _block(first: State, batches: list[StepBatch], wear: Wear) -> Block:
         depths = np.concatenate([wear.depth[None], joined("worn")])
         openings = np.concatenate([wear.opening[None], np.diff(depths, axis=0)])
         depth, opening = depths[:-1], openings[:-1]
+    u = np.concatenate([first.u[None], joined("u")])
     return Block(
         n=first.n,
-        u=np.concatenate([first.u[None], joined("u")]),
-        v=np.concatenate([first.v[None], joined("v")]),
+        u=u,
+        v=np.concatenate([first.v[None], np.diff(u, axis=0) if static else joined("v")]),
         multipliers=joined("multipliers"),
         impulse=np.concatenate([own.spread for own in contact]),
         status=np.concatenate([own.status for own in contact]),

@@ -93,6 +93,11 @@ class Equilibrium:
         forces = EndForces(assembly, coefficients, term)
         self._solver = NewtonSolver(assembly, coefficients, forces, TangentFactor(condensed))
 
+    @property
+    def held(self) -> bool:
+        """Whether the stiffness alone holds the parts, without contact."""
+        return self._proximal is None
+
     def state_dict(self) -> TangentState:
         """The tangent, which serves on where the next one is not definite."""
         return replace(self._solver.state_dict(), softened=0 if self._proximal is None else self._proximal.times)

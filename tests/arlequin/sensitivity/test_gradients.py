@@ -107,6 +107,29 @@ def tabulated(middle=0.4, end=0.35, pressure=20.0, by="rate"):
     return sliding(law=laws[by]())
 
 
+def pressed(
+    young=1e9, layer=1e15, friction=0.3, stick=5e12, depth=2e-5, slide=1e-5, gap=5.3e-6, rigid=False, glued=False,
+    laws=None,
+):  # fmt: skip
+    """A block that statics press on a floor and draw along it: a layer and springs of friction, or neither."""
+    steel = aq.LinearElastic(young=young, poisson=0.3, density=1000.0)
+    moved = {"top": {"x": lambda t: slide * t**2, "y": lambda t: -depth * t}}
+    above = 0.004 if glued else 0.0
+    mesh = aq.mesh.rectangle((0, 0.02), (above, 0.01), cells=(3, 2))
+    block = aq.Solid("block", mesh, steel, plane="strain", imposed=moved)
+    parts, junctions = [block], []
+    if glued:
+        foot = aq.Solid("foot", aq.mesh.rectangle((0, 0.02), (0, 0.007), cells=(6, 4)), steel, plane="strain")
+        parts, junctions = [block, foot], [aq.Junction(block, foot, weights=aq.Linear(), coupling=aq.L2())]
+    spring = aq.Spring("side", parts[-1].boundary("left"), stiffness=(1e5, 0.0))
+    floor = aq.RigidPlane(point=(0, -gap), normal=(0, 1.0))
+    law = aq.Unilateral("gap") if rigid else aq.Asperities(stiffness=layer, exponent=1.5, height=4e-6)
+    rubs = laws or (aq.Coulomb(friction) if rigid else aq.Coulomb(friction, stiffness=stick))
+    foot = aq.Interface("foot", parts[-1].boundary("bottom"), floor, law, friction=rubs)
+    system = aq.System(parts, junctions=junctions, interfaces=[foot], springs=[spring])
+    return aq.Study(system, aq.Static(), 1.0, 0.05)
+
+
 def energy(kind: str, at: int = -1) -> Callable[[Any], Any]:
     return lambda result: result["energy"].sel(kind=kind)[at]
 
@@ -184,6 +207,23 @@ CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]
         lambda **own: tabulated(by="pressure", **own), {"middle": 0.4, "end": 0.35, "pressure": 20.0},
         {"power": "interface/rub/wear_power", "kinetic": energy("kinetic")},
     ),
+    "statics": (
+        pressed, {"young": 1e9, "layer": 1e15, "friction": 0.3, "stick": 5e12, "depth": 2e-5, "gap": 5.3e-6},
+        {
+            "force": mean("interface/foot/force", 1), "friction": energy("friction"), "work": energy("external_work"),
+            "asperity": energy("asperity"),
+            "reaction": lambda result: result["part/block/reaction"][-1, 0, 1],
+        },
+    ),
+    "statics, multipliers, junction": (
+        lambda **own: pressed(rigid=True, glued=True, **own), {"young": 1e9, "friction": 0.3, "slide": 1e-5},
+        {"force": mean("interface/foot/force", 0), "friction": energy("friction"), "strain": energy("strain")},
+    ),
+    "statics, friction of the pressure": (
+        lambda end, **own: pressed(laws=aq.PressureFriction([0.0, 4e6], [0.4, end]), **own),
+        {"end": 0.3, "layer": 1e15},
+        {"force": mean("interface/foot/force", 0), "friction": energy("friction"), "strain": energy("strain")},
+    ),
     "Newmark": (
         within(glued, aq.Newmark()), {"young": 2e11, "friction": 0.2, "velocity": 9.7},
         {"kinetic": energy("kinetic"), "friction": energy("friction"), "strain": energy("strain")},
@@ -255,7 +295,15 @@ def test_gradients_are_those_of_central_differences(case):
 @pytest.mark.parametrize("make", [glued, worn, fretting, lambda friction: sliding(static=friction)])
 def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     """All variables, to round-off of the largest value of each: their formulas stand in the run's audit, too."""
-    study = within(make, scheme)
+    _compare_records(within(make, scheme))
+
+
+@pytest.mark.parametrize("options", [{}, {"rigid": True}, {"rigid": True, "glued": True}])
+def test_what_a_gradient_of_statics_records(options):
+    _compare_records(partial(pressed, **options))
+
+
+def _compare_records(study):
     at = {"friction": 0.3}
     record = tangent.run_with_tangents(study, at, at, ["friction"], progress=False).record
     plain, solver = study(**at).run(), ("iterations", "residual", "newton", "balance")
@@ -657,6 +705,69 @@ def test_what_is_no_study_is_refused():
         aq.gradient(lambda load: 3, "interface/rub/wear_power", {"load": 1.0})
     with pytest.raises(aq.UserError, match="'mass' is no parameter of wrt"):
         aq.smoothed_gradient(worn, "interface/rub/wear_power", ["load"], spread={"load": 1.0, "mass": 1.0})
+
+
+@pytest.mark.parametrize("rigid", [False, True])
+def test_a_pressed_rod(rigid):
+    """A rod of stiffness k = EA/L whose end is driven by δ on a layer of stiffness c, or on a floor: the force is
+    δ / (1/k + 1/c) or k δ, and its derivatives follow."""
+
+    def rod(young=2e9, layer=3e9, depth=1e-4, area=2e-4):
+        steel = aq.LinearElastic(young=young, poisson=0.0, density=1000.0)
+        driven = {"right": {"x": lambda t: -depth * t}}
+        bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=4), steel, section=area, imposed=driven)
+        law = aq.Unilateral("gap") if rigid else aq.Penalty(layer)
+        wall = aq.Interface("wall", bar.boundary("left"), aq.RigidPlane(point=0.0, normal=1.0), law)
+        return aq.Study(aq.System([bar], interfaces=[wall]), aq.Static(), 1.0, 0.25)
+
+    at = {"young": 2e9, "layer": 3e9, "depth": 1e-4}
+    k, c = 2e9 * 2e-4 / 0.1, 3e9 * 2e-4
+    stiff = k if rigid else 1.0 / (1.0 / k + 1.0 / c)
+    exact = np.array([stiff**2 / k**2 * k / 2e9, 0.0 if rigid else stiff**2 / c**2 * 2e-4, 0.0]) * 1e-4
+    exact[2] = stiff
+    force = aq.Response("interface/wall/force", "final", component="x")
+    for method in ("tangent", "adjoint"):
+        found = aq.gradient(rod, force, at, method=method)
+        np.testing.assert_allclose(found["value"], stiff * 1e-4, rtol=1e-12)
+        np.testing.assert_allclose(found["gradient"].values[0], exact, rtol=1e-10, atol=1e-12 * exact.max())
+
+
+STATIC_RESPONSES = {
+    "energy/strain": {}, "energy/asperity": {}, "interface/foot/force": {"component": "y"},
+    "interface/foot/gap_min": {}, "interface/foot/gap": {"point": 1}, "interface/foot/pressure": {"point": 2},
+    "interface/foot/traction": {"point": 1, "component": "x"}, "interface/foot/slip": {"point": 1},
+    "part/block/displacement": {"node": 10, "component": "x"}, "part/block/reaction": {"component": "y"},
+    "spring/side/elongation": {"component": "x"},
+}  # fmt: skip
+
+
+def test_responses_of_statics():
+    """Values of the result; tangents and adjoints agree, with each other and with those of functions of the result."""
+    of = {path: aq.Response(path, "final", **options) for path, options in STATIC_RESPONSES.items()}
+    at = {"young": 1e9, "layer": 1e15, "friction": 0.3, "depth": 2e-5}
+    result = pressed(**at).run()
+    one, other = (aq.gradient(pressed, of, at, method=method) for method in ("tangent", "adjoint"))
+    for i, (path, response) in enumerate(of.items()):
+        assert one["value"].values[i] == pytest.approx(response(result), 1e-9), path
+        found = one["gradient"].values[i]
+        np.testing.assert_allclose(other["gradient"].values[i], found, rtol=1e-9, err_msg=path)
+        plain = aq.gradient(pressed, {"plain": response.__call__}, at)["gradient"].values[0]
+        np.testing.assert_allclose(plain, found, rtol=1e-6, atol=1e-9 * np.abs(found).max(), err_msg=path)
+    with pytest.raises(aq.UserError, match="energy/friction has no Response in statics: take a function"):
+        aq.gradient(pressed, aq.Response("energy/friction", "final"), at)
+
+
+def test_what_statics_do_not_differentiate():
+    def loose(load=10.0, wear=None, held=0.0):
+        pin, floor = aq.PointMasses("pin", (0.0, 0.0), 1.0), aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+        rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Penalty(1e6), friction=aq.Coulomb(0.3), wear=wear)
+        side = aq.Spring("side", pin.boundary("all"), stiffness=(1e3, held))
+        system = aq.System([pin], interfaces=[rub], springs=[side], gravity=lambda t: np.array([0.0, -load * t]))
+        return aq.Study(system, aq.Static(), 1.0, 0.1)
+
+    for options, said in (({"held": 1.0, "wear": aq.Archard(1e-9)}, "take no wear"), ({}, "held without contact")):
+        with pytest.raises(aq.UserError, match=said):
+            aq.gradient(partial(loose, **options), {"strain": energy("strain")}, {"load": 10.0})
 
 
 @pytest.mark.parametrize(
