@@ -659,7 +659,7 @@ def test_bad_input(of, wrt, options, message):
     [
         (
             {"scheme": aq.CentralDifference()},
-            "has no gradients: take Theta without located events, or one of the gener",
+            "has no gradients: take Theta without located events, one of the generalised",
         ),
         ({"scheme": aq.Midpoint()}, 'the midpoint scheme with unilateral contact needs mass="redistributed"'),
         ({"scheme": aq.Theta(0.5, events="locate")}, "has no gradients"),
