@@ -38,7 +38,7 @@ def contact_blocks(
     step, m; moved (b, k, 2): Δu_t = Δt v̄, m; reached (b, k, 2), radius (b, k): s, R.
 
     residual_by, spring_by (b, k, 6, 3, 3): of the residuals and the springs s₁ by P, u₁, v₁, u₀, v₀, s₀; worn_by
-    (b, k, 2, 3): of the wear by P and v₀ (as by v₁); residual_by_wear (b, k, 2): of the normal residual by depth and
+    (b, k, 2, 3): of the wear by P and the path; residual_by_wear (b, k, 2): of the normal residual by depth and
     opening. All are zero before. Other arguments: see `PointData`, `PointMotion`, `Statuses`.
     """
     lever = weight * step
@@ -111,4 +111,4 @@ def contact_blocks(
             if wear[k] > 0.0 and n > 0.0 and way > 0.0:
                 worn_by[i, k, 0, 0] = wear[k] * way / step
                 for a in range(2):
-                    worn_by[i, k, 1, 1 + a] = 0.5 * wear[k] * n * path[i, k, a] / way
+                    worn_by[i, k, 1, 1 + a] = wear[k] * n / step * path[i, k, a] / way

@@ -49,7 +49,7 @@ def coupling(rows, j, by_impulse, by_y, response, matrix):
 
 @njit(
     types.void(
-        types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 14), types.UniTuple(_M2, 2),
+        types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 15), types.UniTuple(_M2, 2),
         types.UniTuple(_M3, 5), types.Tuple((_M3, _M2, _M2, _M2)), types.UniTuple(_M3, 5), boolean,
     ),
     cache=True,
@@ -60,13 +60,13 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
     operators: updates (f, f + 1) of the f fields x of the state by those before and y, see `StepCoefficients`; y by x
     (f, d, d) and by P (d, r), rows of the basis (r, d), F₁ by u₁, v₁, u₀ and v₀ (4, d, d), or (0, d, d). rows (r, 3):
     the rows of the point of each row. tables (b, r, 3): ∂E by P, y, u₀, v₀, s; ∂s₁ by the same; both by the lead; ∂w by
-    P and by v₀ + v₁ over y, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and
+    P, y and v₀, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and
     opening. given: y (b, d, p), E, s₁ (b, r, p) and w by the parameters alone, and F₁ (b, d, p), or (0, d, p). state:
     x (f, d, p), s (r, p), depth, opening (r, p), replaced by those at the end. out: u, v (b, d, p), P, s (b, r, p),
     depth (b, r, p) after each step. springs: whether there is s.
     """
     updates, from_state, push, basis, forces = operators
-    by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_v = tables
+    by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
     by_depth, by_opening = opening_tables
     given_y, given_e, given_s, given_w, given_f = given
     x, s, depth, opening = state
@@ -114,6 +114,7 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
             for q in range(p):
                 line[:] = 0.0
                 gathered(rows, j, w_p, impulse, q, line)
+                gathered(rows, j, w_y, rows_y, q, line)
                 gathered(rows, j, w_v, rows_v, q, line)
                 for i in range(r):
                     worn[i, q] = line[i] + given_w[j, i, q]
@@ -141,21 +142,14 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
             new[3] += np.dot(forces[0], new[0]) + np.dot(forces[1], new[1])
             new[3] += np.dot(forces[2], x[0]) + np.dot(forces[3], x[1])
         x[:] = new
-        if r > 0:
-            rows_v = np.dot(basis, x[1])
-            for q in range(p):
-                line[:] = 0.0
-                gathered(rows, j, w_v, rows_v, q, line)
-                for i in range(r):
-                    worn[i, q] += line[i]
-            opening[:] = worn
-            depth += worn
+        opening[:] = worn
+        depth += worn
         out_u[j], out_v[j], out_p[j], out_s[j], out_depth[j] = x[0], x[1], impulse, s, depth
 
 
 @njit(
     types.void(
-        types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 14), types.UniTuple(_M2, 2),
+        types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 15), types.UniTuple(_M2, 2),
         types.UniTuple(_M2, 9), types.Tuple((_M2, _M1, _M1, _M1)), types.UniTuple(_M2, 5), boolean,
     ),
     cache=True,
@@ -169,7 +163,7 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
     and F₁ (b, d), or (0, d), of what parameters alone give.
     """
     updates, from_state, push, basis, forces = operators
-    by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_v = tables
+    by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
     by_depth, by_opening = opening_tables
     source_u, source_v, source_p, source_s, source_depth, source_ru, source_rv, source_d0, source_o0 = sources
     x, s, depth, opening = state
@@ -192,10 +186,8 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
             column[:, 0] = opening + depth
             out_w[j] = column[:, 0]
             scattered(rows, j, w_p, column, 0, impulse)
-            both = np.zeros(r)
-            scattered(rows, j, w_v, column, 0, both)
-            rows_v += both
-            x[1] += np.dot(both, basis)
+            scattered(rows, j, w_y, column, 0, rows_y)
+            scattered(rows, j, w_v, column, 0, rows_v)
         before[:] = 0.0
         if lead:
             out_f[j] = x[3]
@@ -222,7 +214,7 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
                 if lead:
                     scattered(rows, j, s_l, column, 0, rows_l)
                 scattered(rows, j, s_s, column, 0, before_s)
-                y += np.dot(rows_y, basis)
+            y += np.dot(rows_y, basis)
             impulse += np.dot(y, push)
             coupling(rows, j, by_p, by_y, response, matrix)
             turned = np.linalg.solve(np.ascontiguousarray(matrix.T), impulse)

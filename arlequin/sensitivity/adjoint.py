@@ -119,8 +119,6 @@ class Adjoint:
             depth += sources.depth[j]
             worn = opening + depth
             impulse = sources.impulse[j] + _scattered(rows, own[12], worn)
-            both = _scattered(rows, own[13], worn)
-            x[1] += basis.transposed(both)
             before = np.zeros_like(x)
             if form.carries:
                 bulk[j] = x[3]
@@ -132,9 +130,10 @@ class Adjoint:
                 before[3] = updates[3, 3] * x[3]
             before[:scaled] += updates[:scaled, :scaled].T @ x[:scaled]
             rows_u = sources.rows_u[j] + _scattered(rows, own[7], s)
-            rows_v = sources.rows_v[j] + both + _scattered(rows, own[8], s)
+            rows_v = sources.rows_v[j] + _scattered(rows, own[8], s) + _scattered(rows, own[14], worn)
             impulse += _scattered(rows, own[5], s)
-            y = updates[:scaled, -1] @ x[:scaled] + basis.transposed(_scattered(rows, own[6], s))
+            by_rows = _scattered(rows, own[6], s) + _scattered(rows, own[13], worn)
+            y = updates[:scaled, -1] @ x[:scaled] + basis.transposed(by_rows)
             free = condensed.predict(y, np.zeros(m), given)
             turned = self._turned(rows, own[0], own[1], impulse + form.impulse * free.contact)
             out.worn[j], out.springs[j], out.contact[j] = worn, s, -turned

@@ -77,8 +77,8 @@ class PointValues(NamedTuple):
 
 class PointBlocks(NamedTuple):
     """Derivatives in b steps and k points: residual, spring (b, k, 6, 3, 3): of the residuals and the springs at the
-    end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of what is worn off by P and v₀, or v₁; by_wear (b, k, 2): of the
-    normal residual by depth and opening."""
+    end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of what is worn off by P and the path of the step; by_wear
+    (b, k, 2): of the normal residual by depth and opening."""
 
     residual: Array
     spring: Array

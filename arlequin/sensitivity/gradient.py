@@ -70,7 +70,7 @@ def gradient(
 
     Linear parts, junctions, springs, modal parts, contact with fixed normals, regular and set-valued laws, Coulomb
     friction with elastic stick, friction of the slip rate or the pressure, Archard wear, by `Theta`, `Midpoint` or the
-    generalised-α family, or by `Static` without wear on parts that are held without contact; otherwise `UserError`.
+    generalised-α family, or by `Static` on parts that are held without contact; otherwise `UserError`.
 
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
 

@@ -37,6 +37,7 @@ class RowTables:
     by_lead: Array
     spring_by_lead: Array
     worn_by_impulse: Array
+    worn_by_y: Array
     worn_by_v: Array
     by_depth: Array
     by_opening: Array
@@ -44,7 +45,7 @@ class RowTables:
     @property
     def each(self) -> tuple[Array, ...]:
         """The tables (b, r, 3), in this order."""
-        return tuple(list(vars(self).values())[:14])
+        return tuple(list(vars(self).values())[:15])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +103,13 @@ class LinearSteps:
         e_p, e_u1, e_v1, e_u0, e_v0, e_s = np.moveaxis(every.residual, 2, 0)[:, :, point, of]
         s_p, s_u1, s_v1, s_u0, s_v0, s_s = np.moveaxis(every.spring, 2, 0)[:, :, point, of]
         before, lead = (1.0 - weight) / weight, step**2 if form.carries else 0.0
+        # of the slip: Δt (v₀ + v₁)/2, in statics y
+        way_by_y, way_by_v = (1.0, 0.0) if form.static else (0.5 * step / weight, 0.5 * step * (1.0 - before))
+        worn = on_normal(every.worn[:, :, 1])
         arrays = (
             e_p, step * e_u1 + e_v1 / weight, e_u0 + e_u1, e_v0 - before * e_v1, e_s,
             s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - before * s_v1, s_s,
-            lead * e_u1, lead * s_u1, on_normal(every.worn[:, :, 0]), on_normal(every.worn[:, :, 1]),
+            lead * e_u1, lead * s_u1, on_normal(every.worn[:, :, 0]), way_by_y * worn, way_by_v * worn,
             on_normal(every.by_wear[..., 0]), on_normal(every.by_wear[..., 1]),
         )  # fmt: skip
         return RowTables(*map(np.ascontiguousarray, arrays))

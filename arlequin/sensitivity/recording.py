@@ -23,6 +23,8 @@ from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
 from arlequin.step.imposed import reaction
+from arlequin.system.contact import Contact
+from arlequin.system.contact_kinematics import ContactKinematics
 
 
 class RecordedSteps:
@@ -96,9 +98,7 @@ def recorded(
     paths = WorkPaths.mean(du, 0.5 * step * (v[:-1] + v[1:]))
     start, pulls = (before.internal, before.damping), (block.multipliers, block.impulse)
     bulk, given, averages = bulk_of(assembly, form, ends, start, form.mean(loads), paths, pulls)
-    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
-    if contact.wear_rate is not None:
-        kinematics = kinematics.worn(WearState(block.depth, block.opening))
+    kinematics = _kinematics(contact, block)
     none = np.zeros(len(block), dtype=np.int64)
     solved = SolvedSteps(
         u=u[1:], v=v[1:], gaps=kinematics.gaps(applied(contact.basis, u[1:])), multipliers=block.multipliers,
@@ -110,8 +110,7 @@ def recorded(
     rows = applied(contact.basis, paths.du), applied(contact.basis, paths.path)
     scheme = block.n + 1, step, form.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
-    if contact.wear_rate is not None:
-        batch = replace(batch, worn=block.depth + contact.wear_rate * batch.contact.friction_work_per_mu)
+    batch = _with_wear(contact, block, batch)
     if assembly.imposed_dofs.size:
         batch = replace(batch, reactions=step * given[:, assembly.imposed_dofs])
     return batch, Carried(float(batch.works[-1, 2]), *averages, loads[-1])
@@ -128,7 +127,7 @@ def recorded_load_steps(
     given = reaction(assembly, lambda: (internal - loads)[1:], (block.multipliers, block.impulse))
     forces = Forces(*map(_trapezoid, (internal, 0.0 * internal, loads, np.concatenate([before.reaction[None], given]))))
     bulk = BulkWork.of(assembly, 1.0, forces, block.multipliers, WorkPaths.mean(du, du), none)
-    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    kinematics = _kinematics(contact, block)
     mean = _trapezoid(np.concatenate([before.contact[None], block.impulse]))
     still, rows = np.zeros((len(block), laws.count)), applied(contact.basis, du)
     acting = NormalImpulseSplit(mean, mean[:, kinematics.first], still, still)
@@ -147,9 +146,22 @@ def recorded_load_steps(
         assembly, solved, bulk, energies, kinematics, (rows, rows), laws.gap_rows, (block.n + 1, 1.0, 1.0),
         acting=(acting, loss),
     )  # fmt: skip
-    batch = replace(batch, reactions=given[:, assembly.imposed_dofs])
+    batch = replace(_with_wear(contact, block, batch), reactions=given[:, assembly.imposed_dofs])
     last = Carried(float(batch.works[-1, 2]), internal[-1], none[0], loads[-1], block.impulse[-1], given[-1])
     return batch, last
+
+
+def _kinematics(contact: Contact, block: Block) -> ContactKinematics:
+    """Of all steps of a block, with the wear before each."""
+    found = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    return found if contact.wear_rate is None else found.worn(WearState(block.depth, block.opening))
+
+
+def _with_wear(contact: Contact, block: Block, batch: StepBatch) -> StepBatch:
+    """With the depth that is worn off at the ends of the steps."""
+    if contact.wear_rate is None:
+        return batch
+    return replace(batch, worn=block.depth + contact.wear_rate * batch.contact.friction_work_per_mu)
 
 
 def _trapezoid(ends: Array) -> Array:

@@ -410,9 +410,9 @@ KINDS: dict[tuple[str, str], Kind] = {
         partial(_pointwise, _W.slip, one=True), cumulative=True, on_frames=True, in_statics=True
     ),
     ("interface", "wear_work"): Kind(partial(_pointwise, _W.wear_work, one=True), cumulative=True, on_frames=True),
-    ("interface", "worn_volume"): Kind(partial(_pointwise, _W.worn_volume)),
-    ("interface", "worn_mass"): Kind(_worn_mass),
-    ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, one=True), on_frames=True),
+    ("interface", "worn_volume"): Kind(partial(_pointwise, _W.worn_volume), in_statics=True),
+    ("interface", "worn_mass"): Kind(_worn_mass, in_statics=True),
+    ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, one=True), on_frames=True, in_statics=True),
     ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True, in_statics=True),
     ("interface", "point_force"): Kind(partial(_impulses, "point_force"), in_statics=True),
     ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, one=True)),

@@ -170,8 +170,9 @@ class Tangent:
                 average = (1.0 - form.alpha_f) * resisting[1] + form.alpha_f * resisting[0]
                 last = updates[3, 3] * x[3] + bulk[j] - average / form.inertia
                 after = np.concatenate([after, last[None]])
-            x, before, rows_v = after, rows_v, np.asarray(basis @ after[1])
-            opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], before + rows_v) + by_contact[2][j]
+            opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], basis @ y)
+            opening += _gathered(rows, own[14], rows_v) + by_contact[2][j]
+            x, rows_v = after, np.asarray(basis @ after[1])
             depth = depth + opening
             for room, values in zip(out, (x[0], x[1], pulled / form.impulse, impulse, s, depth), strict=True):
                 room[j] = values
@@ -348,8 +349,6 @@ def derived(
     model = StudyModel.of(own)
     check_supported(model.assembly)
     if isinstance(model.stepper, StaticStepper):
-        if model.assembly.contact.wear_rate is not None:
-            raise UserError("gradients of statics take no wear: take Theta")
         if not model.stepper.held:
             raise UserError(
                 "gradients of statics need parts that are held without contact, by imposed motions, springs, …"

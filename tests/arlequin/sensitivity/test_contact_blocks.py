@@ -46,8 +46,8 @@ def test_blocks_are_complex_steps(name):
         for kind, own in enumerate((found.residual, found.spring)):
             exact = np.stack([steps[field, a][kind] for a in range(3)], axis=-1) * there
             np.testing.assert_allclose(own[:, :, i] * there, exact, atol=1e-12 * np.abs(exact).max(initial=0.0), rtol=0)
-    for i, field in enumerate(("impulse", "v0")):
-        exact = np.stack([steps[field, a][2] for a in range(3)], axis=-1)
+    for i, (field, way) in enumerate((("impulse", 1.0), ("v0", 0.5 * contact.step))):
+        exact = np.stack([steps[field, a][2] for a in range(3)], axis=-1) / way
         np.testing.assert_allclose(found.worn[:, :, i], exact, atol=1e-12 * np.abs(exact).max(initial=0.0), rtol=0)
     for i, field in enumerate(("depth", "opening")):
         exact = steps[field, ...][0][..., 0]

@@ -109,7 +109,7 @@ def tabulated(middle=0.4, end=0.35, pressure=20.0, by="rate"):
 
 def pressed(
     young=1e9, layer=1e15, friction=0.3, stick=5e12, depth=2e-5, slide=1e-5, gap=5.3e-6, rigid=False, glued=False,
-    laws=None,
+    laws=None, wear=None,
 ):  # fmt: skip
     """A block that statics press on a floor and draw along it: a layer and springs of friction, or neither."""
     steel = aq.LinearElastic(young=young, poisson=0.3, density=1000.0)
@@ -125,7 +125,8 @@ def pressed(
     floor = aq.RigidPlane(point=(0, -gap), normal=(0, 1.0))
     law = aq.Unilateral("gap") if rigid else aq.Asperities(stiffness=layer, exponent=1.5, height=4e-6)
     rubs = laws or (aq.Coulomb(friction) if rigid else aq.Coulomb(friction, stiffness=stick))
-    foot = aq.Interface("foot", parts[-1].boundary("bottom"), floor, law, friction=rubs)
+    wears = None if wear is None else aq.Archard(wear)
+    foot = aq.Interface("foot", parts[-1].boundary("bottom"), floor, law, friction=rubs, wear=wears)
     system = aq.System(parts, junctions=junctions, interfaces=[foot], springs=[spring])
     return aq.Study(system, aq.Static(), 1.0, 0.05)
 
@@ -215,6 +216,13 @@ CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]
             "reaction": lambda result: result["part/block/reaction"][-1, 0, 1],
         },
     ),
+    "statics, wear": (
+        lambda wear, **own: pressed(wear=wear, slide=4e-5, **own), {"wear": 3e-8, "friction": 0.3, "young": 1e9},
+        {
+            "volume": "interface/foot/worn_volume", "power": "interface/foot/wear_power", "wear": energy("wear"),
+            "force": mean("interface/foot/force", 1),
+        },
+    ),
     "statics, multipliers, junction": (
         lambda **own: pressed(rigid=True, glued=True, **own), {"young": 1e9, "friction": 0.3, "slide": 1e-5},
         {"force": mean("interface/foot/force", 0), "friction": energy("friction"), "strain": energy("strain")},
@@ -298,7 +306,9 @@ def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     _compare_records(within(make, scheme))
 
 
-@pytest.mark.parametrize("options", [{}, {"rigid": True}, {"rigid": True, "glued": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"rigid": True}, {"rigid": True, "glued": True}, {"wear": 3e-8, "slide": 4e-5}]
+)
 def test_what_a_gradient_of_statics_records(options):
     _compare_records(partial(pressed, **options))
 
@@ -741,33 +751,39 @@ STATIC_RESPONSES = {
 }  # fmt: skip
 
 
-def test_responses_of_statics():
+@pytest.mark.parametrize("wear", [None, 3e-8])
+def test_responses_of_statics(wear):
     """Values of the result; tangents and adjoints agree, with each other and with those of functions of the result."""
-    of = {path: aq.Response(path, "final", **options) for path, options in STATIC_RESPONSES.items()}
+    options = (
+        STATIC_RESPONSES
+        if wear is None
+        else {"interface/foot/worn_volume": {}, "interface/foot/force": {"component": "x"}}
+    )
+    of = {path: aq.Response(path, "final", **own) for path, own in options.items()}
     at = {"young": 1e9, "layer": 1e15, "friction": 0.3, "depth": 2e-5}
-    result = pressed(**at).run()
-    one, other = (aq.gradient(pressed, of, at, method=method) for method in ("tangent", "adjoint"))
+    study = partial(pressed, wear=wear, slide=1e-5 if wear is None else 4e-5)
+    result = study(**at).run()
+    one, other = (aq.gradient(study, of, at, method=method) for method in ("tangent", "adjoint"))
     for i, (path, response) in enumerate(of.items()):
         assert one["value"].values[i] == pytest.approx(response(result), 1e-9), path
         found = one["gradient"].values[i]
         np.testing.assert_allclose(other["gradient"].values[i], found, rtol=1e-9, err_msg=path)
-        plain = aq.gradient(pressed, {"plain": response.__call__}, at)["gradient"].values[0]
+        plain = aq.gradient(study, {"plain": response.__call__}, at)["gradient"].values[0]
         np.testing.assert_allclose(plain, found, rtol=1e-6, atol=1e-9 * np.abs(found).max(), err_msg=path)
     with pytest.raises(aq.UserError, match="energy/friction has no Response in statics: take a function"):
         aq.gradient(pressed, aq.Response("energy/friction", "final"), at)
 
 
-def test_what_statics_do_not_differentiate():
-    def loose(load=10.0, wear=None, held=0.0):
+def test_statics_that_contact_alone_holds_are_refused():
+    def loose(load=10.0):
         pin, floor = aq.PointMasses("pin", (0.0, 0.0), 1.0), aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
-        rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Penalty(1e6), friction=aq.Coulomb(0.3), wear=wear)
-        side = aq.Spring("side", pin.boundary("all"), stiffness=(1e3, held))
+        rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Penalty(1e6), friction=aq.Coulomb(0.3))
+        side = aq.Spring("side", pin.boundary("all"), stiffness=(1e3, 0.0))
         system = aq.System([pin], interfaces=[rub], springs=[side], gravity=lambda t: np.array([0.0, -load * t]))
         return aq.Study(system, aq.Static(), 1.0, 0.1)
 
-    for options, said in (({"held": 1.0, "wear": aq.Archard(1e-9)}, "take no wear"), ({}, "held without contact")):
-        with pytest.raises(aq.UserError, match=said):
-            aq.gradient(partial(loose, **options), {"strain": energy("strain")}, {"load": 10.0})
+    with pytest.raises(aq.UserError, match="held without contact"):
+        aq.gradient(loose, {"strain": energy("strain")}, {"load": 10.0})
 
 
 @pytest.mark.parametrize(
