@@ -154,6 +154,7 @@ class LevelStepper(Stepper):
             if chosen != configurations.first:
                 configurations.transfer(configurations.first, chosen)
         self.linear_solver = configurations.stepper(configurations.first).linear_solver
+        self.fields_at_end = any(own.fields_at_end for own in configurations.steppers.values())
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0, at the first levels."""
@@ -268,7 +269,7 @@ class LevelStepper(Stepper):
         here, there = configurations.assembly(before), configurations.assembly(after)
         fresh = configurations.stepper(after).start(u, v, state.n, _memory(here, there, state))
         moved, worn = _carried(here, there, state, fresh)
-        lost = float(state.kinetic + state.strain + state.asperity) - there.kinetic(v) - moved.strain - moved.asperity
+        lost = float(state.kinetic + state.strain + state.asperity) - moved.kinetic - moved.strain - moved.asperity
         work = float(there.load(t) @ u - here.load(t) @ state.u)
         own = replace(
             carried,

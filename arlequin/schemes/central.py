@@ -47,6 +47,7 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.internal_forces import Memory
 
 
 def stable_step(assembly: Assembly, u: Array | None = None) -> float:
@@ -193,6 +194,8 @@ class CentralStepper(Stepper):
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
+        # what is carried of the layers is that of gaps without wear
+        self.restarts = assembly.contact.wear_rate is None
         self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
         if assembly.absorption is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
@@ -222,28 +225,42 @@ class CentralStepper(Stepper):
         own = replace(own, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
         return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
 
-    def start(self, u: Array, v: Array) -> State:
-        """Starts with v_{−½} = v₀ − ½ Δt a₀, M a₀ = F₀ − D_a v₀."""
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """Starts at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n.
+
+        A start during a run, n > 0, takes the damping of parts and dashpots at v_{n−½}, as the steps do, so that v_n
+        is what they would have recorded.
+        """
         assembly = self._assembly
-        bulk = assembly.respond(u, assembly.start_memory(), self.step)
+        bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
         internal = bulk.force
         touch = assembly.contact_start(u)
         kinematics, gaps = touch.kinematics, touch.gaps
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
-        damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
-        external = assembly.load(0.0)
+        damped = assembly.damping
+        damping = damped @ v if damped is not None else np.zeros_like(u)
+        external = assembly.load(n * self.step)
         force = external - internal - damping
         absorption = assembly.absorption
         at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
         resisted = force if absorption is None else force - absorption.drag(v)
-        a, constraint, drag = self._acceleration(resisted, v, 0, u, None, at_once)
+        a, constraint, drag = self._acceleration(resisted, v, n, u, None, at_once)
         half = v - 0.5 * self.step * (a + at_once.response(pushed))
-        if absorption is not None:
-            a, constraint, drag = self._acceleration(force, half, 0, u, None)
+        for _ in range(_LAGGING if n and damped is not None else 0):
+            assert damped is not None
+            before, damping = half, damped @ half
+            force = external - internal - damping
+            resisted = force if absorption is None else force - absorption.drag(v)
+            a, constraint, drag = self._acceleration(resisted, v, n, u, None, at_once)
+            half = v - 0.5 * self.step * (a + at_once.response(pushed))
+            if np.abs(half - before).max() <= _ROUND_OFF * np.abs(half).max():
+                break
+        if absorption is not None or n:
+            a, constraint, drag = self._acceleration(force, half, n, u, half if n else None)
         lift = self._condensed.response(pushed)
         own = _Carried(half, damping, drag, external, stored, pushed, lift, a, constraint)
-        return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
+        return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own, n=n)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
@@ -739,6 +756,8 @@ def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:
     return energy
 
 
+_LAGGING = 200  # iterations of the damping at a start during a run, which halve the error up to the stable step
+_ROUND_OFF = 1e-16
 _SHORT = 64  # nodes of a run below which it does not pay to step it apart from its neighbours
 _WATCHED = 25  # sub-steps between two looks at the stable step
 _SAFE = 0.85  # of the stable step: the cells change until it is looked at again
