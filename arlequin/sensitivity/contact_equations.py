@@ -151,8 +151,8 @@ class ContactEquations:
         return self.form.weight
 
     @property
-    def _pause(self) -> float:
-        """Time in which dashpots of the laws act in a step, s: infinite in statics, where they do not."""
+    def _duration(self) -> float:
+        """Duration of a step, s: infinite in statics, which have no rates."""
         return np.inf if self.form.static else self.form.step
 
     def _path(self, motion: PointMotion) -> Any:
@@ -436,7 +436,7 @@ class ContactEquations:
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
             np.zeros_like(constants) if change is None else change,
             np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
-            self._pause, self.form.theta, np.zeros((3, max(4, constants.shape[1]))), out,
+            self._duration, self.form.theta, np.zeros((3, max(4, constants.shape[1]))), out,
         )  # fmt: skip
         return out[0], out[1]
 
@@ -454,7 +454,7 @@ class ContactEquations:
 
     def _sliding(self, motion: PointMotion, now: Statuses) -> SlidingFriction:
         """The friction of points whose coefficients depend on the step."""
-        rate = _length((motion.u1 - motion.u0)[..., 1:]) / self._pause  # 0 in statics
+        rate = _length((motion.u1 - motion.u0)[..., 1:]) / self._duration  # 0 in statics
         pressure = motion.impulse[..., 0] / (self.step * self.data.area)
         pressure = np.where(pressure.real > 0.0, pressure, 0.0)
         stuck = now.status == STICK
@@ -464,7 +464,7 @@ class ContactEquations:
         """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""
         data = self.data
         found = data.tangential_stiffness / (
-            self.form.theta * data.tangential_stiffness + data.tangential_damping / self._pause
+            self.form.theta * data.tangential_stiffness + data.tangential_damping / self._duration
         )
         return np.where(self.laws.elastic_stick, found, 0.0)
 
