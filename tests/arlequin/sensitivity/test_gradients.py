@@ -751,9 +751,12 @@ STATIC_RESPONSES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("wear", [None, 3e-8])
-def test_responses_of_statics(wear):
+@pytest.mark.parametrize(("wear", "small"), [(None, True), (3e-8, True), (3e-8, False)])
+def test_responses_of_statics(wear, small, monkeypatch):
     """Values of the result; tangents and adjoints agree, with each other and with those of functions of the result."""
+    if not small:
+        for module in (adjoint, tangent):
+            monkeypatch.setattr(module, "DENSE", 0)
     options = (
         STATIC_RESPONSES
         if wear is None
