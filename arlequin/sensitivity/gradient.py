@@ -59,8 +59,8 @@ def gradient(
     on the factor of the run. All that the result records follows by its own formulas.
 
     method: "tangent", as above, whose cost grows with the number of parameters; "adjoint", whose cost grows with the
-    number of quantities, which must be `Response`s: the transposed equations are solved from the last step to the
-    first, blocks of steps being computed again from checkpoints. "auto": the adjoint where all quantities are
+    number of quantities, each of which must be a `Response`: the transposed equations are solved from the last step to
+    the first, blocks of steps being computed again from checkpoints. "auto": the adjoint where all quantities are
     responses and there are at least four times as many parameters. Both give the same, to round-off.
 
     Where the status of a contact point changes, the derivative jumps or has one side. `down` and `up` are the changes
