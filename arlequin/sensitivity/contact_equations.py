@@ -16,7 +16,7 @@ laws, whose kernels take real numbers, by differences of order 4 over a small pa
 Source: Squire & Trapp, SIAM Review 40 (1998) 110–112.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.sensitivity.differences import difference
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.sliding_friction import SlidingFriction, law_constants
 from arlequin.step.coefficients import StepCoefficients
@@ -398,7 +399,7 @@ class ContactEquations:
             # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
             short = _short(tractions, slopes, self._to_top(start, end))
             short = np.where(np.isfinite(short), np.maximum(short, 1e-15 * np.abs(start)), 0.0)
-            by_both = _difference(lambda by: self._law_values(start + by, end + by)[0], short)
+            by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / EPS
@@ -410,7 +411,7 @@ class ContactEquations:
             far = np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0)
             short = _short(tractions, (ends[0] - ends[1]) / (2.0 * tried), far)
             short = np.where(np.isfinite(short), short, 0.0)
-            by_constants = _difference(lambda by: self._law_values(start, end, change, by)[0], short)
+            by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short)
             out = out + 1j * EPS * by_constants
         return out
 
@@ -548,14 +549,6 @@ def _short(values: Array, slopes: Array, most: Array) -> Array:
     known = (each > 0.0) & (by > 0.0)
     short = _SHORT * np.divide(each, by, out=np.full_like(each, np.inf), where=known).min(axis=0)
     return np.maximum(np.minimum(short, _WITHIN * most), _SHORTEST * short)
-
-
-def _difference(function: Callable[[Array], Array], short: Array) -> Array:
-    """f'(0) of values (…, b, k) by differences of order 4 over steps (b, k); 0 where these are 0."""
-    changes: Any = 0.0
-    for j, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
-        changes = changes + weight * function(j * short)
-    return np.divide(changes, 12.0 * short, out=np.zeros_like(changes), where=short > 0.0)
 
 
 @lru_cache(maxsize=4096)

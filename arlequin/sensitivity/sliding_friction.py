@@ -8,7 +8,6 @@ Kernels of laws take real numbers: dμ is μ_v dv̄ + μ_p dp̄ + μ_c dc, with 
 differences of order 4 over a small part of v̄, p̄ and c, in which the laws are smooth but for the corners of tables.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.friction import CompiledFriction, FrictionLaw
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.sensitivity.differences import difference
 
 _SHORT = 1e-3  # of a slip rate, a pressure or the constants of a law: step of its differences
 
@@ -66,14 +66,14 @@ class SlidingFriction:
         if change.any():
             size = np.max(np.abs(change) / np.maximum(np.abs(np.real(self.constants)), 1e-300))
             unit = change / size
-            out = out + 1j * size * _difference(lambda by: self._of(rate, pressure, by * unit), _SHORT)
+            out = out + 1j * size * difference(lambda by: self._of(rate, pressure, by * unit), _SHORT)
         return np.where(self.laws.slides, out, self.constant)
 
     def slopes(self) -> tuple[Array, Array]:
         """μ_v, s/m, and μ_p, 1/Pa, (b, k)."""
         rate, pressure = np.real(self.rate), np.real(self.pressure)
-        by_rate = _difference(lambda by: self._of(rate * (1.0 + by), pressure), _SHORT)
-        by_pressure = _difference(lambda by: self._of(rate, pressure * (1.0 + by)), _SHORT)
+        by_rate = difference(lambda by: self._of(rate * (1.0 + by), pressure), _SHORT)
+        by_pressure = difference(lambda by: self._of(rate, pressure * (1.0 + by)), _SHORT)
         return _divided(by_rate, rate), _divided(by_pressure, pressure)
 
     def _of(self, rate: Array, pressure: Array, change: Array | None = None) -> Array:
@@ -87,13 +87,6 @@ class SlidingFriction:
         arguments: Any = kernels, kind, *given, out
         friction_coefficients(*arguments)
         return out
-
-
-def _difference(function: Callable[[float], Array], short: float) -> Array:
-    """f'(0) by differences of order 4."""
-    return np.asarray(
-        (8.0 * (function(short) - function(-short)) - (function(2.0 * short) - function(-2.0 * short))) / (12.0 * short)
-    )
 
 
 def _divided(change: Array, size: Array) -> Array:
