@@ -238,24 +238,19 @@ class CentralStepper(Stepper):
         kinematics, gaps = touch.kinematics, touch.gaps
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
-        damped = assembly.damping
-        damping = damped @ v if damped is not None else np.zeros_like(u)
         external = assembly.load(n * self.step)
-        force = external - internal - damping
         absorption = assembly.absorption
         at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
-        resisted = force if absorption is None else force - absorption.drag(v)
-        a, constraint, drag = self._acceleration(resisted, v, n, u, None, at_once)
-        half = v - 0.5 * self.step * (a + at_once.response(pushed))
-        for _ in range(_LAGGING if n and damped is not None else 0):
-            assert damped is not None
-            before, damping = half, damped @ half
+        before = v  # at which the damping is taken
+        for _ in range(_LAGGING if n and assembly.damping is not None else 1):
+            damping = assembly.damping @ before if assembly.damping is not None else np.zeros_like(u)
             force = external - internal - damping
             resisted = force if absorption is None else force - absorption.drag(v)
             a, constraint, drag = self._acceleration(resisted, v, n, u, None, at_once)
             half = v - 0.5 * self.step * (a + at_once.response(pushed))
             if np.abs(half - before).max() <= _ROUND_OFF * np.abs(half).max():
                 break
+            before = half
         if absorption is not None or n:
             a, constraint, drag = self._acceleration(force, half, n, u, half if n else None)
         lift = self._condensed.response(pushed)
@@ -756,8 +751,8 @@ def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:
     return energy
 
 
-_LAGGING = 200  # iterations of the damping at a start during a run, which halve the error up to the stable step
-_ROUND_OFF = 1e-16
+_LAGGING = 200  # iterations of the damping at a start during a run, at most
+_ROUND_OFF = 1e-15  # of velocities
 _SHORT = 64  # nodes of a run below which it does not pay to step it apart from its neighbours
 _WATCHED = 25  # sub-steps between two looks at the stable step
 _SAFE = 0.85  # of the stable step: the cells change until it is looked at again
