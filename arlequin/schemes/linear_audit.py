@@ -123,13 +123,15 @@ def audited(
     """
     laws, (by_du, by_path), (first, step, theta) = assembly.laws, rows, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
-    asperity, loss = laws.energy(gaps) + np.zeros(energies.kinetic.shape), None
+    asperity = laws.energy(gaps) + np.zeros(energies.kinetic.shape)
     if steps.springs is not None:
-        loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, by_du, step, theta)
         asperity = asperity + laws.elastic_stick_energy(steps.springs[1])
-    impulses = NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0))
-    if acting is not None:
-        impulses, loss = acting
+    if acting is None:
+        loss = None
+        if steps.springs is not None:
+            loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, by_du, step, theta)
+        acting = NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)), loss
+    impulses, loss = acting
     before = np.concatenate([np.broadcast_to(energies.asperity, asperity.shape[1:])[None], asperity[:-1]])
     work = bulk.works(
         step=step,
