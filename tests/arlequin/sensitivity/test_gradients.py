@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.multilevel.laws.friction import CompiledFriction
 from arlequin.sensitivity import adjoint, tangent
 
 # of the values: steps of central differences, the best of which counts; at most a fifth of the reach of the statuses
@@ -799,6 +800,28 @@ def test_statics_that_contact_alone_holds_are_refused():
 def test_friction_that_remembers_is_refused(law):
     with pytest.raises(aq.UserError, match="one of the slip rate and the pressure alone"):
         aq.gradient(lambda load: sliding(load=load, law=law), "interface/rub/wear_power", {"load": 20.0})
+
+
+class OwnLaw(CompiledFriction):
+    """μ = μ_d + (μ_s − μ_d) e^(−v/v₀), by the kernel of another law."""
+
+    of_the_step = True
+
+    def __init__(self, *constants):
+        self.constants = np.array([*constants, 1.0, 0.05])
+
+    def coefficients(self):
+        return self.constants
+
+    def kernel(self):
+        return aq.Stribeck(0.5, 0.2, 0.3).kernel()
+
+
+def test_a_law_of_ones_own_of_the_slip_rate():
+    """Has the gradients of the law that it is."""
+    at, quantity = {"static": 0.5, "dynamic": 0.2, "velocity": 0.3}, {"friction": energy("friction")}
+    found = aq.gradient(lambda **own: sliding(law=OwnLaw(*own.values())), quantity, at)["gradient"]
+    np.testing.assert_allclose(found, aq.gradient(sliding, quantity, at)["gradient"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.1)])
