@@ -1,16 +1,16 @@
 """The map of a period: where a state of the free coordinates is after N steps of the scheme, and its Jacobian.
 
 The state is x = (q, q̇), u = u_g + Z q with the given motions u_g and a basis Z (d, n) of the displacements that obey
-the constraints; with elastic stick also the tractions of friction's springs, and, of schemes of the generalised-α
-family that carry them (`arlequin.step.coefficients`), the lead l = Z l̂ and the averaged forces Zᵀ F. The steps are
-those of the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to
-round-off. The loads of a period are stretched over the actual one, f(t T₀/T), so that one system serves all
-frequencies.
+the constraints; with elastic stick also the tractions of friction's springs, and what a scheme carries beside them: in
+the generalised-α family (`arlequin.step.coefficients`) the lead l = Z l̂ and the averaged forces Zᵀ F, in De Vogelaere's
+scheme the last accelerations Z â; of central differences q̇ is the velocity half a step before. The steps are those of
+the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to round-off. The
+loads of a period are stretched over the actual one, f(t T₀/T), so that one system serves all frequencies.
 
 ∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps by their start
 (`arlequin.sensitivity.tangent.by_start`) where gradients know their equations: linear parts, contact on fixed normals,
-friction without memory. Of other systems, and with located events, whose instants move with the state, it is found from
-central differences of Φ.
+friction without memory. Of other systems and schemes, and with located events, whose instants move with the state, it
+is found from central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
 """
@@ -32,9 +32,11 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.solvers.contact import OPEN
 from arlequin.run.simulate import Study
+from arlequin.schemes.central import CentralDifference
 from arlequin.schemes.compiled_loop import is_small
+from arlequin.schemes.explicit import ExplicitStepper
 from arlequin.schemes.loop_data import LoopSteps
-from arlequin.schemes.one_step import OneStep
+from arlequin.schemes.theta import Theta
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.operators import StepOperators
@@ -43,6 +45,7 @@ from arlequin.sensitivity.step_equations import BulkEquations, coefficients_of
 from arlequin.sensitivity.tangent import by_start
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.coefficients import StepCoefficients
+from arlequin.step.scheme import Scheme
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -77,7 +80,7 @@ class PeriodMap:
     base: the period T₀ of the loads of the system, s, None where they are constant; steps: N in all.
     """
 
-    def __init__(self, assembly: Assembly, scheme: OneStep, steps: int, base: float | None, periods: int = 1) -> None:
+    def __init__(self, assembly: Assembly, scheme: Scheme, steps: int, base: float | None, periods: int = 1) -> None:
         _check(assembly, scheme)
         self.assembly, self.steps, self.periods, self._base = assembly, steps, periods, base
         self._scheme = scheme
@@ -91,7 +94,8 @@ class PeriodMap:
                 f"the system has {self.size} free coordinates; at most {MOST} are taken here: reduce its parts, "
                 "arlequin.Modal"
             )
-        row = coefficients_of(scheme, 1.0)
+        row = _row_of(scheme, 1.0)
+        self._staggered = isinstance(scheme, CentralDifference)
         # whether the steps are among those whose tangents are known
         self._known = row is not None and is_small(assembly) and is_derived(assembly.laws)
         self._springs = assembly.laws.elastic_stick_rows
@@ -102,12 +106,13 @@ class PeriodMap:
             "traction": int(self._springs.size),
             "lead": n if row is not None and row.shift else 0,
             "force": n if row is not None and row.averages else 0,
+            "acceleration": n * getattr(scheme, "past", 0),
         }
         ends = np.cumsum([0, *sizes.values()]).tolist()
         self.at = dict(zip(sizes, (slice(a, b) for a, b in pairwise(ends)), strict=True))  # of each field in x
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._steppers: OrderedDict[tuple[float, float | None], Any] = OrderedDict()
-        self._drive: dict[tuple[int, int], Array] = {}
+        self._drive: dict[tuple[int, int, int], Array] = {}
         self._mean: Array | None = None
 
     @property
@@ -118,7 +123,7 @@ class PeriodMap:
     @property
     def state_size(self) -> int:
         """2n, the springs of friction, and what the scheme carries."""
-        return int(self.at["force"].stop)
+        return int(self.at["acceleration"].stop)
 
     @cached_property
     def mass(self) -> Array:
@@ -176,21 +181,24 @@ class PeriodMap:
 
     def _followed(self, stepper: Any, first: State, x: Array, period: float) -> Orbit:
         """The motion from a state, by the steps of a run."""
-        state, batches = first, []
-        while state.n < self.steps:
-            state, batch = stepper.advance(state, self.steps - state.n)
+        state, batches, last = first, [], first.n + self.steps
+        while state.n < last:
+            state, batch = stepper.advance(state, last - state.n)
             batches.append(batch)
         u, v = (np.concatenate([getattr(first, name)[None], *(getattr(b, name) for b in batches)]) for name in "uv")
         _refuse_infinite(u)
-        parts = [self._inner @ u[-1], self._inner @ v[-1]]
-        row = coefficients_of(self._scheme, stepper.step)
-        if row is not None:
+        laws, row = self.assembly.laws, _row_of(self._scheme, stepper.step)
+        traction = laws.spring_traction(state.history, self._touch.tangents) if laws.has_elastic_stick else np.zeros(0)
+        velocity = stepper.half_velocity(state) if self._staggered else v[-1]
+        parts = [self._inner @ u[-1], self._inner @ velocity, traction[self._springs]]
+        if not locates(self._scheme):
             self._refuse_impacts(np.concatenate([batch.contact.status for batch in batches]))
-            if row.shift:
-                parts.append(self._inner @ state.own.lead)
-            if row.averages:
-                parts.append(self.basis.T @ state.own.bulk)
-        laws = self.assembly.laws
+        if row is not None and row.shift:
+            parts.append(self._inner @ state.own.lead)
+        if row is not None and row.averages:
+            parts.append(self.basis.T @ state.own.bulk)
+        if self.at["acceleration"].stop > self.at["acceleration"].start:
+            parts.append((state.own.past @ self._inner.T).ravel())
         if laws.state_dependent and (laws.friction_state(state.history) != laws.friction_state(first.history)).any():
             raise UserError("periodic motions take no friction with variables that evolve: take a law of the slip rate")
         gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
@@ -211,7 +219,7 @@ class PeriodMap:
 
     def _row(self, period: float) -> StepCoefficients:
         """The coefficients of the scheme."""
-        found = coefficients_of(self._scheme, period / self.steps)
+        found = _row_of(self._scheme, period / self.steps)
         assert found is not None
         return found
 
@@ -227,7 +235,12 @@ class PeriodMap:
         most = most if most > 0.0 else 2.0 * np.pi * v / orbit.period
         if orbit.steps is not None:
             found[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
-        found[self.at["lead"]], found[self.at["force"]] = most, most * np.abs(self.mass).max()
+        elif self._springs.size:
+            found[self.at["traction"]] = (
+                u * self.assembly.laws.tangential_stiffness[self.assembly.laws.elastic_stick].max()
+            )
+        found[self.at["lead"]] = found[self.at["acceleration"]] = most
+        found[self.at["force"]] = most * np.abs(self.mass).max()
         return found
 
     def jacobian(self, orbit: Orbit, amplitude: float = 1.0) -> Array:
@@ -334,10 +347,14 @@ class PeriodMap:
             moved = assembly.imposes_displacement
             u[dofs] = np.where(moved, now, 0.0)
             v[dofs] = np.where(moved, (after - before) / (2.0 * step), now)
-        state = stepper.start(u, v)
+        state = stepper.start_at_half(u, v, self.steps) if self._staggered else stepper.start(u, v)
         if self._springs.size:
             assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._touch.tangents)
-        own, lead, force = state.own, x[self.at["lead"]], x[self.at["force"]]
+        own, (lead, force, past) = state.own, (x[self.at[name]] for name in ("lead", "force", "acceleration"))
+        if isinstance(stepper, ExplicitStepper):
+            own = stepper.begin(u, v, self._first_traction(x))
+        if past.size:
+            own = replace(own, past=past.reshape(-1, n) @ self.basis.T, begun=True)
         if lead.size:
             own = replace(own, lead=self.basis @ lead)
         if force.size:
@@ -354,11 +371,16 @@ class PeriodMap:
 
     def stretched(self, numbers: Array, substeps: int, amplitude: float) -> Array:
         """Loads (t, d), N, at the instants number/(N substeps) of the period."""
-        key = round(float(numbers[0])), numbers.size * substeps
+        key = round(float(numbers[0])), numbers.size, substeps
         if key not in self._drive:
-            base = 1.0 if self._base is None else self._base
-            self._drive[key] = self.assembly.loads(numbers / (self.steps * substeps) * base * self.periods)
+            self._drive[key] = self.loads_at(numbers / (self.steps * substeps))
         found = self._drive[key]
+        return found if amplitude == 1.0 else self.mean_load + amplitude * (found - self.mean_load)
+
+    def loads_at(self, phases: Array, amplitude: float = 1.0) -> Array:
+        """Loads (t, d), N, at phases of the period."""
+        base = 1.0 if self._base is None else self._base
+        found = self.assembly.loads(phases * base * self.periods)
         return found if amplitude == 1.0 else self.mean_load + amplitude * (found - self.mean_load)
 
     @property
@@ -390,8 +412,11 @@ def _stretched(own: PeriodMap, period: float, amplitude: float) -> Assembly:
 
     def loads(times: Array) -> Array:
         numbers = times / period * steps
-        whole = numbers.size < 2 or numbers[1] - numbers[0] > 0.5
-        return own.stretched(np.round(numbers) if whole else np.round(3.0 * numbers), 1 if whole else 3, amplitude)
+        for substeps in (1, 2, 3):  # of whole steps, of De Vogelaere's scheme, of Simpson's rule
+            near = np.round(substeps * numbers)
+            if np.abs(near - substeps * numbers).max() < 1e-6:
+                return own.stretched(near, substeps, amplitude)
+        return own.loads_at(numbers / steps, amplitude)
 
     vars(found)["loads"] = loads
     vars(found)["load"] = lambda t: loads(np.array([t]))[0]
@@ -410,9 +435,19 @@ def _block(orbit: Orbit) -> Block:
     )  # fmt: skip
 
 
-def _check(assembly: Assembly, scheme: OneStep) -> None:
+def _row_of(scheme: Scheme, step: float) -> StepCoefficients | None:
+    """The coefficients of a scheme with exact Jacobians."""
+    return None if isinstance(scheme, CentralDifference) else coefficients_of(scheme, step)
+
+
+def locates(scheme: Scheme) -> bool:
+    """Whether impacts fall on their own instants."""
+    return isinstance(scheme, Theta) and scheme.events == "locate"
+
+
+def _check(assembly: Assembly, scheme: Scheme) -> None:
     """UserError where no period map is made of a system, or of the steps of a scheme."""
-    row = coefficients_of(scheme, 1.0)
+    row = _row_of(scheme, 1.0)
     if row is not None and row.shift and row.gamma == 0.5:
         raise UserError.parameter(
             "scheme", scheme, "has accelerations that alternate without decay: take gamma > 1/2, or beta = gamma/2"
@@ -428,7 +463,9 @@ def _check(assembly: Assembly, scheme: OneStep) -> None:
     for interface in contact.interfaces:
         if interface.wear is not None:
             raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")
-        if any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws) and row is not None:
+        if any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws) and not locates(
+            scheme
+        ):
             raise UserError(_IMPACTS)
     if laws.has_elastic_stick and not (is_small(assembly) and contact.fixed):
         raise UserError("periodic motions take friction with a stiffness in small linear systems on fixed normals")

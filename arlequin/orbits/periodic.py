@@ -21,19 +21,28 @@ from arlequin.orbits.period_map import PeriodMap
 from arlequin.orbits.shooting import first_mode, first_point, tangent
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.run import compile_seconds
+from arlequin.schemes.central import CentralDifference
+from arlequin.schemes.explicit import DeVogelaere, SymplecticEuler
 from arlequin.schemes.one_step import OneStep
+from arlequin.schemes.runge_kutta import RungeKutta
 from arlequin.schemes.theta import Theta
+from arlequin.step.scheme import Scheme
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
 from arlequin.system.system import System
 
+EXPLICIT = CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta
 _KEPT = 8  # systems of different parameters
+_SCHEMES = (
+    'must be Theta(θ), Theta(0.5, events="locate"), Midpoint, Newmark, HHT, GeneralisedAlpha, not iterative, or '
+    "CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta"
+)
 
 
 @checked_call
 def periodic(
     system: System | Callable[[float], System],
-    scheme: OneStep,
+    scheme: Scheme,
     *,
     period: float | None = None,
     frequency: tuple[float, float] | None = None,
@@ -57,12 +66,14 @@ def periodic(
     system without losses and changing loads, from the linear mode on, over its energy.
 
     periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is `Theta`,
-    `Midpoint`, `Theta(0.5, events="locate")`, or one of the generalised-α family; nonlinear modes take `Theta(0.5)`.
+    `Midpoint`, `Theta(0.5, events="locate")`, one of the generalised-α family, or an explicit one; nonlinear modes take
+    `Theta(0.5)`.
     points: motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this
     function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for
     finite strains, plasticity, wear, friction with variables that evolve, and more than 300 free coordinates. The
-    Jacobian is exact for small linear systems on fixed normals with friction that is constant or of the slip rate;
-    of others it is found from differences, some 4 runs of a period for each free coordinate and iteration.
+    Jacobian is exact for implicit schemes of small linear systems on fixed normals with friction that is constant or of
+    the slip rate; of others it is found from differences, some 4 runs of a period for each free coordinate and
+    iteration.
 
     The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
@@ -128,12 +139,9 @@ def _family(
     mode, periods, steps = (
         positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
     )
-    if not isinstance(scheme, OneStep) or scheme.solver.endswith("iterative"):
-        kind = UserError if isinstance(scheme, OneStep) else UserTypeError
-        rule = (
-            'must be Theta(θ), Theta(0.5, events="locate"), Midpoint, Newmark, HHT or GeneralisedAlpha, not iterative'
-        )
-        raise kind.parameter("scheme", scheme, rule)
+    if not (isinstance(scheme, EXPLICIT) or (isinstance(scheme, OneStep) and not scheme.solver.endswith("iterative"))):
+        kind = UserError if isinstance(scheme, Scheme) else UserTypeError
+        raise kind.parameter("scheme", scheme, _SCHEMES)
     names = ("frequency", "amplitude", "parameter", "energy")
     given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
     if len(given) > 1:
@@ -151,7 +159,7 @@ def _family(
     def made(of: Any) -> PeriodMap:
         own = instance("system", of, System, "must be a function that gives a System")
         base = None if name == "energy" else positive("period", period)
-        return PeriodMap(_assembled(own, scheme), scheme, steps * periods, base, periods)
+        return PeriodMap(_assembled(own), scheme, steps * periods, base, periods)
 
     if name == "energy":
         if not isinstance(scheme, Theta) or scheme.theta != 0.5:
@@ -191,7 +199,7 @@ def _family(
     return family, _start(start, own), attributes
 
 
-def _assembled(system: System, scheme: OneStep) -> Assembly:
+def _assembled(system: System) -> Assembly:
     check_masses(system, static=False)
     return assemble(system)
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +38,7 @@ from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear, is_viscous
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.solvers.zoned import Zoned
@@ -47,7 +49,7 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.internal_forces import Memory
+from arlequin.system.internal_forces import BulkResponse, Memory
 
 
 def stable_step(assembly: Assembly, u: Array | None = None) -> float:
@@ -179,8 +181,20 @@ class _Carried:
     constraint: Array
 
 
+class _Acting(NamedTuple):
+    """At an instant: gaps (k,), m, pressing forces of the layers (k,) and on rows (q,), N, the bulk, loads (d,), N."""
+
+    gaps: Array
+    stored: Array
+    pushed: Array
+    bulk: BulkResponse
+    external: Array
+
+
 class CentralStepper(Stepper):
     """Central differences; the matrix of every step is the diagonal mass, with ½ Δt D_a in absorbing zones."""
+
+    restarts = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         diagonal = assembly.mass.diagonal()
@@ -194,8 +208,6 @@ class CentralStepper(Stepper):
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
-        # what is carried of the layers is that of gaps without wear
-        self.restarts = assembly.contact.wear_rate is None
         self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
         if assembly.absorption is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
@@ -226,36 +238,86 @@ class CentralStepper(Stepper):
         return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """Starts at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n.
+        """Starts at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n, and the damping of parts and dashpots at
+        v_{n−½}, as the steps take it, so that v_n is what they would have recorded."""
+        return self._begun(u, v, n, self._acting(u, n, memory))
 
-        A start during a run, n > 0, takes the damping of parts and dashpots at v_{n−½}, as the steps do, so that v_n
-        is what they would have recorded.
-        """
-        assembly = self._assembly
-        bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
-        internal = bulk.force
-        touch = assembly.contact_start(u)
-        kinematics, gaps = touch.kinematics, touch.gaps
-        stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
-        external = assembly.load(n * self.step)
+    def continued(self, state: State) -> State:
+        """See `Restartable`: with the layers as they are worn."""
+        if state.worn is None:
+            return state
+        begun = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
+        return replace(state, own=begun.own, kinetic=begun.kinetic)
+
+    def _begun(self, u: Array, v: Array, n: int, acting: "_Acting") -> State:
+        """The state at t_n of v_n, under what acts."""
+        assembly, (_, _, pushed, bulk, external) = self._assembly, acting
         absorption = assembly.absorption
         at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
-        before = v  # at which the damping is taken
-        for _ in range(_LAGGING if n and assembly.damping is not None else 1):
-            damping = assembly.damping @ before if assembly.damping is not None else np.zeros_like(u)
-            force = external - internal - damping
+        half = v
+        for _ in range(1 if assembly.damping is None else _LAGGING):
+            before = half
+            damping = self._damping(before)
+            force = external - bulk.force - damping
             resisted = force if absorption is None else force - absorption.drag(v)
-            a, constraint, drag = self._acceleration(resisted, v, n, u, None, at_once)
-            half = v - 0.5 * self.step * (a + at_once.response(pushed))
+            solved = self._acceleration(resisted, v, n, u, None, at_once)
+            half = v - 0.5 * self.step * (solved[0] + at_once.response(pushed))
             if np.abs(half - before).max() <= _ROUND_OFF * np.abs(half).max():
                 break
-            before = half
-        if absorption is not None or n:
-            a, constraint, drag = self._acceleration(force, half, n, u, half if n else None)
+        solved = self._acceleration(force, half, n, u, half)
+        return self._first(acting, u, half, damping, solved, n, v)
+
+    def start_at_half(self, u: Array, half: Array, n: int) -> State:
+        """Starts at t_n with v_{n−½} (d,)."""
+        acting = self._acting(u, n, None)
+        *_, bulk, external = acting
+        damping = self._damping(half)
+        solved = self._acceleration(external - bulk.force - damping, half, n, u, half)
+        return self._first(acting, u, half, damping, solved, n)
+
+    def half_velocity(self, state: State) -> Array:
+        """v_{n−½} (d,) of a state."""
+        return np.asarray(state.own.half)
+
+    def _acting(self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None) -> "_Acting":
+        """What acts at u and t_n; worn: of layers that are, which a start finds in the system itself."""
+        assembly = self._assembly
+        bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
+        if worn is None:
+            touch = assembly.contact_start(u)
+            kinematics, gaps = touch.kinematics, touch.gaps
+        else:
+            place = assembly.contact.basis_product(u)
+            kinematics = assembly.contact.kinematics(place, worn=worn.reached)
+            gaps = kinematics.gaps(place)
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
+        return _Acting(gaps, stored, pushed, bulk, assembly.load(n * self.step))
+
+    def _damping(self, v: Array) -> Array:
+        """Forces (d,), N, of parts and dashpots at a velocity."""
+        damping = self._assembly.damping
+        return np.zeros_like(v) if damping is None else np.asarray(damping @ v)
+
+    def _first(
+        self,
+        acting: "_Acting",
+        u: Array,
+        half: Array,
+        damping: Array,
+        solved: tuple[Array, Array, Array | None],
+        n: int,
+        v: Array | None = None,
+    ) -> State:
+        """The state at t_n of what acts there, v_{n−½}, the forces of damping, and the acceleration; v: v_n, by default
+        that which follows."""
+        (gaps, stored, pushed, bulk, external), (a, constraint, drag) = acting, solved
         lift = self._condensed.response(pushed)
         own = _Carried(half, damping, drag, external, stored, pushed, lift, a, constraint)
-        return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own, n=n)
+        if v is None:
+            v = half + 0.5 * self.step * (a + lift)
+        kinetic = self._kinetic(own, bulk.force)
+        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, own=own, n=n)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
@@ -400,7 +462,7 @@ class CentralStepper(Stepper):
             own=carried,
             multipliers=multipliers,
             path=path,
-            contact=meeting.impulses(kinematics.rates(path)),
+            contact=meeting.impulses(kinematics.rates(driven)),
             reaction=step * (force if kick is None else force - kick[0])[assembly.imposed_dofs],
         )
 
@@ -772,16 +834,34 @@ class _Inside:
 class SubsteppedStepper(Stepper):
     """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
 
+    restarts = True
+
     def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
         self.step = stepper.step
         self._assembly = assembly
         self._stepper = stepper
 
-    def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0."""
-        count = self._needed(u, 0.0)
-        state = self._with(count).start(u, v)
-        return replace(state, own=_Inside(state, count))
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The state at t = nΔt."""
+        count = self._needed(u, n * self.step)
+        state = self._with(count).start(u, v, n * count, memory)
+        return replace(state, n=n, own=_Inside(state, count))
+
+    def continued(self, state: State) -> State:
+        """See `Restartable`."""
+        own = state.own
+        inner = self._with(own.count).continued(replace(own.state, n=state.n * own.count, worn=state.worn))
+        return replace(state, own=_Inside(inner, own.count), kinetic=inner.kinetic)
+
+    def start_at_half(self, u: Array, half: Array, n: int) -> State:
+        """Starts at t = nΔt with the velocity (d,) half a sub-step before."""
+        count = self._needed(u, n * self.step)
+        state = self._with(count).start_at_half(u, half, n * count)
+        return replace(state, n=n, own=_Inside(state, count))
+
+    def half_velocity(self, state: State) -> Array:
+        """The velocity (d,) half a sub-step before a state."""
+        return self._stepper.half_velocity(state.own.state)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

@@ -314,6 +314,7 @@ class DeVogelaere:
 
     order = 4
     static = False
+    past = 2  # accelerations of the steps before that a step needs
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)
