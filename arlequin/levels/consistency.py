@@ -75,16 +75,20 @@ def _places(part: Part, axes: int) -> Array:
     return np.pad(x, ((0, 0), (0, axes - x.shape[1])))
 
 
-def inertia_rows(assembly: Assembly, origin: Array) -> Array:
-    """rᵀM (r, d): linear momenta by axis, and angular ones about a point of the undeformed bodies."""
+def inertia_rows(assembly: Assembly, origin: Array, u: Array | None = None) -> Array:
+    """rᵀM (r, d): linear momenta by axis, and angular ones about a point; u (d,): displacements of the bodies, of
+    which parts with rotations in their coordinates take none."""
     pieces = []
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+    for part, own, at in zip(assembly.system.parts, assembly.parts, assembly.places, strict=True):
         axes, components = origin.size, part.components
         planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
         modes = np.zeros((axes + len(planes), part.node_count, components))
         for i in range(min(axes, components)):
             modes[i, :, i] = 1.0
         arm = _places(part, axes) - origin
+        if u is not None and components <= axes and own.shapes.shape[0] == part.node_count * components:
+            moved = np.asarray(own.shapes @ u[at]).reshape(part.node_count, components)
+            arm[:, :components] += moved
         for k, (i, j) in enumerate(planes):
             if components >= axes:
                 modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]

@@ -98,7 +98,7 @@ def common_places(before: Array, after: Array) -> tuple[Indices, Indices]:
     from scipy.spatial import cKDTree
 
     apart, nearest = cKDTree(before).query(after)
-    spacing = float(np.median(cKDTree(after).query(after, 2)[0][:, 1]))
+    spacing = float(np.median(cKDTree(after).query(after, 2)[0][:, 1])) if len(after) > 1 else 0.0
     same = np.flatnonzero(apart <= _SAME * spacing)
     return nearest[same], same
 

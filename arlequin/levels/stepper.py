@@ -12,7 +12,9 @@ from arlequin.levels.indicators import LevelView
 from arlequin.levels.patch import PatchTransfer, common_places
 from arlequin.levels.transfer import LevelTransfer
 from arlequin.models.errors import ModelWarning, UserError, warn_user
+from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.batch import StepBatch
@@ -20,6 +22,7 @@ from arlequin.step.scheme import Restartable, Scheme, Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.levels import Levels, MovingPatch
+from arlequin.system.same_data import same_data
 from arlequin.system.system import System
 
 Chosen = tuple[int, ...]  # the active level of each `Levels`
@@ -83,8 +86,8 @@ class Configurations:
     def stepper(self, chosen: Chosen) -> Restartable:
         """The stepper of a choice; UserError where the scheme does not restart."""
         if chosen not in self._steppers:
-            found = None if self._scheme.static else self._scheme.prepare(self.assembly(chosen), self.step)
-            if found is None or not found.restarts:
+            found = self._scheme.prepare(self.assembly(chosen), self.step)
+            if not found.restarts:
                 raise UserError.parameter(
                     "scheme", self._scheme, "does not switch levels: take Theta without located events, Newmark, HHT, …"
                 )
@@ -267,10 +270,12 @@ class LevelStepper(Stepper):
         transfer, upwards = configurations.transfer(before, after)
         u, v = transfer.move(state.u, state.v, t, upwards)
         here, there = configurations.assembly(before), configurations.assembly(after)
-        fresh = configurations.stepper(after).start(u, v, state.n, _memory(here, there, state))
+        stepper = configurations.stepper(after)
+        fresh = stepper.start(u, v, state.n, _memory(here, there, state))
         moved, worn = _carried(here, there, state, fresh)
+        moved = stepper.continued(moved)
         lost = float(state.kinetic + state.strain + state.asperity) - moved.kinetic - moved.strain - moved.asperity
-        work = float(there.load(t) @ u - here.load(t) @ state.u)
+        work = float(there.load(t) @ moved.u - here.load(t) @ state.u)
         own = replace(
             carried,
             own=moved.own,
@@ -297,30 +302,35 @@ def _memory(here: Assembly, there: Assembly, state: State) -> Any:
 def _carried(
     here: Assembly, there: Assembly, state: State, fresh: State
 ) -> tuple[State, tuple[tuple[str, Array], ...]]:
-    """A fresh state with impulses, internal variables, statuses and wear of the interfaces that were there before.
+    """A fresh state with impulses, internal variables, statuses and wear of the interfaces that were there before,
+    under their names or, on another model of the body, at the same places (`_former`).
 
     Also the depths that are worn off interfaces that are no longer there, by name.
     """
     laws = there.laws
     impulse, history = fresh.impulse.copy(), fresh.history.copy()
     lasts = np.zeros(laws.count, dtype=np.int8)
-    depths, depth = dict(state.own.worn), np.zeros(laws.count)
+    depths, depth, opening = dict(state.own.worn), np.zeros(laws.count), np.zeros(laws.count)
     old, new = _points(here), _points(there)
     if state.worn is not None:
         depths |= {name: state.worn.depth[points] for name, points in old.items()}
     for name, points in new.items():
         if name in depths:
             depth[points] = depths.pop(name)
-        if name in old:
-            same, at = _common(here, there, name)
-            before, after = np.arange(old[name].start, old[name].stop)[same], np.arange(points.start, points.stop)[at]
+        former = _former(here, there, name)
+        if former is not None:
+            same, at = _common(here, there, former, name)
+            before = np.arange(old[former].start, old[former].stop)[same]
+            after = np.arange(points.start, points.stop)[at]
+            if state.worn is not None:
+                depth[after], opening[after] = state.worn.depth[before], state.worn.opening[before]
             impulse[laws.rows_of(after)] = state.impulse[here.laws.rows_of(before)]
             history[laws.histories_of(after)] = state.history[here.laws.histories_of(before)]
             if state.lasts is not None:
                 lasts[after] = state.lasts[before]
-    worn = WearState(depth, np.zeros_like(depth)) if there.contact.wear_rate is not None else None
+    worn = WearState(depth, opening) if there.contact.wear_rate is not None else None
     place = there.contact.basis_product(fresh.u)
-    kinematics = there.contact.kinematics(place, worn=worn)
+    kinematics = there.contact.kinematics(place, worn=None if worn is None else worn.reached)
     gaps = kinematics.gaps(place)
     if not there.contact.fixed:
         gaps = laws.layer_gaps(history, gaps)
@@ -331,13 +341,31 @@ def _carried(
     return moved, tuple(depths.items())
 
 
-def _common(here: Assembly, there: Assembly, name: str) -> tuple[Indices, Indices]:
-    """Points of an interface that both have, numbers in each: all on the same slave, those at the same place on a patch
-    that has moved."""
+def _former(here: Assembly, there: Assembly, name: str) -> str | None:
+    """The interface before a switch that goes on as the one of this name after it: that of the name, or one that is
+    gone, with the same laws against the same obstacle."""
+    before, after = ({item.name: item for item in own.contact.interfaces} for own in (here, there))
+    if name in before:
+        return name
+
+    def acting(item: Interface) -> Any:
+        return item.normal, item.friction, item.wear, item.multiplier, item.sliding, item.direction
+
+    own = after[name]
+    for other in before.values():
+        obstacles = not isinstance(own.master, Surface) and same_data(own.master, other.master)
+        if other.name not in after and obstacles and same_data(acting(own), acting(other)):
+            return other.name
+    return None
+
+
+def _common(here: Assembly, there: Assembly, former: str, name: str) -> tuple[Indices, Indices]:
+    """Points of an interface that both have, numbers in each: all on the same slave, those at the same place on another
+    one, or on a patch that has moved."""
     sides = []
-    for assembly in (here, there):
+    for assembly, own in ((here, former), (there, name)):
         items = assembly.contact.interfaces
-        i = next(i for i, item in enumerate(items) if item.name == name)
+        i = next(i for i, item in enumerate(items) if item.name == own)
         sides.append((items[i].slave.part, assembly.contact.reference[i].positions))
     (part, before), (other, after) = sides
     every = np.arange(len(before))

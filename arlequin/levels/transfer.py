@@ -10,6 +10,8 @@ so that going up and down again changes nothing; f are the external forces at th
 reference displacements, which hold their effect. Velocities go up by the same operator without f (what the fine level
 adds follows the coarse motion quasi-statically), and down by R. Both are then projected, M-orthogonally, on the
 constraints and velocities on the momenta of the other level, linear and angular about a point of the undeformed body.
+Where fine parts are nonlinear, uᵀK u is the energy about the coarse motion, to second order, velocities go up as the
+coarse ones, and arms of the angular momenta are those of the deformed body.
 """
 
 from dataclasses import dataclass
@@ -102,17 +104,21 @@ class LevelTransfer:
         new[kept_fine] = False
         shared = {id(part) for part in fine.system.parts} & {id(part) for part in coarse.system.parts}
         lifts = []
+        self._nonlinear = False
         chosen = np.zeros(fine.dof_count, dtype=bool)
         for index, part in enumerate(fine.system.parts):
             at = fine.places[index]
             if id(part) in shared or not new[at].any():
                 continue
-            if isinstance(fine.parts[index], PathDependent | Nonlinear):
-                raise UserError(f"levels '{self._name}': part '{part.name}' is not linear, which levels do not switch")
+            if isinstance(fine.parts[index], PathDependent):
+                raise UserError(
+                    f"levels '{self._name}': part '{part.name}' remembers its strains, which levels do not switch"
+                )
             found = self._lift(index, part)
             if found is None:
                 continue
             lifts.append((at, found))
+            self._nonlinear |= isinstance(fine.parts[index], Nonlinear)
             chosen[at] = new[at]
         if not lifts:
             raise UserError(f"levels '{self._name}': no part of one level covers a part of the other")
@@ -144,6 +150,9 @@ class LevelTransfer:
         """Coordinates (own d, coarse d) of a fine part by the field of the coarse level; None without a counterpart."""
         coarse, fine = self._sides
         own, model = fine.parts[index], model_of(part)
+        same = self._same(part)
+        if same is not None:
+            return on_columns(sp.eye_array(own.mass.shape[0], format="csr"), same, coarse.dof_count)
         count, axes = part.positions.shape
         missing = np.ones(count, dtype=bool)
         nodal = sp.csr_array((part.dof_count, coarse.dof_count))
@@ -191,6 +200,17 @@ class LevelTransfer:
         heavy = sp.csr_array(sp.csr_array(own.inertia) @ nodal)
         right = sp.csr_array(heavy.T @ own.shapes).toarray().T  # shapes of a reduced part are full
         return sp.csr_array(np.linalg.solve(sp.csr_array(own.mass).toarray(), right))
+
+    def _same(self, part: Part) -> slice | None:
+        """Coordinates of a coarse part that is the same body as one without a field: masses, rigid bodies."""
+        coarse = self._sides[0]
+        if has_field(part):
+            return None
+        for other, place in zip(coarse.system.parts, coarse.places, strict=True):
+            alike = type(other) is type(part) and other.positions.shape == part.positions.shape
+            if alike and (other.positions == part.positions).all():
+                return place
+        return None
 
     @cached_property
     def _rows(self) -> tuple[sp.csr_array, sp.csr_array]:
@@ -248,11 +268,21 @@ class LevelTransfer:
         right = np.concatenate([weights @ lifted, -(constraints @ whole)])
         # of the difference to the lifted field, whose right-hand sides are small
         out[new] = lifted
-        load = -(self._stiffness @ out)
+        load = -self._resisting(out, reference)
         if force is not None:
             load += force[new]
         out[new] += self._prolongation.solve(load, right - self._held @ lifted)
         return out
+
+    def _resisting(self, field: Array, reference: Array | None) -> Array:
+        """Forces (n,), N, of a field (d,) about a reference on the new dofs; 0 of velocities where parts are nonlinear,
+        which then follow the coarse motion as it is."""
+        if not self._nonlinear:
+            return np.asarray(self._stiffness @ field)
+        if reference is None:
+            return np.zeros(self._new.size)
+        both = [self._sides[1].internal(own)[0] for own in (field + reference, reference)]
+        return np.asarray((both[0] - both[1])[self._new])
 
     def _down(self, field: Array) -> Array:
         """A field (fine d,) in the coarse level (d,)."""
@@ -282,9 +312,12 @@ class LevelTransfer:
             moved[dofs[fresh & displaced]] = values[fresh & displaced]
             velocity[dofs[fresh & ~displaced]] = values[fresh & ~displaced]
         side = 1 if upwards else 0
-        inertia = self._inertia
         projection = self._projections[side]
-        return projection.of(moved), projection.of(velocity, inertia[side], inertia[1 - side] @ v)
+        moved = projection.of(moved)
+        inertia = (
+            self._inertia if not self._nonlinear else self._rigid_motions(*((u, moved) if upwards else (moved, u)))
+        )
+        return moved, projection.of(velocity, inertia[side], inertia[1 - side] @ v)
 
     @cached_property
     def _projections(self) -> tuple[Consistency, Consistency]:
@@ -292,10 +325,15 @@ class LevelTransfer:
 
     @cached_property
     def _inertia(self) -> tuple[Array, Array]:
-        """rᵀM (r, d) of the rigid motions r of the bodies that both levels have, in each."""
-        coarse, fine = self._sides
-        origin = centre(coarse.system.parts, fine.system.parts)
-        return inertia_rows(coarse, origin) * self._bodies[0], inertia_rows(fine, origin) * self._bodies[1]
+        """rᵀM (r, d) of the rigid motions r of the bodies that both levels have, in each, as they are undeformed."""
+        return self._rigid_motions(None, None)
+
+    def _rigid_motions(self, coarse: Array | None, fine: Array | None) -> tuple[Array, Array]:
+        """rᵀM (r, d) in both levels at displacements (d,), by default 0."""
+        origin = centre(*(side.system.parts for side in self._sides))
+        each = zip(self._sides, (coarse, fine), self._bodies, strict=True)
+        one, other = (inertia_rows(side, origin, u) * bodies for side, u, bodies in each)
+        return one, other
 
 
 def _shared(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

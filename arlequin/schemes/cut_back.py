@@ -48,6 +48,10 @@ class CutBackStepper(Stepper):
         first = self._steppers[1]
         return cast(Restartable, first).start(u, v, n, memory) if self.restarts else first.start(u, v)
 
+    def continued(self, state: State) -> State:
+        """See `Restartable`."""
+        return cast(Restartable, self._steppers[1]).continued(state)
+
     def state_dict(self) -> Any:
         """What the steppers of each size keep."""
         return {count: stepper.state_dict() for count, stepper in self._steppers.items()}

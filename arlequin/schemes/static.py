@@ -18,6 +18,7 @@ from arlequin.step.imposed import reaction
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.internal_forces import Memory
 
 if TYPE_CHECKING:
     from arlequin.schemes.cut_back import CutBackStepper
@@ -66,17 +67,18 @@ class Static:
 
 @dataclass(frozen=True)
 class StaticState:
-    """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N; u̇ (d,), m/s."""
+    """External and reaction forces (d,), and what contact forces do to the dofs (d,), N; u̇ (d,), m/s."""
 
     external: Array
     reaction: Array
-    contact: Array
     pulled: Array
     rate: Array
 
 
 class StaticStepper(DelegatedCheckpoint, Stepper):
     """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
+
+    restarts = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
@@ -85,28 +87,36 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             assembly
         )  # with the last tangent, which steps of all sizes share
 
-    def start(self, u: Array, v: Array) -> State:
-        assembly = self._assembly
-        bulk = assembly.respond(u, assembly.fresh(), 0.0)
-        accept_cells(assembly, bulk, 0.0)
-        internal = bulk.force
-        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.basis_product(u))
-        external = assembly.load(0.0)
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """The state of load step n: at n = 0 in equilibrium without loads."""
+        assembly, time = self._assembly, n * self.step
+        bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+        accept_cells(assembly, bulk, time)
+        place = assembly.contact.basis @ u
+        kinematics = assembly.contact.kinematics(place)
+        gaps = kinematics.gaps(place)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
-        none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, lambda: internal - external, (none, kinematics.apply_local_transposed(stored)))
-        rest = (external + kinematics.generalised_force(stored) - internal)[assembly.free]
+        external, none = assembly.load(time), np.zeros(assembly.constraints.shape[0])
+        pushed = none, kinematics.apply_local_transposed(stored)
+        forces = reaction(assembly, lambda: bulk.force - external, pushed)
+        own = StaticState(external, forces, kinematics.generalised_force(stored), np.zeros_like(u))
+        if not n:
+            self._check_start(bulk.force, own)
+        return replace(State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, own=own, n=n), impulse=stored)
+
+    def continued(self, state: State) -> State:
+        """A state after a switch of levels, brought to equilibrium under the loads that act there."""
+        t = state.n * self.step
+        return replace(self._step(state, t, t)[0], n=state.n)
+
+    def _check_start(self, internal: Array, own: StaticState) -> None:
+        """UserError where forces at the start are not in equilibrium."""
+        assembly = self._assembly
+        rest = (own.external + own.pulled - internal)[assembly.free]
         # layers that just touch push by the round-off of their gaps
         little = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
-        if (
-            np.abs(rest)
-            > 1e-10 * np.abs(np.stack([external, internal, kinematics.generalised_force(stored)])).max() + little
-        ).any():
+        if (np.abs(rest) > 1e-10 * np.abs(np.stack([own.external, internal, own.pulled])).max() + little).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
-        still = np.zeros_like(u)
-        own = StaticState(external, forces, stored, kinematics.generalised_force(stored), still)
-        return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     @property
     def held(self) -> bool:
@@ -123,7 +133,10 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One load step."""
-        t0, t1 = state.n * self.step, (state.n + 1) * self.step
+        return self._step(state, state.n * self.step, (state.n + 1) * self.step)
+
+    def _step(self, state: State, t0: float, t1: float) -> tuple[State, StepBatch]:
+        """The equilibrium under the loads at t1, and the works on the way to it."""
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)
@@ -139,7 +152,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's
-        mean_contact = 0.5 * (own.contact + contact.impulse)
+        mean_contact = 0.5 * (state.impulse + contact.impulse)
         none, still = np.zeros_like(u), np.zeros_like(contact.stored)
         loss = contact_step.loss(du, 0.5, mean_contact)
         mean = Forces(
@@ -169,7 +182,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             (u, none),
             bulk,
             work,
-            own=StaticState(external, forces, contact.impulse, pulled, du / (t1 - t0)),
+            own=StaticState(external, forces, pulled, du / (t1 - t0) if t1 > t0 else none),
             multipliers=constraint,
             path=du,
             contact=contact_step.impulses(rows.du, loss),

@@ -14,14 +14,15 @@ from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
+from arlequin.schemes.central import BulkCentralStepper, CentralDifference, CentralStepper
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.one_step_state import start_state
-from arlequin.sensitivity.same_data import same_data
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.scheme import Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
+from arlequin.system.same_data import same_data
 
 # of the scale of a parameter: step of the differences of data, which are smooth in it. Modes have a round-off of 1e-11,
 # 1e-6 of a derivative at 2e-5; recorded works have differences of order 2, 4e-7 of one at 1e-4
@@ -72,8 +73,9 @@ class StudyModel:
 
     @cached_property
     def stepper(self) -> Stepper:
-        """The scheme made ready."""
-        return stepper_of(self.study.scheme, self.assembly, self.study.step)
+        """The scheme made ready; of central differences the one whose steps take any system."""
+        found = stepper_of(self.study.scheme, self.assembly, self.study.step)
+        return CentralStepper(self.assembly, found.step) if isinstance(found, BulkCentralStepper) else found
 
     @cached_property
     def bulk(self) -> Assembly:
@@ -88,7 +90,7 @@ class StudyModel:
         """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with what it carries."""
         assembly, scheme, step = self.assembly, self.study.scheme, self.study.step
         u, v = start_fields(assembly, step, scheme.static)
-        if scheme.static:
+        if scheme.static or isinstance(scheme, CentralDifference):
             return self.stepper.start(u, v)
         if isinstance(scheme, OneStep) and (row := scheme.coefficients(step)).carries:
             return start_state(assembly, row, (u, v))
@@ -125,7 +127,9 @@ class StudyModel:
         """The fields of the state (f, d) at t = 0, see `step_equations`, in the smooth coordinates."""
         first = self.first
         fields = [first.u, first.v]
-        if first.own is not None and not self.study.scheme.static:
+        if isinstance(self.stepper, CentralStepper):
+            fields[1] = self.stepper.half_velocity(first)
+        elif first.own is not None and not self.study.scheme.static:
             fields += [first.own.lead, first.own.bulk]
         if self.turn is None:
             return np.array(fields)

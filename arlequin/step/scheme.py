@@ -44,6 +44,10 @@ class Stepper(Protocol):
         """
         ...
 
+    def continued(self, state: State) -> State:
+        """The state from which the steps go on after a switch of levels: in statics an equilibrium."""
+        return state
+
 
 class Restartable(Stepper, Protocol):
     """A stepper that also starts later than at t = 0: for levels that are switched during a run."""

@@ -53,6 +53,11 @@ class WearState:
     depth: Array
     opening: Array
 
+    @property
+    def reached(self) -> "WearState":
+        """At the start of the next step, without the opening to come."""
+        return WearState(self.depth - self.opening, 0.0 * self.opening)
+
     def after(self, opening: Array) -> "WearState":
         """The state after a step that wore off (k,), m."""
         return WearState(self.depth + opening, opening)

@@ -638,9 +638,7 @@ WRONG = {
                                                 aq.SwitchTimes({}))]),
         "reference = 'z'",
     ),
-    "wear of central differences": (lambda: simulated(wearing(), aq.CentralDifference()), "does not switch levels"),
     "located events": (lambda: simulated(good(), aq.Theta(0.5, events="locate")), "does not switch levels"),
-    "statics": (lambda: simulated(good(), aq.Static()), "does not switch levels"),
     "several steps": (lambda: simulated(good(), aq.Multirate(2)), "several time steps"),
     "ensemble": (
         lambda: aq.simulate_ensemble([good(), good()], aq.Theta(0.5), duration=1e-5, step=STEP),

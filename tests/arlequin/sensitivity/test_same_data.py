@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.sensitivity.same_data import same_data
+from arlequin.system.same_data import same_data
 
 
 def load(amplitude, rate=3.0, table=(1.0, 2.0)):
