@@ -104,7 +104,7 @@ def audited_loop(
         springs=(spring_traction[:-1], spring_traction[1:]) if laws.has_elastic_stick else None,
     )
     energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
-    rows = kinematics.rates(paths.du), kinematics.rates(paths.path)
+    rows = paths.on(kinematics)
     scheme = before.n + 1, step, row.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
     if not dofs.size:

@@ -107,7 +107,7 @@ def audited(
     bulk: BulkWork,
     energies: StepEnergies,
     kinematics: ContactKinematics,
-    rows: tuple[Array, Array],
+    rows: WorkPaths,
     persistent: NDArray[np.bool_],
     scheme: tuple[int, float, float],
     end: EndImpulses | None = None,
@@ -116,12 +116,12 @@ def audited(
 ) -> StepBatch:
     """What is recorded of the steps; see `BulkWork.works`.
 
-    kinematics: of all steps, or some of one each; rows: Δt y and the path Δt (v₀ + v₁)/2 (b, …, r) on the rows of the
-    contact; persistent: rows whose contact lasts; scheme: number of the first step, Δt, θ; end: the velocity
-    projection, if any; still (b, k): points that do not slip, whatever round-off says; acting: the impulses that work,
-    and the loss of friction with springs, where they are not those of the steps.
+    kinematics: of all steps, or some of one each; rows: paths (b, …, r) on the rows of the contact; persistent: rows
+    whose contact lasts; scheme: number of the first step, Δt, θ; end: the velocity projection, if any; still (b, k):
+    points that do not slip, whatever round-off says; acting: the impulses that work, and the loss of friction with
+    springs, where they are not those of the steps.
     """
-    laws, (by_du, by_path), (first, step, theta) = assembly.laws, rows, scheme
+    laws, (first, step, theta) = assembly.laws, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
     asperity = laws.energy(gaps) + np.zeros(energies.kinetic.shape)
     if steps.springs is not None:
@@ -129,13 +129,13 @@ def audited(
     if acting is None:
         loss = None
         if steps.springs is not None:
-            loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, by_du, step, theta)
+            loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, rows.du, step, theta)
         acting = NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)), loss
     impulses, loss = acting
     before = np.concatenate([np.broadcast_to(energies.asperity, asperity.shape[1:])[None], asperity[:-1]])
     work = bulk.works(
         step=step,
-        rates=WorkPaths.mean(by_du, by_path),
+        rates=rows,
         kinematics=kinematics,
         contact=impulses,
         stored_before=(energies.strain[:-1], before),
@@ -144,7 +144,7 @@ def audited(
         plastic=energies.plastic,
         persistent=persistent,
     )
-    slip = np.where(persistent, by_du, by_path)
+    slip = np.where(persistent, rows.du, rows.slip)
     contact = ContactImpulses.of(kinematics, steps.impulse, steps.status, slip, step, still, loss)
     if end is not None:
         work.values += end.works

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, viscous_losses
+from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import map_pieces
@@ -689,7 +689,7 @@ class OneStepStepper(Stepper):
             contact = ContactImpulses.of(projected.kinematics, impulse, steps.status, still, step)
             end = EndImpulses(contact, projected.work.values)
         scheme = state.n + 1, step, self._coefficients.theta
-        batch = audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
+        batch = audited(assembly, steps, bulk, energies, kinematics, WorkPaths.mean(*rows), persistent, scheme, end)
         held = went.reactions[:count]
         return replace(batch, reactions=held if projected is None else held + projected.reaction)
 

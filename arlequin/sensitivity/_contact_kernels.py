@@ -20,22 +20,23 @@ _blocks = float64[:, :, :, :, ::1]
 
 @njit(
     types.void(
-        float64, float64, _each, _each, *[_point] * 7, int64[::1], _flag, _flag, *[_rows] * 6, _flags, int8[:, ::1],
+        *[float64] * 3, _each, _each, *[_point] * 7, int64[::1], _flag, _flag, *[_rows] * 6, _flags, int8[:, ::1],
         _flags, _flags, _flags, _rows, _each, _blocks, _blocks, float64[:, :, :, ::1], _rows,
     ),
     cache=True, nogil=True,
 )  # fmt: skip
 def contact_blocks(
-    step, weight, by_start, by_end, compliance, area, tangential_compliance, restitution, tangential_stiffness, gain,
-    wear, level, elastic, rough, friction, impulse, slip, spring, path, moved, active, status, parting, limited, beyond,
-    reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
+    step, weight, reflected, by_start, by_end, compliance, area, tangential_compliance, restitution,
+    tangential_stiffness, gain, wear, level, elastic, rough, friction, impulse, slip, spring, path, moved, active,
+    status, parting, limited, beyond, reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
 ):  # fmt: skip
     """Derivatives of the equations of `arlequin.sensitivity.contact_equations`, of b steps and k points.
 
     Λ = P_n − hA p(g₀, g₁) has ∂Λ/∂g₀ = −hA ∂₀p, ∂Λ/∂g₁ = −hA ∂₁p; by_start, by_end (b, k): ∂₀p, ∂₁p, Pa/m. A direction
     w/‖w‖ has the derivative (1 − w wᵀ/‖w‖²)/‖w‖, a spring that is put back to the disk of radius R from s, R/‖s‖ times
-    the same of s. friction (3, b, k): μ, dμ/dv̄, s/m, and dμ/dp̄, 1/Pa; slip (b, k, 2): w; path (b, k, 2): slip of the
-    step, m; moved (b, k, 2): Δu_t = Δt v̄, m; reached (b, k, 2), radius (b, k): s, R.
+    the same of s. reflected: share of a parting rate to which a point is reflected; friction (3, b, k): μ, dμ/dv̄, s/m,
+    and dμ/dp̄, 1/Pa; slip (b, k, 2): w; path (b, k, 2): slip of the step, m; moved (b, k, 2): Δu_t = Δt v̄, m; reached
+    (b, k, 2), radius (b, k): s, R.
 
     residual_by, spring_by (b, k, 6, 3, 3): of the residuals and the springs s₁ by P, u₁, v₁, u₀, v₀, s₀; worn_by
     (b, k, 2, 3): of the wear by P and the path; residual_by_wear (b, k, 2): of the normal residual by depth and
@@ -54,7 +55,7 @@ def contact_blocks(
                 by[U1, 0, 0] += 1.0
                 residual_by_wear[i, k, 0] += 1.0
             elif active[i, k]:
-                kept = 1.0 if parting[i, k] else restitution[k]
+                kept = reflected if parting[i, k] else restitution[k]
                 by[V1, 0, 0], by[V0, 0, 0] = 1.0, kept
                 residual_by_wear[i, k, 1] += (1.0 + kept) / step
             if not rough[k]:

@@ -201,6 +201,8 @@ class ContactEquations:
         slack = slack + self.data.compliance * multiplier / pull
         scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + self.data.compliance / pull
         closed = g0 + 0.5 * self.step * rate0 <= self.touching
+        if self.form.staggered:  # they look at velocities between their own: what acts has been allowed
+            closed = multiplier > _ROUND_OFF * np.abs(motion.impulse[..., 0])
         allowed = (laws.level == 1) | ((laws.level == 2) & closed)
         active = allowed & (multiplier * np.where(scale > 0.0, scale, 1.0) > slack) & (multiplier > 0.0)
         reached, edge, start = self._reached(motion)
@@ -275,7 +277,7 @@ class ContactEquations:
             now.status, now.parting, now.limited, now.beyond, reached, self._radius(edge, start, now.beyond),
         )  # fmt: skip
         given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
-        arguments: Any = self.step, self.weight, *given, *out
+        arguments: Any = self.step, self.weight, self._reflected, *given, *out
         contact_blocks(*arguments)
         return out
 
@@ -377,8 +379,13 @@ class ContactEquations:
         return g0, g1, motion.v0[..., 0] + drift, motion.v1[..., 0] + drift
 
     def _closing(self, rate: Any, parting: NDArray[np.bool_]) -> Any:
-        """What is added to the rate at the end: ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊."""
-        return np.where(parting, rate, self.data.restitution * rate)
+        """What is added to the rate at the end: ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊, without the first in central differences."""
+        return np.where(parting, self._reflected * rate, self.data.restitution * rate)
+
+    @property
+    def _reflected(self) -> float:
+        """Share of a parting rate ⟨ġ₀⟩₊ to which a point is reflected."""
+        return 0.0 if self.form.staggered else 1.0
 
     def _tractions(self, g0: Any, g1: Any) -> Any:
         """Mean tractions of the regular laws (b, k), Pa."""
@@ -397,7 +404,10 @@ class ContactEquations:
         out = tractions + 1j * slopes * np.imag(g1)
         if np.imag(g0).any():
             # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
-            short = _short(tractions, slopes, self._to_top(start, end))
+            far, guess = self._to_top(start, end), slopes
+            if self.form.staggered:  # the law is that of the gap at the start, whose slope is not known
+                guess = np.divide(tractions, far, out=np.zeros_like(tractions), where=far > 0.0)
+            short = _short(tractions, guess, far)
             short = np.where(np.isfinite(short), np.maximum(short, 1e-15 * np.abs(start)), 0.0)
             by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
@@ -463,6 +473,8 @@ class ContactEquations:
 
     def _gain(self) -> Any:
         """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""
+        if not self.laws.has_elastic_stick:
+            return np.zeros(self.laws.count)
         data = self.data
         found = data.tangential_stiffness / (
             self.form.theta * data.tangential_stiffness + data.tangential_damping / self._duration

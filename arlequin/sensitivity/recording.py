@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import xarray
 
 from arlequin.energy import BulkWork, Forces, NormalImpulseSplit, Work, WorkPaths
@@ -19,6 +20,7 @@ from arlequin.run.audit import Audit
 from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block
 from arlequin.step.batch import StepBatch
@@ -51,6 +53,8 @@ class RecordedSteps:
         multipliers, N·s."""
         if self._equations.form.static:
             return recorded_load_steps(self._equations, block, springs, self.carried)
+        if self._equations.form.staggered:
+            return recorded_central_differences(self._equations, block, normal, self.carried)
         return recorded(self._equations, block, springs, normal, self.carried)
 
     def add(self, batch: StepBatch, carried: "Carried") -> None:
@@ -82,7 +86,7 @@ class Carried:
         """At t = 0."""
         assembly, state = model.assembly, model.first
         damping = np.zeros_like(state.v) if assembly.viscous is None else assembly.viscous @ state.v
-        given = (state.own.contact, state.own.reaction) if model.study.scheme.static else (None, None)
+        given = (state.impulse, state.own.reaction) if model.study.scheme.static else (None, None)
         return cls(state.asperity, assembly.stiffness @ state.u, damping, assembly.load(0.0), *given)
 
 
@@ -107,7 +111,7 @@ def recorded(
     )  # fmt: skip
     strain = 0.5 * np.vecdot(u, ends.internal)
     energies = StepEnergies(0.5 * np.vecdot(v[1:], ends.momentum[1:]), strain, before.asperity)
-    rows = applied(contact.basis, paths.du), applied(contact.basis, paths.path)
+    rows = WorkPaths.mean(applied(contact.basis, paths.du), applied(contact.basis, paths.path))
     scheme = block.n + 1, step, form.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
     batch = _with_wear(contact, block, batch)
@@ -143,12 +147,71 @@ def recorded_load_steps(
     )  # fmt: skip
     energies = StepEnergies(np.zeros(len(block)), 0.5 * np.vecdot(block.u, internal), before.asperity)
     batch = audited(
-        assembly, solved, bulk, energies, kinematics, (rows, rows), laws.gap_rows, (block.n + 1, 1.0, 1.0),
+        assembly, solved, bulk, energies, kinematics, WorkPaths.mean(rows, rows), laws.gap_rows,
+        (block.n + 1, 1.0, 1.0),
         acting=(acting, loss),
     )  # fmt: skip
     batch = replace(_with_wear(contact, block, batch), reactions=given[:, assembly.imposed_dofs])
     last = Carried(float(batch.works[-1, 2]), internal[-1], none[0], loads[-1], block.impulse[-1], given[-1])
     return batch, last
+
+
+def recorded_central_differences(
+    equations: BulkEquations, block: Block, normal: Array, before: Carried
+) -> tuple[StepBatch, Carried]:
+    """See `RecordedSteps.solved`: with the velocities v̄ₙ = v_{n−½} + ½ Δt aₙ, and works as `CentralStepper` takes
+    them."""
+    model, step = equations.model, equations.step
+    assembly, contact = model.assembly, model.assembly.contact
+    u, half, laws, ends = block.u, block.v, assembly.laws, equations.ends(block)
+    kinematics = _kinematics(contact, block)
+    gaps = kinematics.gaps(applied(contact.basis, u[1:]))
+    stored = laws.area * laws.pressure(gaps)
+    external = model.loads(block.n, len(block))
+    rows = np.zeros_like(block.impulse)
+    rows[:, kinematics.first] = stored
+    force = (external - ends.internal - ends.damping)[1:] + applied(sp.csr_array(contact.basis.T), rows)
+    v = half[1:] + 0.5 * step * _accelerations(equations, block, force)
+    du, driven = step * half[1:], 0.5 * step * (half[:-1] + half[1:])
+    paths = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
+
+    def balance() -> Array:
+        return np.diff(ends.momentum, axis=0) / step + (ends.internal + ends.damping - external)[:-1]
+
+    given = reaction(assembly, balance, (block.multipliers / step, block.impulse / step))
+    internal, damping, loads = map(_trapezoid, (ends.internal, ends.damping, external))
+    mean = Forces(internal, damping, loads, np.zeros_like(loads))
+    bulk = BulkWork.of(assembly, step, mean, block.multipliers, paths, half[1:])
+    none = np.zeros(len(block), dtype=np.int64)
+    solved = SolvedSteps(
+        u=u[1:], v=v, gaps=gaps, multipliers=block.multipliers, impulse=block.impulse, normal=normal,
+        status=block.status, iterations=none, residual=np.zeros(len(block)), newton=none,
+    )  # fmt: skip
+    acting = NormalImpulseSplit(block.impulse, 0.5 * (normal[:, 0] + step * stored), normal[:, 1], normal[:, 2])
+    energies = StepEnergies(
+        0.5 * np.vecdot(half[1:], ends.momentum[1:] + step * force), 0.5 * np.vecdot(u, ends.internal), before.asperity
+    )
+    batch = audited(
+        assembly, solved, bulk, energies, kinematics, paths.on(kinematics), laws.gap_rows, (block.n + 1, step, 0.0),
+        acting=(acting, None),
+    )  # fmt: skip
+    batch.work["external_work"] += np.vecdot(given, driven)
+    batch = replace(_with_wear(contact, block, batch), reactions=step * given[:, assembly.imposed_dofs])
+    return batch, replace(before, asperity=float(batch.works[-1, 2]))
+
+
+def _accelerations(equations: BulkEquations, block: Block, force: Array) -> Array:
+    """M⁻¹ F (b, d), m/s², at the ends of the steps of central differences, with which velocities half a step later keep
+    the constraints and the given motions."""
+    model, step, half = equations.model, equations.step, block.v[1:]
+    assembly, given = model.assembly, None
+    if assembly.imposed_dofs.size:
+        times = step * (block.n + 2.0 + np.arange(len(block)))
+        after = np.array([assembly.imposed(t) for t in times.tolist()])
+        wanted = np.where(assembly.imposes_displacement, (after - block.u[1:, assembly.imposed_dofs]) / step, 0.0)
+        given = (wanted - half[:, assembly.imposed_dofs]) / step
+    operators = StepOperators(equations)
+    return operators.solve(force, -applied(assembly.constraints, half) / step, given)[0]
 
 
 def _kinematics(contact: Contact, block: Block) -> ContactKinematics:

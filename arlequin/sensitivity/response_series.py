@@ -141,8 +141,11 @@ class Reactions:
     linear: LinearSteps
 
     def __post_init__(self) -> None:
-        if self.linear.equations.form.averages:
-            raise UserError("reactions have no Response with a scheme of α_m ≠ 0 or α_f ≠ 0: take a function")
+        form = self.linear.equations.form
+        if form.averages or form.staggered:
+            raise UserError(
+                "reactions have no Response with CentralDifference, or a scheme of α_m ≠ 0 or α_f ≠ 0: take a function"
+            )
         assembly = self.linear.equations.model.assembly
         if assembly.constraints[:, assembly.imposed_dofs].nnz:
             raise UserError("reactions have no Response where a junction acts on an imposed dof: take a function")

@@ -36,13 +36,15 @@ from arlequin.system.assembly import Assembly
 class Kind:
     """A variable of a result: how its series follows from solved steps. cumulative: whether it adds up from step to
     step; on_frames: whether it is of recorded frames; needs_component: whether it is a vector; in_statics: whether this
-    is its series in statics, too, where works are trapezoidal and nothing has a velocity."""
+    is its series in statics, too, where works are trapezoidal and nothing has a velocity; of_ends: whether it needs
+    velocities or forces at the ends of steps, which central differences have half a step before."""
 
     series: Callable[["Response", LinearSteps], Series]
     cumulative: bool = False
     on_frames: bool = False
     needs_component: bool = False
     in_statics: bool = False
+    of_ends: bool = False
 
 
 @checked_call
@@ -200,6 +202,8 @@ class BlockResponse:
     def __init__(self, response: Response, linear: LinearSteps) -> None:
         if linear.equations.form.static and not response.kind.in_statics:
             raise UserError(f"{response.path} has no Response in statics: take a function of the result")
+        if linear.equations.form.staggered and response.kind.of_ends:
+            raise UserError(f"{response.path} has no Response in central differences: take a function of the result")
         self.response, self.linear = response, linear
         self._series = response.kind.series(response, linear)
 
@@ -386,12 +390,12 @@ def _of_motion(series: Callable[[LinearSteps], Series], response: Response, line
 
 _W = point_works
 KINDS: dict[tuple[str, str], Kind] = {
-    ("energy", "kinetic"): Kind(partial(_quadratic, "mass", "v")),
+    ("energy", "kinetic"): Kind(partial(_quadratic, "mass", "v"), of_ends=True),
     ("energy", "strain"): Kind(partial(_quadratic, "stiffness", "u"), in_statics=True),
     ("energy", "asperity"): Kind(partial(_of_motion, LawEnergySeries), in_statics=True),
     ("energy", "external_work"): Kind(partial(_of_motion, ExternalWorkSeries), cumulative=True),
     ("energy", "friction"): Kind(partial(_loss, _W.friction_loss), cumulative=True),
-    ("energy", "wear"): Kind(partial(_loss, _W.removed_energy), cumulative=True),
+    ("energy", "wear"): Kind(partial(_loss, _W.removed_energy), cumulative=True, of_ends=True),
     ("energy", "asperity_damping"): Kind(partial(_loss, _W.layer_loss), cumulative=True),
     ("energy", "damping"): Kind(partial(_quadratic, "damping", "flow"), cumulative=True),
     ("energy", "impact"): Kind(partial(_loss, _W.impact_loss), cumulative=True),
@@ -416,13 +420,13 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True, in_statics=True),
     ("interface", "point_force"): Kind(partial(_impulses, "point_force"), in_statics=True),
     ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, one=True)),
-    ("part", "momentum"): Kind(_momentum, needs_component=True),
+    ("part", "momentum"): Kind(_momentum, needs_component=True, of_ends=True),
     ("part", "displacement"): Kind(partial(_field, "u"), on_frames=True, needs_component=True, in_statics=True),
-    ("part", "velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
+    ("part", "velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True, of_ends=True),
     ("part", "rotation"): Kind(partial(_field, "u"), on_frames=True, needs_component=True, in_statics=True),
-    ("part", "angular_velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True),
-    ("part", "reaction"): Kind(_reaction, needs_component=True, in_statics=True),
-    ("part", "reaction_moment"): Kind(_reaction, needs_component=True, in_statics=True),
-    ("spring", "force"): Kind(partial(_spring, False), needs_component=True),
+    ("part", "angular_velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True, of_ends=True),
+    ("part", "reaction"): Kind(_reaction, needs_component=True, in_statics=True, of_ends=True),
+    ("part", "reaction_moment"): Kind(_reaction, needs_component=True, in_statics=True, of_ends=True),
+    ("spring", "force"): Kind(partial(_spring, False), needs_component=True, of_ends=True),
     ("spring", "elongation"): Kind(partial(_spring, True), needs_component=True, in_statics=True),
 }

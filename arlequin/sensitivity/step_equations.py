@@ -1,7 +1,8 @@
-"""The linear equations of a step and their derivatives: θ-scheme, generalised-α family, statics.
+"""The linear equations of a step and their derivatives: θ-scheme, generalised-α family, statics, central differences.
 
 The steps of a linear bulk obey the b-equation and the c-equation of `arlequin.step.coefficients`, whose state has two
-fields, u and v, or four, with the lead l and the averaged bulk forces F. In statics v is the displacement of the step.
+fields, u and v, or four, with the lead l and the averaged bulk forces F. In statics v is the displacement of the step,
+in central differences the velocity half a step before.
 
 Derivatives by a parameter obey the same equations: with A = μM + aK + bD, y = Π b + Γ c + λμ Π BᵀP, where
 Π = A⁻¹ − A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹CA⁻¹ and Γ = A⁻¹Cᵀ(CA⁻¹Cᵀ)⁻¹, b is that of the derivatives of the state, less the derivative
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
+from arlequin.schemes.central import CentralDifference
 from arlequin.schemes.linear_audit import BulkEnds
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.sparse_steps import OneStepStepper
@@ -34,6 +36,8 @@ def coefficients_of(scheme: Scheme, step: float) -> StepCoefficients | None:
     """The coefficients of a scheme; None of those whose steps have other equations."""
     if isinstance(scheme, Static):
         return StepCoefficients.of_statics()
+    if isinstance(scheme, CentralDifference):
+        return StepCoefficients.of_central_differences(step)
     located = isinstance(scheme, Theta) and scheme.events == "locate"
     return scheme.coefficients(step) if isinstance(scheme, OneStep) and not located else None
 

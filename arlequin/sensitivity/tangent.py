@@ -16,6 +16,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
+from arlequin.schemes.central import CentralStepper
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.static import StaticStepper
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
@@ -344,7 +345,10 @@ def derived(
     """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
     own = study(**at)
     if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
-        rule = "has no gradients: take Theta without located events, one of the generalised-alpha family, or Static"
+        rule = (
+            "has no gradients: take Theta without located events, one of the generalised-alpha family, "
+            "CentralDifference, or Static"
+        )
         raise UserError.parameter("scheme", own.scheme, rule)
     model = StudyModel.of(own)
     check_supported(model.assembly)
@@ -353,6 +357,8 @@ def derived(
             raise UserError(
                 "gradients of statics need parts that are held without contact, by imposed motions, springs, …"
             )
+    elif isinstance(model.stepper, CentralStepper):
+        _check_explicit(model.assembly)
     elif not isinstance(model.stepper, OneStepStepper):
         raise UserError.parameter(
             "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
@@ -362,6 +368,14 @@ def derived(
         return lambda value: study(**{**at, name: value})
 
     return model, [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
+
+
+def _check_explicit(assembly: Assembly) -> None:
+    """UserError where central differences have steps that are not derived."""
+    if assembly.absorption is not None:
+        raise UserError("gradients of CentralDifference take no absorbing junctions: take Newmark")
+    if any(not item.rest for part in assembly.parts for item in part.imposed if item.kind == "velocity"):
+        raise UserError("gradients of CentralDifference take no imposed velocities: give imposed displacements")
 
 
 def start_springs(model: StudyModel) -> Array:

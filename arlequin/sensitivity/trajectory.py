@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
+from arlequin.schemes.central import CentralStepper
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
@@ -17,9 +18,9 @@ _VALUES = 1 << 19  # values of a field of a block, at most
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """b steps from t = nΔt: u, v (b + 1, d) at their ends, in statics v the displacement of each; φ (b, m) and P (b,
-    r), N·s; statuses (b, k); worn depth and opening (b, k), m, with which each step is solved; start: the state before
-    them."""
+    """b steps from t = nΔt: u, v (b + 1, d) at their ends, in statics v the displacement of each, of central
+    differences the velocity half a step before; φ (b, m) and P (b, r), N·s; statuses (b, k); worn depth and opening
+    (b, k), m, with which each step is solved; start: the state before them."""
 
     n: int
     u: Array
@@ -63,11 +64,11 @@ def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int
         while state.n < last:
             state, batch = stepper.advance(state, last - state.n)
             batches.append(batch)
-        yield _block(first, batches, wear, model.study.scheme.static)
+        yield _block(first, batches, wear, model)
         wear = _after(batches, wear)
 
 
-def _block(first: State, batches: list[StepBatch], wear: Wear, static: bool) -> Block:
+def _block(first: State, batches: list[StepBatch], wear: Wear, model: StudyModel) -> Block:
     def joined(name: str) -> Array:
         return np.concatenate([getattr(batch, name) for batch in batches])
 
@@ -80,10 +81,16 @@ def _block(first: State, batches: list[StepBatch], wear: Wear, static: bool) -> 
         openings = np.concatenate([wear.opening[None], np.diff(depths, axis=0)])
         depth, opening = depths[:-1], openings[:-1]
     u = np.concatenate([first.u[None], joined("u")])
+    if model.study.scheme.static:
+        v = np.concatenate([first.v[None], np.diff(u, axis=0)])
+    elif isinstance(model.stepper, CentralStepper):
+        v = np.concatenate([model.stepper.half_velocity(first)[None], np.diff(u, axis=0) / model.study.step])
+    else:
+        v = np.concatenate([first.v[None], joined("v")])
     return Block(
         n=first.n,
         u=u,
-        v=np.concatenate([first.v[None], np.diff(u, axis=0) if static else joined("v")]),
+        v=v,
         multipliers=joined("multipliers"),
         impulse=np.concatenate([own.spread for own in contact]),
         status=np.concatenate([own.status for own in contact]),

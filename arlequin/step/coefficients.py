@@ -1,4 +1,4 @@
-"""The row of coefficients of a one-step scheme: θ, the generalised-α family, statics.
+"""The row of coefficients of a one-step scheme: θ, the generalised-α family, statics, central differences.
 
 With the unknown y = (1 − λ) v₀ + λ v₁, the external forces f, R = f − K u − D v and multipliers φ, P, a step of a
 linear bulk is
@@ -19,6 +19,9 @@ its works are taken, are (1 − γ) F₀ + γ F₁, of each kind, with γ = θ a
 A step of a nonlinear bulk is μ M y + h f = p + h f_ext + λμ (Cᵀφ + GᵀΛ + BᵀP), with the resisting forces f of the
 scheme (`arlequin.solvers.step_forces`), h = θΔt for θ. Statics have no inertia term, and Δt = λ = μ = h = 1 in them: y
 is Δu, impulses are forces.
+
+Central differences have λ = μ = 1, a = b = 0, k = d = w₀ = Δt, w₁ = 0 and θ = 0 of the laws, where v are the velocities
+half a step before.
 """
 
 from dataclasses import dataclass
@@ -39,7 +42,8 @@ class StepCoefficients:
     """Coefficients of the equations of a step: see the module.
 
     weight: λ; inertia: μ; force: h; theta: of the contact laws; stiffness, viscous: a, b; displacement, lead, velocity,
-    carried: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F).
+    carried: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F); staggered:
+    whether v are velocities half a step before.
     """
 
     step: float
@@ -60,6 +64,7 @@ class StepCoefficients:
     shift: float = 0.0
     fields: int = 2
     static: bool = False
+    staggered: bool = False
 
     @classmethod
     def of_theta(cls, theta: float, step: float) -> Self:
@@ -83,6 +88,12 @@ class StepCoefficients:
     def of_statics(cls) -> Self:
         """Of a load step."""
         return cls(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, (0.0, 1.0), static=True)
+
+    @classmethod
+    def of_central_differences(cls, step: float) -> Self:
+        """Of central differences: y = v_{n+½}."""
+        loads = step, 0.0
+        return cls(step, 1.0, 1.0, step, 0.0, 0.5, 0.0, 0.0, step, loads, velocity=step, staggered=True)
 
     def with_step(self, step: float) -> Self:
         """Of the same scheme with another step Δt, s."""

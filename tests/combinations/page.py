@@ -24,7 +24,8 @@ TITLES = {
     "periodic motion": ("Periodic motions", "The amplitudes are those of the transient after 30 periods, to 1e-6."),
     "levels": (
         "Levels",
-        "A switch to an equal model changes nothing, to 1e-9; to 1e-3 where averages or interfaces begin anew.",
+        "A switch to an equal model changes nothing, to 1e-9; to 1e-3 where averages of a scheme, or its forces on "
+        "normals that turn, begin anew.",
     ),
 }
 Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused

@@ -11,7 +11,6 @@ from combinations.systems import FEATURES, PERIOD, SCHEMES, SOLIDS, Loads
 import arlequin as aq
 
 STEPS = 100  # of the period; statics take a tenth
-REMEMBERED = ("friction with a stiffness", "wear", "curved partner")  # by interfaces, from step to step
 LUMPED = ("CentralDifference", "SymplecticEuler", "DeVogelaere", "RungeKutta")
 
 
@@ -101,10 +100,11 @@ def adjoint(feature: str, scheme: str) -> None:
 
 def periodic(feature: str, scheme: str) -> None:
     """The transient, when the start is forgotten."""
-    steps = STEPS // 2
+    finer = 1.0 if feature == "junction, layer" else 0.5  # explicit schemes need its step to be stable
+    steps = round(finer * STEPS)
     found = aq.periodic(system(feature, scheme), SCHEMES[scheme], period=PERIOD, steps=steps)
     assert found["stable"].item()
-    result = ran(system(feature, scheme), scheme, periods=30, finer=0.5)
+    result = ran(system(feature, scheme), scheme, periods=30, finer=finer)
     u = np.concatenate([group["displacement"].values[-steps - 1 :] for group in result["part"].children.values()], 1)
     near(np.ptp(u, axis=0).ravel() / 2.0, amplitudes(found), 1e-6)
 
@@ -116,13 +116,14 @@ def amplitudes(found: xarray.Dataset) -> np.ndarray:
 
 
 def levels(feature: str, scheme: str) -> None:
-    """A switch to a model that is the same changes nothing; little where scheme or interface begin anew."""
+    """A switch to a model that is the same changes nothing; little where averages of a scheme, or its forces on normals
+    that turn, begin anew."""
     two = [SOLIDS[feature](suffix=suffix, **options(scheme)) for suffix in ("-1", "-2")]
     body = aq.Levels("body", [aq.Level(**own) for own in two], aq.SwitchTimes({0.5 * PERIOD: 1}))
     result = ran(aq.System([], levels=[body]), scheme)
     assert np.abs(result["balance"].values).max() < 1e-12
     alone = ran(aq.System(**SOLIDS[feature](**options(scheme))), scheme)
-    anew = scheme in ("HHT", "GeneralisedAlpha") or feature in REMEMBERED
+    anew = scheme in ("HHT", "GeneralisedAlpha") or (scheme, feature) == ("CentralDifference", "rigid body that turns")
     near(motion(result, "-2")[-1], motion(alone)[-1], 1e-3 if anew else 1e-9)
 
 
