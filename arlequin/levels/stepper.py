@@ -89,7 +89,9 @@ class Configurations:
             found = self._scheme.prepare(self.assembly(chosen), self.step)
             if not found.restarts:
                 raise UserError.parameter(
-                    "scheme", self._scheme, "does not switch levels: take Theta without located events, Newmark, HHT, …"
+                    "scheme",
+                    self._scheme,
+                    "does not switch levels: take Theta without located events, Newmark, CentralDifference, Static, …",
                 )
             self._steppers[chosen] = cast(Restartable, found)
         return self._steppers[chosen]

@@ -69,8 +69,9 @@ def gradient(
     does not give it.
 
     Linear parts, junctions, springs, modal parts, contact with fixed normals, regular and set-valued laws, Coulomb
-    friction with elastic stick, friction of the slip rate or the pressure, Archard wear, by `Theta`, `Midpoint` or the
-    generalised-α family, or by `Static` on parts that are held without contact; otherwise `UserError`.
+    friction with elastic stick, friction of the slip rate or the pressure, Archard wear, by `Theta`, `Midpoint`, the
+    generalised-α family or `CentralDifference`, or by `Static` on parts that are held without contact; otherwise
+    `UserError`.
 
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
 

@@ -706,3 +706,78 @@ def test_the_transfer_to_an_equal_model_is_exact():
         for upwards in (True, False):
             for given, moved in zip((u, v), transfer.move(u, v, 0.0, upwards), strict=True):
                 assert np.abs(moved - given).max() < 1e-13
+
+
+def solid(name, cells, kinematics="small", **options):
+    soft = aq.LinearElastic(young=1e6, poisson=0.3, density=1000.0)
+    mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.5), (2 * cells, cells))
+    return aq.Solid(name, mesh, soft, plane="strain", kinematics=kinematics, **options)
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
+def test_a_soft_block_that_turns_is_switched_in_any_position(scheme):
+    """Momentum and, about the point in space, angular momentum are kept by the switches at 34°, 69° and 86°, and the
+    energy to 1e-3: not so if strains, velocities or arms were those of the undeformed body. Newmark's scheme itself
+    changes the angular momentum by 1e-5 in a step."""
+
+    def spinning(part):
+        x = part.positions - np.array([0.5, 0.25])
+        return np.stack([-6.0 * x[:, 1], 6.0 * x[:, 0]], axis=1) + np.array([0.3, 0.1])
+
+    models = [solid("coarse", 2, "finite"), solid("fine", 4, "finite")]
+    body = aq.Levels("body", [aq.Level([own]) for own in models], aq.SwitchTimes({0.1: 1, 0.2: 0, 0.25: 1}))
+    start = {own.name: spinning(own) for own in models}
+    result = aq.simulate(aq.System([], levels=[body], velocity=start), scheme, duration=0.3, step=2e-3)
+    assert balance(result) < 1e-12
+    momentum, angular = momenta(result), 0.0
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum).max()
+    for own in models:
+        mass, (u, v) = assemble(aq.System([own])).mass, (result[f"part/{own.name}"][key].values for key in FIELDS)
+        each = (mass @ v.reshape(len(v), -1).T).T.reshape(v.shape)
+        x = own.positions + u
+        angular = angular + np.nan_to_num((x[..., 0] * each[..., 1] - x[..., 1] * each[..., 0]).sum(axis=1))
+    assert np.abs(angular - angular[0]).max() < (1e-10 if scheme == aq.Theta(0.5) else 1e-4) * np.abs(angular).max()
+    assert np.abs(energy(result, "switch")).max() < 1e-3 * energy(result, "kinetic")[0]
+
+
+FIELDS = "displacement", "velocity"
+
+
+@pytest.mark.parametrize("kinematics", ["small", "finite"])
+def test_statics_go_on_from_the_equilibrium_of_the_other_model(kinematics):
+    """Elastic equilibria know no past: those of each model alone, and the ledger holds what the switch changes."""
+    pull = {"right": lambda x, t: np.broadcast_to([[2e4 * t], [1e4 * t]], x.shape)}
+    held = {"left": {"x": 0.0, "y": 0.0}}
+    models = [solid(name, cells, kinematics, tractions=pull, imposed=held) for name, cells in (("a", 2), ("b", 4))]
+    body = aq.Levels("body", [aq.Level([own]) for own in models], aq.SwitchTimes({0.4: 1, 0.7: 0}))
+    result = aq.simulate(aq.System([], levels=[body]), aq.Static(), duration=1.0, step=0.1)
+    active = result["levels/body"]["level"].values
+    for i, own in enumerate(models):
+        alone = aq.simulate(aq.System([own]), aq.Static(), duration=1.0, step=0.1)
+        u, wanted = (found[f"part/{own.name}/displacement"].values for found in (result, alone))
+        there = np.flatnonzero(active == i)
+        assert np.abs(u[there] - wanted[there]).max() < 1e-10 * np.abs(wanted).max()
+    assert balance(result) < 1e-12
+    assert energy(result, "switch")[-1] != 0.0
+
+
+def test_wear_goes_on_under_the_name_of_another_level():
+    """A block that slides: worn depths of the interface of the second level begin where those of the first ended."""
+    pieces = []
+    for name in ("a", "b"):
+        block = solid(name, 2)
+        floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+        laws: dict = {"friction": aq.Coulomb(0.1), "wear": aq.Archard(1e-8)}
+        pieces.append(
+            aq.Level([block], interfaces=[aq.Interface(f"on {name}", block.boundary("bottom"), floor, LAYER, **laws)])
+        )
+    body = aq.Levels("body", pieces, aq.SwitchTimes({0.02: 1}))
+    system = aq.System([], levels=[body], velocity=(2.0, 0.0), gravity=(0.0, -10.0))
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.04, step=1e-3)
+    before, after = (result[f"interface/on {name}/worn_depth"].values for name in ("a", "b"))
+    assert (before[20] > 0.0).all()
+    assert (after[21] >= before[20]).all()
+    assert (after[21] < 1.3 * before[20]).all()
+
+
+LAYER = aq.Asperities(stiffness=1e6)
