@@ -32,7 +32,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.solvers.contact import OPEN
 from arlequin.run.simulate import Study
-from arlequin.schemes.central import CentralDifference
+from arlequin.schemes.central import BulkCentralStepper, CentralDifference
 from arlequin.schemes.compiled_loop import is_small
 from arlequin.schemes.explicit import ExplicitStepper
 from arlequin.schemes.loop_data import LoopSteps
@@ -329,7 +329,8 @@ class PeriodMap:
         key = period, amplitude
         if key not in self._steppers:
             assembly = self.assembly if amplitude is None else _stretched(self, period, amplitude)
-            self._steppers[key] = self._scheme.prepare(assembly, period / self.steps)
+            found = self._scheme.prepare(assembly, period / self.steps)
+            self._steppers[key] = found.of_each_step() if isinstance(found, BulkCentralStepper) else found
             while len(self._steppers) > _KEPT:
                 self._steppers.popitem(last=False)
         return self._steppers[key]
@@ -463,9 +464,8 @@ def _check(assembly: Assembly, scheme: Scheme) -> None:
     for interface in contact.interfaces:
         if interface.wear is not None:
             raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")
-        if any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws) and not locates(
-            scheme
-        ):
+        bounces = any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws)
+        if bounces and not locates(scheme):
             raise UserError(_IMPACTS)
     if laws.has_elastic_stick and not (is_small(assembly) and contact.fixed):
         raise UserError("periodic motions take friction with a stiffness in small linear systems on fixed normals")

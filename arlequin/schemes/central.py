@@ -534,6 +534,10 @@ class _Piece:
 class BulkCentralStepper(CentralStepper):
     """Central differences of the bulk alone, with constraints or without."""
 
+    def of_each_step(self) -> CentralStepper:
+        """The stepper of any system, whose batches hold the motion of each step."""
+        return CentralStepper(self._assembly, self.step)
+
     @staticmethod
     def takes(assembly: Assembly) -> bool:
         """Whether nothing but its own forces, loads and constraints acts on the bulk, and what is imposed is rest."""
@@ -852,16 +856,6 @@ class SubsteppedStepper(Stepper):
         own = state.own
         inner = self._with(own.count).continued(replace(own.state, n=state.n * own.count, worn=state.worn))
         return replace(state, own=_Inside(inner, own.count), kinetic=inner.kinetic)
-
-    def start_at_half(self, u: Array, half: Array, n: int) -> State:
-        """Starts at t = nΔt with the velocity (d,) half a sub-step before."""
-        count = self._needed(u, n * self.step)
-        state = self._with(count).start_at_half(u, half, n * count)
-        return replace(state, n=n, own=_Inside(state, count))
-
-    def half_velocity(self, state: State) -> Array:
-        """The velocity (d,) half a sub-step before a state."""
-        return self._stepper.half_velocity(state.own.state)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

@@ -75,7 +75,7 @@ class StudyModel:
     def stepper(self) -> Stepper:
         """The scheme made ready; of central differences the one whose steps take any system."""
         found = stepper_of(self.study.scheme, self.assembly, self.study.step)
-        return CentralStepper(self.assembly, found.step) if isinstance(found, BulkCentralStepper) else found
+        return found.of_each_step() if isinstance(found, BulkCentralStepper) else found
 
     @cached_property
     def bulk(self) -> Assembly:

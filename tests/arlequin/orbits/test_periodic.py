@@ -195,6 +195,28 @@ def test_explicit_schemes_have_the_linear_response(scheme: Any, tolerance: float
     assert found["amplitude_mass"].item() == pytest.approx(FORCE / (1.0 - omega**2), rel=tolerance)
 
 
+@pytest.mark.parametrize("glued", [False, True])
+def test_bars_without_contact_vibrate_under_central_differences(glued: bool) -> None:
+    """Whose runs take many steps at once: the amplitude of Newmark's scheme with fine steps, to 1e-3."""
+    steel = aq.LinearElastic(young=1e3, poisson=0.0, density=10.0)
+    ends: dict[str, Any] = {"imposed": {"left": {"x": 0.0}}}
+    pull: dict[str, Any] = {"tractions": {"right": lambda x, t: [3.0 * np.cos(2.0 * np.pi * t)]}}
+
+    def bar(name: str, first: float, last: float, cells: int, **loads: Any) -> aq.Bar:
+        return aq.Bar(name, aq.mesh.interval(first, last, cells), steel, mass="lumped", **loads)
+
+    if glued:
+        coarse, fine = bar("coarse", 0.0, 0.6, 2, **ends), bar("fine", 0.4, 1.0, 4, **pull)
+        system = aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)])
+    else:
+        system = aq.System([bar("fine", 0.0, 1.0, 4, **ends, **pull)])
+    found, wanted = (
+        aq.periodic(system, scheme, period=1.0, steps=steps)["amplitude_fine"].values.ravel()[-1]
+        for scheme, steps in ((aq.CentralDifference(), 100), (aq.Newmark(), 400))
+    )
+    assert found == pytest.approx(wanted, rel=1e-3)
+
+
 def test_loads_between_the_steps_of_a_scheme_are_stretched_too() -> None:
     """De Vogelaere's scheme takes them at half steps: F/(k − mω²) over frequency."""
     part = mass(FORCE)
