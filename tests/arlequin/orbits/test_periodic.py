@@ -206,13 +206,13 @@ def test_bars_without_contact_vibrate_under_central_differences(glued: bool) -> 
         return aq.Bar(name, aq.mesh.interval(first, last, cells), steel, mass="lumped", **loads)
 
     if glued:
-        coarse, fine = bar("coarse", 0.0, 0.6, 2, **ends), bar("fine", 0.4, 1.0, 4, **pull)
+        coarse, fine = bar("coarse", 0.0, 0.6, 3, **ends), bar("fine", 0.4, 1.0, 6, **pull)
         system = aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)])
     else:
         system = aq.System([bar("fine", 0.0, 1.0, 4, **ends, **pull)])
     found, wanted = (
         aq.periodic(system, scheme, period=1.0, steps=steps)["amplitude_fine"].values.ravel()[-1]
-        for scheme, steps in ((aq.CentralDifference(), 100), (aq.Newmark(), 400))
+        for scheme, steps in ((aq.CentralDifference(), 200), (aq.Newmark(), 400))
     )
     assert found == pytest.approx(wanted, rel=1e-3)
 
