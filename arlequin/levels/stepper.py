@@ -345,7 +345,7 @@ def _carried(
 
 def _former(here: Assembly, there: Assembly, name: str) -> str | None:
     """The interface before a switch that goes on as the one of this name after it: that of the name, or one that is
-    gone, with the same laws against the same obstacle."""
+    gone, with the same laws against the same obstacle and points at the same places."""
     before, after = ({item.name: item for item in own.contact.interfaces} for own in (here, there))
     if name in before:
         return name
@@ -356,7 +356,8 @@ def _former(here: Assembly, there: Assembly, name: str) -> str | None:
     own = after[name]
     for other in before.values():
         obstacles = not isinstance(own.master, Surface) and same_data(own.master, other.master)
-        if other.name not in after and obstacles and same_data(acting(own), acting(other)):
+        alike = other.name not in after and obstacles and same_data(acting(own), acting(other))
+        if alike and _common(here, there, other.name, name)[0].size:
             return other.name
     return None
 

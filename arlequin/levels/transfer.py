@@ -203,12 +203,13 @@ class LevelTransfer:
 
     def _same(self, part: Part) -> slice | None:
         """Coordinates of a coarse part that is the same body as one without a field: masses, rigid bodies."""
-        coarse = self._sides[0]
+        coarse, fine = self._sides
         if has_field(part):
             return None
+        kept = {id(other) for other in fine.system.parts}
         for other, place in zip(coarse.system.parts, coarse.places, strict=True):
-            alike = type(other) is type(part) and other.positions.shape == part.positions.shape
-            if alike and (other.positions == part.positions).all():
+            alike = type(other) is type(part) and np.array_equal(other.positions, part.positions)
+            if alike and id(other) not in kept:
                 return place
         return None
 
@@ -281,7 +282,8 @@ class LevelTransfer:
             return np.asarray(self._stiffness @ field)
         if reference is None:
             return np.zeros(self._new.size)
-        both = [self._sides[1].internal(own)[0] for own in (field + reference, reference)]
+        fine = self._sides[1]  # whose parts that remember their strains stay: they have no new coordinates
+        both = [fine.respond(own, fine.fresh(), 0.0).force for own in (field + reference, reference)]
         return np.asarray((both[0] - both[1])[self._new])
 
     def _down(self, field: Array) -> Array:

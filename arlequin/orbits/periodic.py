@@ -31,7 +31,7 @@ from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
 from arlequin.system.system import System
 
-EXPLICIT = CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta
+_EXPLICIT = CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta
 _KEPT = 8  # systems of different parameters
 _SCHEMES = (
     'must be Theta(θ), Theta(0.5, events="locate"), Midpoint, Newmark, HHT, GeneralisedAlpha, not iterative, or '
@@ -139,7 +139,7 @@ def _family(
     mode, periods, steps = (
         positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
     )
-    if not (isinstance(scheme, EXPLICIT) or (isinstance(scheme, OneStep) and not scheme.solver.endswith("iterative"))):
+    if not (isinstance(scheme, _EXPLICIT) or (isinstance(scheme, OneStep) and not scheme.solver.endswith("iterative"))):
         kind = UserError if isinstance(scheme, Scheme) else UserTypeError
         raise kind.parameter("scheme", scheme, _SCHEMES)
     names = ("frequency", "amplitude", "parameter", "energy")

@@ -589,15 +589,6 @@ def good(**options):
     return pair(bar("a", **options), bar("b", 8, **options))
 
 
-def wearing():
-    """Levels beside a mass that wears."""
-    pin = aq.PointMasses("pin", (0.0, 0.0), 1.0)
-    rub = aq.Interface(
-        "rub", pin.boundary("all"), FLOOR, aq.Penalty(1e6), friction=aq.Coulomb(0.3), wear=aq.Archard(1e-9)
-    )
-    return aq.System([pin], interfaces=[rub], levels=[plates(aq.SwitchTimes({5e-6: 1}), mass="lumped")])
-
-
 def simulated(system, scheme=aq.Theta(0.5)):  # noqa: B008
     return aq.simulate(system, scheme, duration=1e-5, step=STEP)
 
@@ -778,6 +769,29 @@ def test_wear_goes_on_under_the_name_of_another_level():
     assert (before[20] > 0.0).all()
     assert (after[21] >= before[20]).all()
     assert (after[21] < 1.3 * before[20]).all()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_feet_of_the_same_laws_go_on_from_those_at_their_own_places(turned):
+    """Two masses, each with its own interface, of which one slides faster: the worn depths stay with their places, in
+    whichever order the interfaces of the other level stand; a mass that both levels share stays apart."""
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    laws: dict = {"friction": aq.Coulomb(0.1), "wear": aq.Archard(1e-6)}
+    pieces, speeds = [], {}
+    for name in ("a", "b"):
+        masses = [aq.PointMasses(f"{name}{i}", (float(i), 0.0), 1.0) for i in range(2)]
+        order = masses[::-1] if turned and name == "b" else masses
+        feet = [aq.Interface(f"under {own.name}", own.boundary("all"), floor, LAYER, **laws) for own in order]
+        pieces.append(aq.Level(masses, interfaces=feet))
+        speeds |= {f"{name}0": (1.0, 0.0), f"{name}1": (3.0, 0.0)}
+    beside = aq.PointMasses("beside", (0.0, 0.0), 5.0)
+    body = aq.Levels("body", pieces, aq.SwitchTimes({0.02: 1}))
+    system = aq.System([beside], levels=[body], velocity=speeds, gravity=(0.0, -10.0))
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.04, step=1e-3)
+    for i, speed in enumerate((1.0, 3.0)):
+        before, after = (result[f"interface/under {name}{i}/worn_depth"].values for name in ("a", "b"))
+        assert 0.0 < before[20, 0] <= after[21, 0] < 1.3 * before[20, 0]
+        assert result[f"part/b{i}/velocity"].values[21, 0, 0] == pytest.approx(speed, rel=0.05)
 
 
 LAYER = aq.Asperities(stiffness=1e6)
