@@ -96,7 +96,7 @@ class NewtonSolver:
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self.assembly, self.coefficients, self.forces = assembly, coefficients, forces
         self.displacement_per_unit = displacement_per_unit(assembly)
-        self.heaviest = float((assembly.mass.diagonal() / self.displacement_per_unit**2).max(initial=0.0))  # kg
+        self._masses = assembly.mass.diagonal() / self.displacement_per_unit**2  # kg
         self.stiffness_size = abs(assembly.stiffness)  # forces change by |K| |u| ε where u changes in its last digit
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
@@ -104,6 +104,10 @@ class NewtonSolver:
                 factored(assembly, forces.tangent(LinearisationPoint(rest, rest, assembly.fresh())))
             )
         self.tangent = tangent
+
+    def heaviest(self, rows: sp.csr_array) -> Array:
+        """The largest mass (k,), kg, of the degrees of freedom of each row (k, d)."""
+        return np.maximum.reduceat(np.append(self._masses[rows.indices], 0.0), rows.indptr[:-1])
 
     def linearise(self, point: LinearisationPoint, reuse: bool = True) -> None:
         """The tangent at a point; reuse: takes over the symbolic analysis of the former one, which is lost.
@@ -189,9 +193,17 @@ class StepEquations:
         impulses = 0.0 if solution is None else self.impulses(residual, solution)
         return np.where(self.solver.assembly.free, residual.force + impulses, 0.0)
 
+    def scale(self, residual: Residual, solution: StepSolution) -> float:
+        """The largest term of the balance of momentum, N·s, impulses included: their round-off stays unbalanced."""
+        assembly, sizes = self.solver.assembly, self.solver.displacement_per_unit
+        pulled = assembly.generalised_force(solution.multipliers, solution.contact.impulse)
+        terms = pulled, residual.gradient.T @ solution.rigid
+        impulse = self.solver.coefficients.impulse
+        return max(residual.scale, *(impulse * float(np.abs(term / sizes).max(initial=0.0)) for term in terms))
+
     def imbalance(self, residual: Residual, solution: StepSolution) -> float:
         """The largest unbalanced momentum, N·s, that of rigid parts that deform included."""
-        strained = self.solver.heaviest * np.abs(residual.rigid).max(initial=0.0)
+        strained = (self.solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
         unbalanced = np.abs(self.unbalanced(residual, solution) / self.solver.displacement_per_unit)
         return max(float(unbalanced.max(initial=0.0)), float(strained))
 
@@ -285,8 +297,7 @@ class NewtonPolicy:
         """
         equations = self._equations
         left = equations.imbalance(residual, solution)
-        impulses = np.abs(equations.impulses(residual, solution) / equations.solver.displacement_per_unit)
-        scale = max(residual.scale, float(impulses.max(initial=0.0)))
+        scale = equations.scale(residual, solution)
         stagnant = self._residuals.passes(left) >= _STAGNANT
         return left <= _EXACT * scale or (stagnant and left <= _ENOUGH * scale + residual.rounding)
 

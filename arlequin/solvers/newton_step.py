@@ -80,12 +80,13 @@ class ModifiedNewton(NewtonPolicy):
 
     def verified(self, residual: Residual, solution: StepSolution) -> bool:
         left = self._equations.imbalance(residual, solution)
-        return left <= max(_EXACT * residual.scale, _NEAR * self._residuals.lowest)
+        return left <= max(_EXACT * self._equations.scale(residual, solution), _NEAR * self._residuals.lowest)
 
     def review(self, done: NewtonPass) -> Array | None:
         self.used += 1
         residual, size = done.residual, done.size
-        exact, enough = _EXACT * residual.scale, _ENOUGH * residual.scale + residual.rounding
+        scale = self._equations.scale(residual, done.solution)
+        exact, enough = _EXACT * scale, _ENOUGH * scale + residual.rounding
         left = self._equations.imbalance(residual, done.solution)
         if self._best is None:
             self._best, self._best_used = done.x, self.used

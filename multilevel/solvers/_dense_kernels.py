@@ -9,13 +9,20 @@ from arlequin.models.kernel_cache import called_njit
 from arlequin.multilevel.solvers._borrow_kernels import hold
 
 LAPACK_FROM = 96  # unknowns
+LEAST_NORM_MOST = 400  # unknowns of which singular values are found
+RANK = 1e-11  # singular value over the largest, below which it is round-off
 
-# LAPACK's dgesv as numba exports it: `np.linalg.solve` inside of a kernel takes four seconds to compile
+# LAPACK's dgesv and dgelsd as numba exports them: `np.linalg.solve` inside of a kernel takes four seconds to compile
 _REALS, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int32)
 _DGESV: Any = types.intc(
     types.char, types.intp, types.intp, _REALS, types.intp, _INTEGERS, _REALS, types.intp
 )  # fmt: skip
 _dgesv: Any = types.ExternalFunction("numba_xgesv", _DGESV)
+_DGELSD: Any = types.intc(
+    types.char, types.intp, types.intp, types.intp, _REALS, types.intp, _REALS, types.intp, _REALS, types.float64,
+    _INTEGERS,
+)  # fmt: skip
+_dgelsd: Any = types.ExternalFunction("numba_ez_gelsd", _DGELSD)
 
 
 def _by_lapack(matrix, right, n):
@@ -38,6 +45,26 @@ def _by_numpy(matrix, right, n):
     return True
 
 
+def _least_norm_by_lapack(matrix, right, n):
+    """The solution of least norm of the leading n × n system, into right (n,); False where it is not found."""
+    columns, values, rank = np.empty((n, n)), np.empty(n), np.empty(1, dtype=np.int32)
+    for i in range(n):
+        for j in range(n):
+            columns[j, i] = matrix[i, j]
+    info = _dgelsd(ord("d"), n, n, 1, columns.ctypes, n, right.ctypes, n, values.ctypes, RANK, rank.ctypes)
+    hold((columns, values, rank, right))
+    return info == 0
+
+
+def _least_norm_by_numpy(matrix, right, n):
+    """`_least_norm_by_lapack` where kernels run as Python."""
+    right[:n] = np.linalg.lstsq(matrix[:n, :n], right[:n], rcond=RANK)[0]
+    return True
+
+
+solve_least_norm: Any = (
+    _least_norm_by_numpy if config.DISABLE_JIT else called_njit()(_least_norm_by_lapack)  # type: ignore[attr-defined]
+)
 _solve_by_lapack: Any = _by_numpy if config.DISABLE_JIT else called_njit()(_by_lapack)  # type: ignore[attr-defined]
 
 

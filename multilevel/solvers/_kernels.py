@@ -15,7 +15,7 @@ from arlequin.models.kernel_cache import await_compilation, called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._borrow_kernels import borrow
-from arlequin.multilevel.solvers._dense_kernels import solve_dense
+from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
 from arlequin.multilevel.solvers._krylov_kernels import (
     KRYLOV_LEAST,
     KRYLOV_MOST,
@@ -32,6 +32,8 @@ OPEN, SLIP, STICK = 0, 1, 2
 GAP_LEVEL, VELOCITY_LEVEL = 1, 2
 NEWTON = 0  # methods, see `arlequin.multilevel.solvers.options.METHODS`
 NEWTON_STEPS = 500  # before other methods are tried
+AT_REST = 1e-12  # slip rate, relative to the largest rate of a step, that is round-off
+PROXIMAL = 1e-3  # proximal term of large singular systems, relative to the compliance of a row
 MAX_STALLED = 10  # Newton steps that do not halve the certificate
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps
 KRYLOV_FROM = 300  # unknowns from which increments are found iteratively
@@ -322,13 +324,15 @@ def linearise(p, diagonal, rho, impulse, response, statuses, system):
 
 
 @called_njit()
-def newton_increment(p, system, increment, matrix, krylov, mass):
+def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
-    Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows
-    scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity. krylov: None, or W in
-    single precision, its size, the tolerance of `solve_iteratively`, by which systems of more than `KRYLOV_FROM`
-    unknowns are solved first, and whether these are shown to be regular, by a right-hand side without structure.
+    Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows scaled
+    to unit size; `mass` is added to the diagonal of those that depend on a velocity. least_norm: whether the scaled
+    increments are the smallest of a singular system, with the least squares of the residuals, of up to
+    `LEAST_NORM_MOST` unknowns. krylov: None, or W in single precision, its size, the tolerance of `solve_iteratively`,
+    by which systems of more than `KRYLOV_FROM` unknowns are solved first, and whether these are shown to be regular, by
+    a right-hand side without structure.
     """
     residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
     count = residual.size
@@ -374,7 +378,7 @@ def newton_increment(p, system, increment, matrix, krylov, mass):
             depends[row] = depends[row] or on_velocity[k, a, b] != 0.0
         unit[row] = 1.0 / bound if bound > 0.0 else 1.0
         right[row] *= unit[row]
-    if krylov is not None and unknowns > KRYLOV_FROM and mass == 0.0:
+    if krylov is not None and unknowns > KRYLOV_FROM and mass == 0.0 and not least_norm:
         rounded, size, tolerance, verified = krylov
         found = right.copy()
         iterative = unknown[:unknowns], point[:unknowns], root, unit
@@ -411,7 +415,10 @@ def newton_increment(p, system, increment, matrix, krylov, mass):
                 line[j] += on_impulse[k, a, unknown[j] - n] * root[j] * unit[row]
         if depends[row]:
             line[row] += mass
-    if not solve_dense(matrix, right, right.size):
+    if least_norm:
+        if right.size > LEAST_NORM_MOST or not solve_least_norm(matrix, right, right.size):
+            return False
+    elif not solve_dense(matrix, right, right.size):
         return False
     for j in range(unknowns):
         increment[unknown[j]] = right[j] * root[j]
@@ -425,7 +432,8 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
     Without friction, statuses that cycle change one at a time: with a positive definite operator, changing only the
     last wrong one never cycles (least-index rule; Murty, Linear Complementarity, Linear and Nonlinear Programming,
     1988, §4.3). With friction the method stops after MAX_STALLED steps that do not halve the error. Where the system
-    is singular the step is computed with a proximal term of 1e-3. rounded: None, or room in single precision for the
+    is singular the increment is that of least norm, with many unknowns that of a proximal term, which slows bodies on
+    much lighter ones. rounded: None, or room in single precision for the
     increments of more than `KRYLOV_FROM` unknowns, (r, r) or empty where r is smaller.
 
     Returns steps, certificate, whether the last system was singular.
@@ -478,18 +486,20 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
                         break
         linearise(p, diagonal, rho, impulse, response, statuses, system)
         mass, solved = 0.0, False
-        for _ in range(2):
+        for attempt in range(3):
+            least_norm = attempt == 1
             if rounded is None:
-                solved = newton_increment(p, system, increment, matrix, None, mass)
+                solved = newton_increment(p, system, increment, matrix, None, mass, least_norm)
             else:
                 verified = unverified and error <= KRYLOV_VERIFIED
                 tolerance = min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
-                solved = newton_increment(p, system, increment, matrix, (rounded, weight, tolerance, verified), mass)
-                unverified = unverified and not (solved and verified and mass == 0.0)
+                krylov = rounded, weight, tolerance, verified
+                solved = newton_increment(p, system, increment, matrix, krylov, mass, least_norm)
+                unverified = unverified and not (solved and verified and attempt == 0)
+            singular = attempt > 0
             if solved:
                 break
-            mass = 1e-3
-        singular = mass > 0.0
+            mass = PROXIMAL if attempt == 1 else 0.0
         if not solved:
             break
         for i in range(count):

@@ -161,10 +161,10 @@ def revise_rates(
     increment, change = np.zeros(count), np.zeros(count)
     matrix = np.empty((count, count))
     if rounded is None:
-        solved = newton_increment(p, system, increment, matrix, None, 0.0)
+        solved = newton_increment(p, system, increment, matrix, None, 0.0, False)
     else:
         weight = round_operator(p.delassus, rounded)
-        solved = newton_increment(p, system, increment, matrix, (rounded, weight, _TOLERANCE, False), 0.0)
+        solved = newton_increment(p, system, increment, matrix, (rounded, weight, _TOLERANCE, False), 0.0, False)
     if solved:
         multiply(p.delassus, increment, change)
     for k in range(points):
