@@ -150,7 +150,7 @@ class BulkWork:
         impulses and Σ P·`impulse` over all other impulses, divided by Δt (the paths of the implicit schemes are all
         Δt (v₀ + v₁)/2), while matter moves by `du`; rates: the paths (…, r) of the rows of the contact. Friction works
         on `slip`. On `persistent` rows (r,), whose contact lasts, multipliers and friction work on `du`; elsewhere they
-        do no positive work (at a reversal within a step), and the difference is in `scheme`.
+        do no positive work, but for that of friction at a reversal under central differences, which is in `scheme`.
 
         Wear opens the gaps beside the motion: `wear` is the work of the normal forces on this opening,
         Σ P_n · opening/Δt ≥ 0 (the strain energy of the matter removed); the other works of contact are taken on the

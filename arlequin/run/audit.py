@@ -12,6 +12,7 @@ from arlequin.system.assembly import Assembly
 # dissipated energies, which never decrease but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # of the largest energy: round-off
+_SCHEME = 1e-9  # of it: what the accuracy of contact forces leaves of `scheme` where that is 0
 # + stored or dissipated, − supplied to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
@@ -25,9 +26,10 @@ def growing_of(assemblies: Sequence[Assembly]) -> tuple[str, ...]:
     return tuple(kind for kind in GROWING if kind != "impact" or not stores)
 
 
-class NegativeDissipation(Exception):
-    """A dissipated energy that decreases in a step: its kind, the index of the step in the batch, the member of an
-    ensemble (empty for a run), and the decrease relative to the largest energy."""
+class RefusedWork(Exception):
+    """A work that no step may do, a dissipated energy that decreases or `scheme` of a conserving scheme: its kind, the
+    index of the step in the batch, the member of an ensemble (empty for a run), and the work relative to the largest
+    energy."""
 
     def __init__(self, column: str, step: int, member: tuple[int, ...], share: float) -> None:
         super().__init__(column, step, member, share)
@@ -40,8 +42,9 @@ class Audit:
         balance(t) = [(kinetic + stored)(t) − (kinetic + stored)(0) − external work + Σ dissipations] /
         (largest energy)
 
-    A step in which a dissipated energy decreases is refused (`NegativeDissipation`): the balance cannot detect it.
-    During the run the largest energy is that of the steps so far; the property `balance` uses that of the whole run.
+    A step in which a dissipated energy decreases is refused (`RefusedWork`), and so is one of a scheme that conserves
+    the energy of its bulk if it has other than round-off in `scheme`: the balance can detect neither. During the run
+    the largest energy is that of the steps so far; the property `balance` uses that of the whole run.
     """
 
     def __init__(self, kinetic: Any, strain: Any, asperity: Any, growing: tuple[str, ...] = GROWING) -> None:
@@ -59,20 +62,24 @@ class Audit:
         """The table (…, kind) at the start, J."""
         return self._first
 
-    def add(self, works: Array, rounding: Any = 0.0) -> tuple[Array, Array]:
+    def add(self, works: Array, rounding: Any = 0.0, conserves: bool = False) -> tuple[Array, Array]:
         """Adds steps, works (b, …, kind); returns the table (b, …, kind), J, and the balance (b, …) relative to the
-        largest energy so far. rounding (b, …), J: work of forces on the round-off of positions."""
+        largest energy so far. rounding (b, …), J: work of forces on the round-off of positions; conserves: whether
+        `scheme` is round-off (see `Stepper`)."""
         # cumulative sums: independent of the number of steps in a batch
         sums = np.cumsum(np.concatenate([self._table[None, ..., 3:], works[..., 3:]]), axis=0)[1:]
         table = np.concatenate([works[..., :3], sums], axis=-1)
         sizes = np.maximum(np.abs(table).max(axis=-1), np.abs(table[..., :3].sum(axis=-1)))
         largest = np.maximum.accumulate(np.maximum(sizes, self._largest), axis=0)
-        growing = columns(self._growing)
-        fallen = works[..., growing] < -np.asarray(_FALL * largest + rounding)[..., None]
+        kinds = self._growing
+        fallen = works[..., columns(kinds)] < -np.asarray(_FALL * largest + rounding)[..., None]
+        if conserves:
+            made = np.abs(works[..., columns(("scheme",))]) > np.asarray(_SCHEME * largest + rounding)[..., None]
+            kinds, fallen = (*kinds, "scheme"), np.concatenate([fallen, made], axis=-1)
         if fallen.any():
             first, *member, column = np.argwhere(fallen)[0].tolist()
-            share = works[(first, *member, growing[column])] / largest[(first, *member)]
-            raise NegativeDissipation(self._growing[column], first, tuple(member), float(share))
+            share = works[(first, *member, columns(kinds)[column])] / largest[(first, *member)]
+            raise RefusedWork(kinds[column], first, tuple(member), float(share))
         unbalanced = self._imbalance(table)
         self._table, self._largest = table[-1], largest[-1]
         self._unbalanced.append(unbalanced)

@@ -25,7 +25,7 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.members_series import MembersSeries
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
-from arlequin.run.audit import Audit, NegativeDissipation, growing_of
+from arlequin.run.audit import Audit, RefusedWork, growing_of
 from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
@@ -371,10 +371,14 @@ class Run:
         audit, history = self._audit, self._history
         self.state = state
         try:
-            table, balance = audit.add(batch.works, self._rounding * np.abs(batch.contact.normal).sum(axis=-1))
-        except NegativeDissipation as fall:
+            rounding = self._rounding * np.abs(batch.contact.normal).sum(axis=-1)
+            table, balance = audit.add(batch.works, rounding, self._stepper.conserves)
+        except RefusedWork as fall:
             t, who = batch.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
-            what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
+            share, at = f"{abs(fall.share):.2g} of the largest energy", f"at t = {t:.6g} s"
+            if fall.column == "scheme":
+                raise Failed(f"{who}the step changes the energy by {share} {at}, which its forces conserve") from None
+            what = f"the dissipation '{fall.column}' falls by {share} {at}"
             raise Failed(f"{who}{what}: the step would make energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]

@@ -427,7 +427,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 for r in range(end.size):
                     if springs[r] > 0.0:
                         rate[r] = (end[r] + ahead[r]) / weight - springs[r] * traction[r]
-                        closing[1, r] = 0.0
+                        closing[1, r] = closing[2, r] = 0.0
                     else:
                         rate[r] = (1.0 - 1.0 / weight) * velocity[r] + end[r] / weight
                     end[r] = displacement[r] + step * (end[r] + ahead[r])
@@ -693,7 +693,7 @@ def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
             lasts = rotating[k] and (persistence[k] & bit) > 0 and not sprung
             persistent[r] = lasts and (r > n or level[k] == VELOCITY_LEVEL)
             closing[1, r] = 0.0 if sprung else start[r]
-            closing[2, r] = mean[r] if rotating[k] and not sprung else 0.0
+            closing[2, r] = 0.0 if sprung else mean[r] if rotating[k] else start[r] if r > n else 0.0
             closing[0, r] = mean[r] if persistent[r] else 0.0
         if level[k] == VELOCITY_LEVEL and not persistent[n]:
             closing[0, n] = max(start[n], 0.0)

@@ -392,6 +392,7 @@ class SmallMembers(Stepper):
         self.step = coefficients.step
         self._members = members
         self._stepper = SmallStepper(members.assembly, coefficients)
+        self.conserves = self._stepper.conserves
         self._each = [self._stepper.driven_as(own) for own in members.each]
 
     def state_dict(self) -> Any:

@@ -21,14 +21,14 @@ _blocks = float64[:, :, :, :, ::1]
 @njit(
     types.void(
         *[float64] * 3, _each, _each, *[_point] * 7, int64[::1], _flag, _flag, *[_rows] * 6, _flags, int8[:, ::1],
-        _flags, _flags, _flags, _rows, _each, _blocks, _blocks, float64[:, :, :, ::1], _rows,
+        _flags, _flags, _flags, _flags, _rows, _each, _blocks, _blocks, float64[:, :, :, ::1], _rows,
     ),
     cache=True, nogil=True,
 )  # fmt: skip
 def contact_blocks(
     step, weight, reflected, by_start, by_end, compliance, area, tangential_compliance, restitution,
     tangential_stiffness, gain, wear, level, elastic, rough, friction, impulse, slip, spring, path, moved, active,
-    status, parting, limited, beyond, reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
+    status, on_mean, parting, limited, beyond, reached, radius, residual_by, spring_by, worn_by, residual_by_wear,
 ):  # fmt: skip
     """Derivatives of the equations of `arlequin.sensitivity.contact_equations`, of b steps and k points.
 
@@ -81,6 +81,7 @@ def contact_blocks(
                         by[SPRING, 1 + a, 1 + b] = -by_slip * give
                     else:
                         by[V1, 1 + a, 1 + b] = by_slip
+                        by[V0, 1 + a, 1 + b] = by_slip if on_mean[i, k] else 0.0
                 if slides:
                     by[IMPULSE, 1 + a, 0] = (mu + n * by_pressure / pull) * slip[i, k, a] / size
             length = np.sqrt(moved[i, k, 0] ** 2 + moved[i, k, 1] ** 2)

@@ -6,10 +6,10 @@ the gaps g and rates at both ends (0, 1), the regular laws p and the multiplier 
     multiplier acts     s + c Λ/(hA) = 0,   s = g₁ or s = ġ₁ + ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊           else   Λ = 0
     stick               w + c_t P_t/(hA) = 0                        slip   P_t + μ P_n w/‖w‖ = 0,   open   P_t = 0
 
-with w the slip rate, or with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`), and μ
-constant or that of the slip rate and the pressure of the step (`arlequin.sensitivity.sliding_friction`). The point
-leaves its spring with the traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the sign of
-the slip.
+with w the slip rate at the end, at some reversals v_t⁰ + v_t¹, or P_t = 0 (`arlequin.multilevel.solvers.closing`), or
+with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`), and μ constant or that of the
+slip rate and the pressure of the step (`arlequin.sensitivity.sliding_friction`). The point leaves its spring with the
+traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the sign of the slip.
 
 All is written for complex numbers, so that derivatives by a complex step, f'(x) = Im f(x + iε)/ε, are exact; regular
 laws, whose kernels take real numbers, by differences of order 4 over a small part of their own length.
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.contact import SLIP, STICK
+from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.differences import difference
 from arlequin.sensitivity.models_at import StudyModel
@@ -38,6 +38,7 @@ _LAST_DIGITS = 1e-5  # of displacements: 1e-12 of them is less than 1e-7 of this
 _WITHIN = 0.1  # of the distance from a kink of a law: most of that step
 _SHORTEST = 1e-4  # of that step: its least, with round-off of 1e-9
 _ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
+_FITS = 1e-6  # of an impulse or a rate, by which one equation of friction must be nearer than another
 _TRIED = 1e-7  # of the coefficients: step of a first estimate of p'
 
 
@@ -58,7 +59,8 @@ class PointMotion(NamedTuple):
 
 class Statuses(NamedTuple):
     """Of k points in b steps (b, k): whether the multiplier acts; OPEN, SLIP or STICK; whether ġ₀ > 0; whether a spring
-    is put back to the friction disk, and whether it starts beyond it; whether friction loses energy."""
+    is put back to the friction disk, and whether it starts beyond it; whether friction loses energy; whether it closes
+    the mean slip rate. Points that friction releases at a reversal are SLIP for the step and OPEN here."""
 
     active: NDArray[np.bool_]
     status: NDArray[np.int8]
@@ -66,6 +68,7 @@ class Statuses(NamedTuple):
     limited: NDArray[np.bool_]
     beyond: NDArray[np.bool_]
     rubs: NDArray[np.bool_]
+    on_mean: NDArray[np.bool_]
 
 
 class PointValues(NamedTuple):
@@ -210,7 +213,26 @@ class ContactEquations:
         radius = self._radius(edge, start, beyond)
         limited = _length(reached) > radius
         lost, size = self._rubbed(motion, limited, beyond)
-        return Statuses(active, status, parting, limited, beyond, lost > _ROUND_OFF * size)
+        status, on_mean = self._friction_closing(motion, status)
+        return Statuses(active, status, parting, limited, beyond, lost > _ROUND_OFF * size, on_mean)
+
+    def _friction_closing(
+        self, motion: PointMotion, status: NDArray[np.int8]
+    ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        """Statuses (b, k), OPEN where friction has released a point, and the points where it closes the mean slip rate:
+        those whose impulses satisfy that equation and not that of the end."""
+        laws, pull, end = self.laws, motion.impulse[..., 1:], motion.v1[..., 1:]
+        if self.form.static or self.form.staggered or not laws.frictional:
+            return status, np.zeros(status.shape, dtype=bool)
+        mean, size = motion.v0[..., 1:] + end, _length(pull)
+        give = (self.data.tangential_compliance / (self.step * self.data.area))[:, None] * pull
+        moves = _length(end + give) > _ROUND_OFF * (_length(motion.v0[..., 1:]) + np.abs(motion.v1).max(initial=0.0))
+        sticks = (status == STICK) & moves & (_length(mean + give) < _FITS * _length(end + give))
+        ahead, at_end = (_quotient(1.0, _length(own))[..., None] * own for own in (mean, end))
+        slips = (status == SLIP) & ((pull * (ahead - at_end)).sum(axis=-1) < -_FITS * size)
+        released = (status == SLIP) & (size <= _ROUND_OFF * motion.impulse[..., 0])
+        rigid = ~laws.elastic_stick
+        return np.where(released & rigid, np.int8(OPEN), status), (sticks | slips) & rigid & ~released
 
     def evaluate(self, motion: PointMotion, now: Statuses) -> PointValues:
         """The equations at the statuses."""
@@ -226,7 +248,7 @@ class ContactEquations:
         residual[..., 0] = np.where(now.active, slack + data.compliance * multiplier / pull, multiplier)
         spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
         if laws.frictional:
-            along, compliance = self._slip_rates(motion)
+            along, compliance = self._slip_rates(motion, now.on_mean)
             stick = along + (compliance / pull)[:, None] * impulse[..., 1:]
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
             friction = self._friction(motion, now)
@@ -264,7 +286,7 @@ class ContactEquations:
         laws, data, (b, k) = self.laws, self.data, motion.depth.shape
         out = PointBlocks(*map(np.zeros, ((b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2))))
         by_start, by_end = self._slopes(motion)
-        slip, _ = self._slip_rates(motion)
+        slip, _ = self._slip_rates(motion, now.on_mean)
         reached, edge, start = self._reached(motion)
         path = self._path(motion)[..., 1:]
         friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
@@ -274,7 +296,8 @@ class ContactEquations:
         )  # fmt: skip
         points = (
             friction, motion.impulse, slip, motion.spring, path, (motion.u1 - motion.u0)[..., 1:], now.active,
-            now.status, now.parting, now.limited, now.beyond, reached, self._radius(edge, start, now.beyond),
+            now.status, now.on_mean, now.parting, now.limited, now.beyond, reached,
+            self._radius(edge, start, now.beyond),
         )  # fmt: skip
         given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
         arguments: Any = self.step, self.weight, self._reflected, *given, *out
@@ -346,7 +369,7 @@ class ContactEquations:
         first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
         out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
         if laws.frictional:
-            along, compliance = self._slip_rates(motion)
+            along, compliance = self._slip_rates(motion, now.on_mean)
             friction = self._friction(motion, now)
             rest = friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
             creep = _length(along + (compliance / pull)[:, None] * motion.impulse[..., 1:])
@@ -481,15 +504,16 @@ class ContactEquations:
         )
         return np.where(self.laws.elastic_stick, found, 0.0)
 
-    def _slip_rates(self, motion: PointMotion) -> tuple[Any, Any]:
+    def _slip_rates(self, motion: PointMotion, on_mean: NDArray[np.bool_]) -> tuple[Any, Any]:
         """Slip rates (b, k, 2) without the impulse's own share, m/s, and the compliance of friction (k,)."""
         laws, data, lever = self.laws, self.data, self.weight * self.step
+        closed = motion.v1[..., 1:] + np.where(on_mean[..., None], motion.v0[..., 1:], 0.0)
         if not laws.has_elastic_stick:
-            return motion.v1[..., 1:], data.tangential_compliance
+            return closed, data.tangential_compliance
         elastic = self._gain() / (lever * data.tangential_stiffness)
         compliance = np.where(laws.elastic_stick, elastic, data.tangential_compliance)
         slid = (motion.u1 - motion.u0)[..., 1:] / lever - compliance[:, None] * motion.spring[..., 1:]
-        return np.where(laws.elastic_stick[:, None], slid, motion.v1[..., 1:]), compliance
+        return np.where(laws.elastic_stick[:, None], slid, closed), compliance
 
     def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
         """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""

@@ -146,6 +146,11 @@ class StepCoefficients:
         return self.carries or self.weight == 0.5
 
     @property
+    def conserves(self) -> bool:
+        """Whether a linear bulk keeps its energy: all mean forces act on Δu = Δt (v₀ + v₁)/2."""
+        return self.weight == self.gamma == 0.5 and not (self.averages or self.static)
+
+    @property
     def averages(self) -> bool:
         """Whether forces are averaged with those of earlier steps."""
         return bool(self.alpha_m or self.alpha_f)

@@ -24,6 +24,7 @@ class Stepper(Protocol):
     whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
     one alone (with the momenta of all): they then end at the next recorded frame. linear_solver: what solves the linear
     systems of the steps, and at what predicted cost, where there was a choice. restarts: whether it is a `Restartable`.
+    conserves: whether the work of the scheme is round-off, as at θ = 1/2 and Newmark (1/4, 1/2) of a linear bulk.
     """
 
     step: float
@@ -32,6 +33,7 @@ class Stepper(Protocol):
     locates_events: bool = False
     fields_at_end: bool = False
     linear_solver: str = ""
+    conserves: bool = False
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0 from displacements u (d,), m, and velocities v (d,), m/s; (n, d) of an ensemble."""

@@ -10,10 +10,15 @@ REST = 1e-9  # of the largest velocity
 
 
 def stepped_turns(time: Array, u: Array, v: Array) -> tuple[Array, Array]:
-    """Instants (n,), s, and displacements (n,), m, at which u, v (t,) turn or come to rest inside a step."""
+    """Instants (n,), s, and displacements (n,), m, at which u, v (t,) turn or come to rest inside a step.
+
+    A mass that friction would stop in a step may turn in it and rest within the next three: that is one event.
+    """
     moving = np.abs(v) > REST * np.abs(v).max()
     sense = np.where(moving, np.sign(v), 0.0)
-    steps = np.flatnonzero((sense[:-1] != 0) & (sense[1:] != sense[:-1]))
+    changes = np.flatnonzero((sense[:-1] != 0) & (sense[1:] != sense[:-1]))
+    stops = changes[~moving[changes + 1]]
+    steps = changes[~np.isin(changes[:, None] + np.arange(1, 4), stops).any(axis=1)]
     found = [
         (time[n + 1], u[n + 1]) if not moving[n + 1] else _turn(time[n : n + 2], u[n : n + 2], v[n : n + 2])
         for n in steps

@@ -557,22 +557,37 @@ def project_and_split(p, diagonal, solution):
 
 
 @called_njit()
-def close_on_mean_slip(p, start, mean, impulse, velocity_change):
-    """Close friction on the mean slip rate of the step where its work would be positive, P_t·(v_t⁰ + v_t¹) > 0.
+def release_or_close_on_mean(p, start, mean, friction, impulse, velocity_change):
+    """Take friction away in this step where its work would be positive, P_t·(v_t⁰ + v_t¹) > 0; where the slip rate then
+    leaves the range between 0 and −v_t⁰, friction acts again and closes the mean slip rate of the step.
 
-    start, mean (r,): second and third row of `closing`; velocity_change (r,) = W P. Returns whether any point changed.
+    start, mean (r,): second and third row of `closing`; friction (k,): coefficients of the laws; velocity_change (r,) =
+    W P. Returns whether any point changed: each does so twice at most. Slip rates v_t⁰ of round-off, of points that
+    stuck, decide nothing.
     """
-    found = False
+    found, least = False, 0.0
+    for r in range(start.size):
+        least = max(least, AT_REST * (abs(p.rate_free[r]) + abs(velocity_change[r])))
     for k in range(p.area.size):
-        work, size, other = 0.0, 0.0, False
+        work, size, along, before, after, other = 0.0, 0.0, 0.0, 0.0, 0.0, False
         for t in range(p.first[k] + 1, p.first[k + 1]):
             end = p.rate_free[t] + velocity_change[t]
             work += impulse[t] * (start[t] + end)
             size += abs(impulse[t]) * (abs(start[t]) + abs(end))
+            along += start[t] * end
+            before += start[t] * start[t]
+            after += end * end
             other = other or p.shift[t] != mean[t]
-        if other and work > 1e-14 * size:
-            for t in range(p.first[k] + 1, p.first[k + 1]):
-                p.shift[t] = mean[t]
+        if not other or friction[k] == 0.0 or not before > least * least:
+            continue
+        if p.friction[k] == 0.0:  # released before
+            if along > 0.0 or after > before:
+                p.friction[k] = friction[k]
+                for t in range(p.first[k] + 1, p.first[k + 1]):
+                    p.shift[t] = mean[t]
+                found = True
+        elif work > 1e-14 * size:
+            p.friction[k] = 0.0
             found = True
     return found
 
@@ -587,6 +602,8 @@ def onset_closing(first, level, start, closing):
         n = first[k]
         if level[k] == VELOCITY_LEVEL:
             closing[0, n] = max(start[n], 0.0)
+        for t in range(n + 1, first[k + 1]):
+            closing[2, t] = start[t]
 
 
 @called_njit()
@@ -596,8 +613,8 @@ def contact_problem(motion, laws, kernels, history, closing):
     area = m.impulse_factor * t.area
     return ContactProblem(
         m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
-        t.compliance / area, t.friction, t.tangential_compliance / area, closing[0].copy(), kernels, t.rows, t.kind,
-        t.coefficients, history, m.step, m.theta,
+        t.compliance / area, t.friction.copy(), t.tangential_compliance / area, closing[0].copy(), kernels, t.rows,
+        t.kind, t.coefficients, history, m.step, m.theta,
     )  # fmt: skip
 
 
@@ -608,13 +625,13 @@ def most_iterations(count, given):
 
 
 @called_njit()
-def closes_more(p, closing, impulse, error, singular):
-    """Whether a solution closes more points on the mean, so that the problem is to be solved again."""
+def closes_otherwise(p, closing, friction, impulse, error, singular):
+    """Whether friction closes otherwise at some points of a solution, so that the problem is to be solved again."""
     if impulse.size == p.area.size or singular or not error < np.inf:
         return False
     velocity_change = np.empty(impulse.size)
     multiply(p.delassus, impulse, velocity_change)
-    return close_on_mean_slip(p, closing[1], closing[2], impulse, velocity_change)
+    return release_or_close_on_mean(p, closing[1], closing[2], friction, impulse, velocity_change)
 
 
 @njit(RESULT(*ARGUMENTS), cache=True)
@@ -646,7 +663,7 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
         if impulse.size > p.area.size and CONVERGED < best < np.inf:
             return -1, np.inf, singular
         error = project_and_split(p, diagonal, solution)
-        if not closes_more(p, closing, impulse, error, singular):
+        if not closes_otherwise(p, closing, LawTable(*laws).friction, impulse, error, singular):
             return used, error, singular
 
 

@@ -18,11 +18,11 @@ from arlequin.multilevel.solvers._kernels import (
     ContactResponse,
     LinearSystem,
     Statuses,
-    close_on_mean_slip,
     diagonal_scaling,
     evaluate_response,
     linearise,
     project,
+    release_or_close_on_mean,
     split_normal,
     update_statuses,
 )
@@ -113,10 +113,12 @@ def completed(problem, kernels, diagonal, impulse, trial, response, statuses, no
     return error / scale
 
 
-@njit(boolean(_PROBLEM, _KERNELS, _TABLE, _VECTOR, _VECTOR), cache=True)
-def closed_on_mean(problem, kernels, closing, impulse, velocity_change):
-    """See `arlequin.multilevel.solvers._kernels.close_on_mean_slip`; the shift of the problem changes in place."""
-    return close_on_mean_slip(_contact_problem(problem, kernels), closing[1], closing[2], impulse, velocity_change)
+@njit(boolean(_PROBLEM, _KERNELS, _TABLE, _VECTOR, _VECTOR, _VECTOR), cache=True)
+def friction_closes_otherwise(problem, kernels, closing, friction, impulse, velocity_change):
+    """See `arlequin.multilevel.solvers._kernels.release_or_close_on_mean`; the shift and the coefficients of friction
+    of the problem change in place."""
+    p = _contact_problem(problem, kernels)
+    return release_or_close_on_mean(p, closing[1], closing[2], friction, impulse, velocity_change)
 
 
 @njit(void(_TABLE, float64, _ROUNDED), cache=True)

@@ -20,7 +20,7 @@ from arlequin.multilevel.solvers._kernels import (
     VELOCITY_LEVEL,
     ContactProblem,
     allocate_response,
-    closes_more,
+    closes_otherwise,
     contact_problem,
     diagonal_scaling,
     most_iterations,
@@ -30,6 +30,7 @@ from arlequin.multilevel.solvers._kernels import (
     project_and_split,
     tractions,
 )
+from arlequin.multilevel.solvers.problem import LawTable
 
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 2, 3
 MIN_PROXIMAL_TERM = 1e-9  # the smaller, the fewer iterations where multipliers are not unique
@@ -405,5 +406,5 @@ def solve_contact_robustly(motion, laws, kernels, history, closing, options, sol
             steps, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, most, rounded)
         used += steps
         error = project_and_split(p, diagonal, solution)
-        if not closes_more(p, closing, impulse, error, singular):
+        if not closes_otherwise(p, closing, LawTable(*laws).friction, impulse, error, singular):
             return used, error, singular

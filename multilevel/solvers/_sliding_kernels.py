@@ -129,6 +129,15 @@ def revise_rates(
         n, end = p.first[k], p.first[k + 1]
         for i in range(n, end):
             system.residual[i] = 0.0  # of a solution
+        released = status[k] == SLIP and p.friction[k] > 0.0 and impulse[n] > 0.0
+        for t in range(n + 1, end):
+            released = released and impulse[t] == 0.0
+        if released:  # at a reversal, see `release_or_close_on_mean`
+            for a in range(1, end - n):
+                system.on_velocity[k, a, :] = 0.0
+                system.on_impulse[k, a, :] = 0.0
+                system.on_impulse[k, a, a] = 1.0
+            continue
         stuck = status[k] == STICK
         if end == n + 1 or status[k] == OPEN or (stuck and p.friction[k] <= rest[k]):
             continue

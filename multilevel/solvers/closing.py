@@ -14,12 +14,20 @@ rows of the middle of the step, the laws are therefore
 The first keeps the gap: the linearised gap to round-off, the true one up to the curvature within the step. The second
 is Moreau's law, with the restitution e, where the point approaches; a separating point is at most reflected. The third
 is Signorini's where the gap at the start, linearised about the middle of the step, is zero; a penetration due to
-rotation is not corrected at once, which would add energy, but kept. Friction closes the slip rate at the end. Where
-normals may rotate it closes the mean slip rate of the step at points that stuck in the step before, and at those whose
-friction would otherwise do positive work (at a reversal): Coulomb's law on the slip of the step always dissipates. On
-fixed normals friction closes the rate at the end, and its positive work at a reversal within a step, of second order in
-Δt, counts as `scheme`; so does the work of central differences, whose bulk accelerates within the step, at a separating
-point of a fixed normal.
+rotation is not corrected at once, which would add energy, but kept.
+
+Friction closes the slip rate at the end, v₁ in the plane of contact. Where normals may rotate it closes the mean slip
+rate of the step at points that stuck in the step before. At a reversal within the step, from v₀ to −a v₀, its work
+P_t·(v₀ + v₁)/2 would be positive. As it opposes the slip of the first part of the step and that of the last, it obeys
+
+    −P_t ∈ ½ μ P_n (∂‖v₁‖ + ∂‖v₀ + v₁‖),        work ≤ ½ μ P_n (‖v₀ + v₁‖ − ‖v₀ + v₁‖) = 0,
+
+as |d·(v₀ + v₁)| ≤ ‖v₀ + v₁‖ of each d ∈ ∂‖v₁‖. On a line this is Coulomb's law at the end while the point slips on or
+comes to rest, P_t = 0 between v₁ = 0 and v₁ = −v₀, and the law of the mean slip rate beyond. The solvers take the first
+of these, the second where the work of the first is positive, and the third where v₁ then leaves the range between 0 and
+−v₀ (`arlequin.multilevel.solvers._kernels.release_or_close_on_mean`): no step of friction makes energy. What is lost at
+a reversal is of second order in Δt. Central differences, whose bulk accelerates within the step, close the rate at the
+end alone on fixed normals: the work at a reversal, or of a separating point, counts as `scheme`.
 
 Persistency leaves an alternating n·v₁, which `arlequin.solvers.velocity_projection` removes from the velocities.
 
@@ -54,8 +62,9 @@ class Closing:
     """Closing rates of the contact rows (r,) of a step, m/s.
 
     shift: added to the rates at the end (for multipliers on the gap: to the gap, m); start: rates at the start; mean:
-    added to the rates at the end to obtain the mean rates of the step; persistent: rows on which multipliers and
-    friction do work on the displacements: those of persistent contact, and gaps.
+    added to the rates at the end to obtain the mean rates of the step (on fixed normals twice these, v₀ + v₁, and for
+    friction alone); persistent: rows on which multipliers and friction do work on the displacements: those of
+    persistent contact, and gaps.
     """
 
     shift: Array
@@ -85,7 +94,10 @@ class Closing:
         if springs.size:
             start, mean = start.copy(), mean.copy()
             start[springs] = mean[springs] = 0.0
-        mean = np.where(np.repeat(rotating, np.diff(laws.first)), mean, 0.0)
+        turns = np.repeat(rotating, np.diff(laws.first))
+        rubs = np.full(start.size, not explicit)
+        rubs[first] = False
+        mean = np.where(turns, mean, np.where(rubs, start, 0.0))
         shift = np.zeros_like(start)
         reflects = (level == 2) & rotating if explicit else level == 2
         shift[first] = np.where(reflects, np.maximum(start[first], 0.0), 0.0)

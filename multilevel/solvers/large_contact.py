@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.kept import KeptWith
+from arlequin.multilevel.solvers.problem import LawTable
 
 LARGE_FROM = 2000  # rows from which `solve_large` is quicker than the compiled solver
 CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the kernels
@@ -448,21 +449,22 @@ def solve_large(
     Returns the iterations, the certificate and whether it converged; where it did not, `solution` holds the best
     impulses, from which a more robust method may start.
     """
-    from arlequin.multilevel.solvers._large_kernels import closed_on_mean
+    from arlequin.multilevel.solvers._large_kernels import friction_closes_otherwise
 
     impulse, trial, _, _ = solution
     rho, left = options
-    problem = motion, laws, history, closing[0].copy()
+    table = LawTable(*laws)
+    problem = motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
     newton = Newton(problem, kernels, rho, impulse, trial)
     used = 0
-    while True:  # each pass closes more points on the mean
+    while True:  # friction closes otherwise at more points in each pass
         steps, error, solved = newton.run(left - used)
         used += steps
         if not solved or not error <= CONVERGED:
             ROUNDED.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
-        if impulse.size == laws[0].size - 1 or not closed_on_mean(
-            problem, kernels, closing, impulse, newton.response[0]
+        if impulse.size == laws[0].size - 1 or not friction_closes_otherwise(
+            problem, kernels, closing, table.friction, impulse, newton.response[0]
         ):
             return used, error, True

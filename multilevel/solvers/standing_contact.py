@@ -213,14 +213,14 @@ def solve_standing(
     Returns the iterations, the certificate and whether it converged; where it did not, the guess in `solution` is as it
     was.
     """
-    from arlequin.multilevel.solvers._large_kernels import closed_on_mean
+    from arlequin.multilevel.solvers._large_kernels import friction_closes_otherwise
 
     impulse, trial, _, _ = solution
     free, table = FreeMotion(*motion), LawTable(*laws)
     if not impulse.any() or _slipping(impulse, table) > SLIPPING:
         return 0, np.inf, False
     guess = impulse.copy()
-    problem = motion, laws, history, closing[0].copy()
+    problem = motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
     newton = Newton(problem, kernels, rho, impulse, trial)
     best, stalled = newton.linearise(True), 0
     sticking = _sticking(newton, free, table)
@@ -234,7 +234,7 @@ def solve_standing(
         error = newton.linearise(False)
         if error <= TARGET:
             error = newton.finish(solution)
-            if not closed_on_mean(problem, kernels, closing, impulse, newton.response[0]):
+            if not friction_closes_otherwise(problem, kernels, closing, table.friction, impulse, newton.response[0]):
                 return used, error, True
             break
         stalled = 0 if error <= 0.5 * best else stalled + 1
