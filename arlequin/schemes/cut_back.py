@@ -16,6 +16,7 @@ from arlequin.system.internal_forces import Memory
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
+_RIGID_REMEDY = "another step, or fewer contact points on the rigid parts, whose forces may not be unique"
 
 
 class Divisible(Checkpointable, Stepper, Protocol):
@@ -38,8 +39,9 @@ class CutBackStepper(Stepper):
     are followed by one of that size.
     """
 
-    def __init__(self, stepper: Divisible) -> None:
-        self.step = stepper.step
+    def __init__(self, stepper: Divisible, deforms: bool = True) -> None:
+        """deforms: whether some of the nonlinear parts do, and are not rigid."""
+        self.step, self._remedy = stepper.step, _REMEDY if deforms else _RIGID_REMEDY
         self.restarts = stepper.restarts
         self._steppers = {1: stepper}
 
@@ -74,7 +76,7 @@ class CutBackStepper(Stepper):
                     raise
                 if parts == 2**_HALVES:
                     what = error.what if isinstance(error, Failed) else error.message
-                    raise Failed(f"{what}, with the step cut to 1/{parts} of it", _REMEDY) from error
+                    raise Failed(f"{what}, with the step cut to 1/{parts} of it", self._remedy) from error
                 parts, done = 2 * parts, 2 * done
                 continue
             batches.append(batch)

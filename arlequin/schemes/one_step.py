@@ -1,7 +1,7 @@
 """Schemes that are a row of coefficients: which stepper serves which system."""
 
 from arlequin.models.errors import UserError
-from arlequin.models.part import Constrained, is_viscous
+from arlequin.models.part import Constrained, Nonlinear, PathDependent, is_viscous
 from arlequin.schemes.compiled_loop import SmallMembers, SmallStepper, are_small, is_rotating, is_small
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.members_apart import MembersApart
@@ -43,7 +43,9 @@ class OneStep:
             self._refuse_parts(assembly)
         linear_parts_only(assembly, self.solver)
         if not assembly.linear:
-            return CutBackStepper(OneStepStepper(assembly, row))
+            bodies = [own for own in assembly.parts if isinstance(own, Nonlinear | PathDependent)]
+            deforms = not all(isinstance(own, Constrained) for own in bodies)
+            return CutBackStepper(OneStepStepper(assembly, row), deforms)
         small = is_small(assembly) or (is_rotating(assembly) and not row.carries)
         if small and not self.solver.endswith("iterative"):
             return SmallStepper(assembly, row)

@@ -97,6 +97,7 @@ class NewtonSolver:
         self.assembly, self.coefficients, self.forces = assembly, coefficients, forces
         self.displacement_per_unit = displacement_per_unit(assembly)
         self._masses = assembly.mass.diagonal() / self.displacement_per_unit**2  # kg
+        self.touching_mass = float(self.heaviest(assembly.contact.basis).max(initial=0.0))
         self.stiffness_size = abs(assembly.stiffness)  # forces change by |K| |u| ε where u changes in its last digit
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
@@ -200,6 +201,16 @@ class StepEquations:
         terms = pulled, residual.gradient.T @ solution.rigid
         impulse = self.solver.coefficients.impulse
         return max(residual.scale, *(impulse * float(np.abs(term / sizes).max(initial=0.0)) for term in terms))
+
+    def rounding(self, residual: Residual, solution: StepSolution) -> float:
+        """What round-off leaves of the balance of momentum, N·s: of the forces, and of the rates W P that contact
+        closes, Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|, with which the heaviest part moves that touches a light one."""
+        found = solution.contact
+        if self.solver.coefficients.static or not found.answers.size:
+            return residual.rounding
+        roots = np.sqrt(found.answers)
+        rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(found.solution.impulse))
+        return residual.rounding + self.solver.touching_mass * rate
 
     def imbalance(self, residual: Residual, solution: StepSolution) -> float:
         """The largest unbalanced momentum, N·s, that of rigid parts that deform included."""

@@ -86,7 +86,7 @@ class ModifiedNewton(NewtonPolicy):
         self.used += 1
         residual, size = done.residual, done.size
         scale = self._equations.scale(residual, done.solution)
-        exact, enough = _EXACT * scale, _ENOUGH * scale + residual.rounding
+        exact, enough = _EXACT * scale, _ENOUGH * scale + self._equations.rounding(residual, done.solution)
         left = self._equations.imbalance(residual, done.solution)
         if self._best is None:
             self._best, self._best_used = done.x, self.used

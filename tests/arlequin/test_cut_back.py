@@ -173,3 +173,9 @@ def test_a_metal_crushed_half_way_keeps_its_record(tmp_path: Any) -> None:
     assert np.abs(kept["balance"]).max() <= 1e-12
     for name in ("displacement", "plastic_strain"):
         assert (kept["part/block"][name].values == again["part/block"][name].values).all()
+
+
+def test_rigid_parts_have_another_remedy() -> None:
+    stepper = cut_back.CutBackStepper(Ticks(1.0, lambda t0, t1: 1e-3, []), deforms=False)
+    with pytest.raises(aq.UserError, match=r"1/256 of it: try another step, or fewer contact points on the rigid"):
+        stepper.advance(stepper.start(np.zeros(1), np.zeros(1)))
