@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Callable[..., aq.Study], dict[str, float], dict[str, Any]
     ),
     "multi-level law, start, size": (
         glued, {"velocity": 9.7, "friction": 0.2, "gap": 2e-5},
-        {"asperity": energy("asperity", 45), "friction": energy("friction"), "impact": energy("impact")},
+        {"asperity": energy("asperity", 45), "friction": energy("friction"), "kinetic": energy("kinetic")},
     ),
     "wear": (
         worn, {"wear": 1e-9, "friction": 0.3, "load": 20.0, "speed": 0.5},
