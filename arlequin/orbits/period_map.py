@@ -466,7 +466,10 @@ def _check(assembly: Assembly, scheme: Scheme) -> None:
             raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")
         bounces = any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws)
         if bounces and not locates(scheme):
-            raise UserError(_IMPACTS)
+            raise UserError(
+                f"interface '{interface.name}' has a restitution, and its motion jumps at impacts, which fall on whole "
+                'steps: take Unilateral(level="gap"), a layer, or Theta(0.5, events="locate") with restitution=0'
+            )
     if laws.has_elastic_stick and not (is_small(assembly) and contact.fixed):
         raise UserError("periodic motions take friction with a stiffness in small linear systems on fixed normals")
     if assembly.massless.any():

@@ -1,8 +1,11 @@
 """The generalised-α family: Newmark, HHT-α, modified mean acceleration, generalised-α: parameters and theory."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from arlequin.models.checks import positive, within
+from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.schemes.one_step import OneStep
 from arlequin.solvers.solver_choice import SolverName, checked_solver
@@ -10,7 +13,7 @@ from arlequin.step.coefficients import StepCoefficients
 
 
 @checked_call
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GeneralisedAlpha(OneStep):
     """The family of schemes with acceleration:
 
@@ -50,6 +53,28 @@ class GeneralisedAlpha(OneStep):
     def coefficients(self, step: float) -> StepCoefficients:
         """Those of a step Δt, s."""
         return StepCoefficients.of_alpha(self.alpha_m, self.alpha_f, self.beta, self.gamma, step)
+
+    def __repr__(self) -> str:
+        """The shortest call that makes it: Newmark(), HHT(alpha=-0.1), …"""
+        alpha, radius = round(-self.alpha_f, 12), round(self.alpha_f / (1.0 - self.alpha_f), 12)
+        mean = round(0.5 - self.gamma, 12)
+        solver = "" if self.solver == "auto" else f"solver={self.solver!r}"
+        calls: list[tuple[str, Callable[[], GeneralisedAlpha]]] = [
+            ("Newmark()", Newmark),
+            (f"HHT(alpha={alpha!r})", lambda: HHT(alpha)),
+            (f"ModifiedMeanAcceleration(alpha={mean!r})", lambda: ModifiedMeanAcceleration(mean)),
+            (f"Newmark(beta={self.beta!r}, gamma={self.gamma!r})", lambda: Newmark(self.beta, self.gamma)),
+            (f"GeneralisedAlpha.with_radius({radius!r})", lambda: GeneralisedAlpha.with_radius(radius)),
+        ]
+        own = (self.alpha_m, self.alpha_f, self.beta, self.gamma)
+        for text, make in calls:
+            with suppress(UserError):
+                made = make()
+                if (made.alpha_m, made.alpha_f, made.beta, made.gamma) == own:
+                    return text if not solver else text[:-1] + (", " if text[-2] != "(" else "") + solver + ")"
+        names = ("alpha_m", "alpha_f", "beta", "gamma")
+        given = [f"{name}={value!r}" for name, value in zip(names, own, strict=True)]
+        return f"GeneralisedAlpha({', '.join([*given, *([solver] if solver else [])])})"
 
     @classmethod
     @checked_call

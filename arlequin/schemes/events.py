@@ -16,6 +16,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_loop import FEW
@@ -259,6 +260,13 @@ def _small(assembly: Assembly) -> None:
 def check_laws(assembly: Assembly) -> None:
     """UserError where events of these laws and motions cannot be located."""
     laws = assembly.laws
+    for interface in assembly.contact.interfaces:
+        for law in interface.laws:
+            if isinstance(law, SetValuedLaw) and law.restitution > 0.0:
+                raise UserError(
+                    f"interface '{interface.name}' has restitution={law.restitution:g}, which events=\"locate\" does "
+                    "not take: take Theta(0.5), whose impacts fall on whole steps, or restitution=0"
+                )
     if assembly.massless.any():
         raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
     if assembly.system.junctions:
@@ -269,7 +277,6 @@ def check_laws(assembly: Assembly) -> None:
         or laws.compliance.any()
         or laws.tangential_compliance.any()
         or laws.has_elastic_stick
-        or laws.restitution.any()
     ):
         raise UserError(
             'events="locate" takes Unilateral(level="velocity"), and Coulomb or StaticDynamic, all of them rigid'

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh, expm
 
+import arlequin as aq
 from arlequin.models import mesh
 from arlequin.models.errors import UserError
 from arlequin.models.fem.bar import Bar
@@ -374,3 +375,17 @@ def test_midpoint_refuses_unilateral_contact_with_mass() -> None:
     wall = Interface("end", part.boundary("right"), RigidPlane(2.0, -1.0), Unilateral("gap"))
     with pytest.raises(UserError, match="redistributed"):
         Midpoint().prepare(assemble(System([part], interfaces=[wall])), 0.1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Newmark()", "Newmark(solver='direct')", "Newmark(beta=0.3, gamma=0.55)", "HHT(alpha=-0.1)",
+        "HHT(alpha=-0.05, solver='direct')", "ModifiedMeanAcceleration(alpha=-0.07)",
+        "GeneralisedAlpha.with_radius(0.8)", "GeneralisedAlpha(alpha_m=0.1, alpha_f=0.5, beta=0.6, gamma=0.9)",
+    ],
+)  # fmt: skip
+def test_schemes_print_as_they_are_made(text: str) -> None:
+    scheme = eval(f"aq.{text}", {"aq": aq})
+    assert repr(scheme) == text
+    assert eval(f"aq.{scheme!r}", {"aq": aq}) == scheme
