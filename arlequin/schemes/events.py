@@ -261,10 +261,10 @@ def check_laws(assembly: Assembly) -> None:
     """UserError where events of these laws and motions cannot be located."""
     laws = assembly.laws
     for interface in assembly.contact.interfaces:
-        for law in interface.laws:
-            if isinstance(law, SetValuedLaw) and law.restitution > 0.0:
+        for own in interface.laws:
+            if isinstance(own, SetValuedLaw) and own.restitution > 0.0:
                 raise UserError(
-                    f"interface '{interface.name}' has restitution={law.restitution:g}, which events=\"locate\" does "
+                    f"interface '{interface.name}' has restitution={own.restitution:g}, which events=\"locate\" does "
                     "not take: take Theta(0.5), whose impacts fall on whole steps, or restitution=0"
                 )
     if assembly.massless.any():
