@@ -188,9 +188,8 @@ class OneStepStepper(Stepper):
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
-        # the layers' account of energy on turning normals is part of `scheme`
-        kept = assembly.contact.fixed or not assembly.laws.has_regular
-        self.conserves = coefficients.conserves and assembly.linear and kept
+        # layers have what their laws, which may be users', and their account on turning normals leave in `scheme`
+        self.conserves = coefficients.conserves and assembly.linear and not assembly.laws.has_regular
         self._losses = set(viscous_losses(assembly, 1.0, np.zeros(assembly.dof_count)))
         if any(is_viscous(part) for part in assembly.parts):
             self._losses.add("damping")

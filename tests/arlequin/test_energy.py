@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import arlequin as aq
 from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.run import audit
 from arlequin.schemes import compiled_loop as small_theta
 from arlequin.schemes.loop_pairing import ImpulseResponse
 from arlequin.solvers.condensed import Condensed
@@ -316,7 +317,21 @@ def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_theta, "LARGEST", -1)
 
 
-@pytest.mark.usefixtures("step_by_step")
+@pytest.fixture
+def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of conserving schemes are not refused for what is in `scheme`."""
+    monkeypatch.setattr(audit, "_SCHEME", np.inf)
+
+
+def test_steps_of_a_wrong_energy_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    energy = Strains.energy
+    monkeypatch.setattr(Strains, "energy", lambda self, strains: energy(self, strains) * (1.0 + 1e-6))
+    for scheme in ("theta 0.5", "newmark"):
+        with pytest.raises(aq.UserError, match=r"^the step changes the energy by .* which its forces conserve: try"):
+            bar_on_wall(scheme, "unilateral-velocity", "consistent", "free")
+
+
+@pytest.mark.usefixtures("step_by_step", "unguarded")
 def test_the_balance_fails_for_a_wrong_internal_force(monkeypatch: pytest.MonkeyPatch) -> None:
     right = ElasticAssembled.internal
 
@@ -329,14 +344,14 @@ def test_the_balance_fails_for_a_wrong_internal_force(monkeypatch: pytest.Monkey
         assert worst_balance(bar_on_wall(scheme, "unilateral-velocity", "consistent", "free")) > 1e-9
 
 
-@pytest.mark.usefixtures("step_by_step")
+@pytest.mark.usefixtures("step_by_step", "unguarded")
 def test_the_balance_fails_for_a_contact_impulse_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Condensed, "correct", lambda self, free, impulse: (free.y, free.multipliers))
     for scheme in ("theta 0.5", "newmark"):
         assert worst_balance(bar_on_wall(scheme, "asperities", "consistent", "free")) > 1e-3
 
 
-@pytest.mark.usefixtures("step_by_step")
+@pytest.mark.usefixtures("step_by_step", "unguarded")
 def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strain energy is not the work of the forces by construction: 1 part in a million shows in `scheme`."""
     right = ElasticAssembled.internal
@@ -350,6 +365,7 @@ def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.Monke
     assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_the_audit_of_blocks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong forces, impulses not applied and a wrong strain energy show in compiled steps too."""
 
