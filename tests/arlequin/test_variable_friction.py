@@ -277,5 +277,5 @@ def test_restitution_is_refused() -> None:
     with pytest.raises(UserError, match='must be 0 at level "gap"'):
         PointLaws.gather([(aq.Unilateral("gap", restitution=0.5),)], np.ones(1))
     system = block(None, normal=aq.Unilateral(restitution=0.5))
-    with pytest.raises(UserError, match="takes Unilateral"):
+    with pytest.raises(UserError, match="has restitution=0"):
         aq.simulate(system, aq.Theta(0.5, events="locate"), duration=0.01, step=1e-3)
