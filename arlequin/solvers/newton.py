@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,6 +52,15 @@ class Residual:
     def admissible(self) -> bool:
         """Whether no cell is inverted."""
         return bool(np.isfinite(self.force).all())
+
+
+class Balance(NamedTuple):
+    """left: the largest momentum that impulses leave unbalanced, N·s, that of rigid parts that deform included; scale:
+    the largest term of the balance, impulses included, as they cancel in it; rounding: what round-off leaves."""
+
+    left: float
+    scale: float
+    rounding: float
 
 
 @dataclass(frozen=True)
@@ -186,37 +196,39 @@ class StepEquations:
 
     def impulses(self, residual: Residual, solution: StepSolution) -> Array:
         """λμ (Cᵀφ + Gᵀλ_G + BᵀP) (d,), N·s."""
+        pulled, held = self._pulls(residual, solution)
+        return pulled + held
+
+    def _pulls(self, residual: Residual, solution: StepSolution) -> tuple[Array, Array]:
+        """λμ (Cᵀφ + BᵀP) and λμ Gᵀλ_G (d,), N·s."""
+        factor = self.solver.coefficients.impulse
         pulled = self.solver.assembly.generalised_force(solution.multipliers, solution.contact.impulse)
-        return self.solver.coefficients.impulse * (pulled + residual.gradient.T @ solution.rigid)
+        return factor * pulled, factor * (residual.gradient.T @ solution.rigid)
 
     def unbalanced(self, residual: Residual, solution: StepSolution | None) -> Array:
         """The momentum (d,) that the impulses of a solution leave unbalanced, N·s; 0 where motions are imposed."""
         impulses = 0.0 if solution is None else self.impulses(residual, solution)
         return np.where(self.solver.assembly.free, residual.force + impulses, 0.0)
 
-    def scale(self, residual: Residual, solution: StepSolution) -> float:
-        """The largest term of the balance of momentum, N·s, impulses included: their round-off stays unbalanced."""
-        assembly, sizes = self.solver.assembly, self.solver.displacement_per_unit
-        pulled = assembly.generalised_force(solution.multipliers, solution.contact.impulse)
-        terms = pulled, residual.gradient.T @ solution.rigid
-        impulse = self.solver.coefficients.impulse
-        return max(residual.scale, *(impulse * float(np.abs(term / sizes).max(initial=0.0)) for term in terms))
+    def balance(self, residual: Residual, solution: StepSolution) -> Balance:
+        """The balance of momentum under the impulses of a solution.
 
-    def rounding(self, residual: Residual, solution: StepSolution) -> float:
-        """What round-off leaves of the balance of momentum, N·s: of the forces, and of the rates W P that contact
-        closes, Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|, with which the heaviest part moves that touches a light one."""
-        found = solution.contact
-        if self.solver.coefficients.static or not found.answers.size:
-            return residual.rounding
-        roots = np.sqrt(found.answers)
-        rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(found.solution.impulse))
-        return residual.rounding + self.solver.touching_mass * rate
-
-    def imbalance(self, residual: Residual, solution: StepSolution) -> float:
-        """The largest unbalanced momentum, N·s, that of rigid parts that deform included."""
-        strained = (self.solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
-        unbalanced = np.abs(self.unbalanced(residual, solution) / self.solver.displacement_per_unit)
-        return max(float(unbalanced.max(initial=0.0)), float(strained))
+        Contact closes the rates W P with the round-off of Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|, with which the heaviest
+        part moves that touches a light one.
+        """
+        solver, found = self.solver, solution.contact
+        pulls, sizes = self._pulls(residual, solution), solver.displacement_per_unit
+        left, *terms = (
+            float(np.abs(own / sizes).max(initial=0.0))
+            for own in (np.where(solver.assembly.free, residual.force + pulls[0] + pulls[1], 0.0), *pulls)
+        )
+        strained = (solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
+        rounding = residual.rounding
+        if found.answers.size and not solver.coefficients.static:
+            roots = np.sqrt(found.answers)
+            rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(found.solution.impulse))
+            rounding += solver.touching_mass * rate
+        return Balance(max(left, float(strained)), max(residual.scale, *terms), rounding)
 
     def admissible(self, start: Array, y: Array) -> tuple[int, Array, Residual]:
         """How often the way from `start` to y is halved until no cell is inverted, and the iterate and residual.
@@ -306,9 +318,7 @@ class NewtonPolicy:
 
         At 1e-14 of the largest impulse, or where the residual stagnates below 1e-11 of it and the round-off.
         """
-        equations = self._equations
-        left = equations.imbalance(residual, solution)
-        scale = equations.scale(residual, solution)
+        left, scale, _ = self._equations.balance(residual, solution)
         stagnant = self._residuals.passes(left) >= _STAGNANT
         return left <= _EXACT * scale or (stagnant and left <= _ENOUGH * scale + residual.rounding)
 

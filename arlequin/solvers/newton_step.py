@@ -79,15 +79,13 @@ class ModifiedNewton(NewtonPolicy):
             self._use.fresh, self._use.spent, self._due = True, 0, False
 
     def verified(self, residual: Residual, solution: StepSolution) -> bool:
-        left = self._equations.imbalance(residual, solution)
-        return left <= max(_EXACT * self._equations.scale(residual, solution), _NEAR * self._residuals.lowest)
+        left, scale, _ = self._equations.balance(residual, solution)
+        return left <= max(_EXACT * scale, _NEAR * self._residuals.lowest)
 
     def review(self, done: NewtonPass) -> Array | None:
         self.used += 1
-        residual, size = done.residual, done.size
-        scale = self._equations.scale(residual, done.solution)
-        exact, enough = _EXACT * scale, _ENOUGH * scale + self._equations.rounding(residual, done.solution)
-        left = self._equations.imbalance(residual, done.solution)
+        size, (left, scale, rounding) = done.size, self._equations.balance(done.residual, done.solution)
+        exact, enough = _EXACT * scale, _ENOUGH * scale + rounding
         if self._best is None:
             self._best, self._best_used = done.x, self.used
         serves = size <= _GROWTH * self._least or left <= enough
