@@ -262,6 +262,12 @@ class NewtonEquations(NamedTuple):
     right: Array
 
 
+def own_problem(motion: tuple[Any, ...], laws: tuple[Any, ...], history: Array, closing: Array) -> tuple[Any, ...]:
+    """The arguments of the kernels, with coefficients of friction and a shift that friction may change in place."""
+    table = LawTable(*laws)
+    return motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
+
+
 class Newton:
     """Newton's method on one contact problem; `problem`, `kernels`: the arguments of the kernels."""
 
@@ -453,8 +459,7 @@ def solve_large(
 
     impulse, trial, _, _ = solution
     rho, left = options
-    table = LawTable(*laws)
-    problem = motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
+    problem = own_problem(motion, laws, history, closing)
     newton = Newton(problem, kernels, rho, impulse, trial)
     used = 0
     while True:  # friction closes otherwise at more points in each pass
@@ -465,6 +470,6 @@ def solve_large(
             return used, error, False
         error = newton.finish(solution)
         if impulse.size == laws[0].size - 1 or not friction_closes_otherwise(
-            problem, kernels, closing, table.friction, impulse, newton.response[0]
+            problem, kernels, closing, LawTable(*laws).friction, impulse, newton.response[0]
         ):
             return used, error, True

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.kept import KeptWith
-from arlequin.multilevel.solvers.large_contact import TARGET, Newton
+from arlequin.multilevel.solvers.large_contact import TARGET, Newton, own_problem
 from arlequin.multilevel.solvers.problem import ON_BORDER, FreeMotion, LawTable
 
 STANDING_FROM = 300  # rows from which it is worth its overhead of a millisecond
@@ -220,7 +220,7 @@ def solve_standing(
     if not impulse.any() or _slipping(impulse, table) > SLIPPING:
         return 0, np.inf, False
     guess = impulse.copy()
-    problem = motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
+    problem = own_problem(motion, laws, history, closing)
     newton = Newton(problem, kernels, rho, impulse, trial)
     best, stalled = newton.linearise(True), 0
     sticking = _sticking(newton, free, table)
