@@ -57,24 +57,22 @@ class GeneralisedAlpha(OneStep):
     def __repr__(self) -> str:
         """The shortest call that makes it: Newmark(), HHT(alpha=-0.1), …"""
         alpha, radius = round(-self.alpha_f, 12), round(self.alpha_f / (1.0 - self.alpha_f), 12)
-        mean = round(0.5 - self.gamma, 12)
-        solver = "" if self.solver == "auto" else f"solver={self.solver!r}"
-        calls: list[tuple[str, Callable[[], GeneralisedAlpha]]] = [
-            ("Newmark()", Newmark),
-            (f"HHT(alpha={alpha!r})", lambda: HHT(alpha)),
-            (f"ModifiedMeanAcceleration(alpha={mean!r})", lambda: ModifiedMeanAcceleration(mean)),
-            (f"Newmark(beta={self.beta!r}, gamma={self.gamma!r})", lambda: Newmark(self.beta, self.gamma)),
-            (f"GeneralisedAlpha.with_radius({radius!r})", lambda: GeneralisedAlpha.with_radius(radius)),
+        mean, solver = round(0.5 - self.gamma, 12), self.solver
+        calls: list[tuple[str, dict[str, float], Callable[..., GeneralisedAlpha]]] = [
+            ("Newmark", {}, Newmark),
+            ("HHT", {"alpha": alpha}, HHT),
+            ("ModifiedMeanAcceleration", {"alpha": mean}, ModifiedMeanAcceleration),
+            ("Newmark", {"beta": self.beta, "gamma": self.gamma}, Newmark),
+            ("GeneralisedAlpha.with_radius", {"radius": radius}, GeneralisedAlpha.with_radius),
         ]
-        own = (self.alpha_m, self.alpha_f, self.beta, self.gamma)
-        for text, make in calls:
-            with suppress(UserError):
-                made = make()
-                if (made.alpha_m, made.alpha_f, made.beta, made.gamma) == own:
-                    return text if not solver else text[:-1] + (", " if text[-2] != "(" else "") + solver + ")"
-        names = ("alpha_m", "alpha_f", "beta", "gamma")
-        given = [f"{name}={value!r}" for name, value in zip(names, own, strict=True)]
-        return f"GeneralisedAlpha({', '.join([*given, *([solver] if solver else [])])})"
+        name, given = "GeneralisedAlpha", {key: getattr(self, key) for key in ("alpha_m", "alpha_f", "beta", "gamma")}
+        for short, parameters, make in calls:
+            with suppress(UserError):  # a parameter that this scheme does not take
+                if make(**parameters, solver=solver) == self:
+                    name, given = short, parameters
+                    break
+        shown: dict[str, float | str] = {**given, **({} if solver == "auto" else {"solver": solver})}
+        return f"{name}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
     @classmethod
     @checked_call

@@ -382,7 +382,7 @@ def test_midpoint_refuses_unilateral_contact_with_mass() -> None:
     [
         "Newmark()", "Newmark(solver='direct')", "Newmark(beta=0.3, gamma=0.55)", "HHT(alpha=-0.1)",
         "HHT(alpha=-0.05, solver='direct')", "ModifiedMeanAcceleration(alpha=-0.07)",
-        "GeneralisedAlpha.with_radius(0.8)", "GeneralisedAlpha(alpha_m=0.1, alpha_f=0.5, beta=0.6, gamma=0.9)",
+        "GeneralisedAlpha.with_radius(radius=0.8)", "GeneralisedAlpha(alpha_m=0.1, alpha_f=0.5, beta=0.6, gamma=0.9)",
     ],
 )  # fmt: skip
 def test_schemes_print_as_they_are_made(text: str) -> None:
