@@ -25,9 +25,9 @@ P_t·(v₀ + v₁)/2 would be positive. As it opposes the slip of the first part
 as |d·(v₀ + v₁)| ≤ ‖v₀ + v₁‖ of each d ∈ ∂‖v₁‖. On a line this is Coulomb's law at the end while the point slips on or
 comes to rest, P_t = 0 between v₁ = 0 and v₁ = −v₀, and the law of the mean slip rate beyond. The solvers take the first
 of these, the second where the work of the first is positive, and the third where v₁ then leaves the range between 0 and
-−v₀ (`arlequin.multilevel.solvers._kernels.release_or_close_on_mean`): no step of friction makes energy. What is lost at
-a reversal is of second order in Δt. Central differences, whose bulk accelerates within the step, close the rate at the
-end alone on fixed normals: the work at a reversal, or of a separating point, counts as `scheme`.
+−v₀ (`arlequin.multilevel.solvers._kernels.release_or_close_on_mean`): no step of friction makes energy. Central
+differences, whose bulk accelerates within the step, close the rate at the end alone on fixed normals: the work at a
+reversal, or of a separating point, counts as `scheme`.
 
 Persistency leaves an alternating n·v₁, which `arlequin.solvers.velocity_projection` removes from the velocities.
 
