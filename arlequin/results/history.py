@@ -20,7 +20,7 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
-from arlequin.multilevel.pairing.kinematics import PairingMaster
+from arlequin.multilevel.pairing.kinematics import PairingMaster, faces
 from arlequin.results.cell_weights import WEIGHT_TEXT, counting
 from arlequin.results.recorder import Record
 from arlequin.results.stresses import StressSeries, stressed
@@ -45,6 +45,7 @@ class ContactSeries:
         self._positions = kin.positions
         self._axes = kin.normals.shape[1]
         self._points = slice(*contact.start[index : index + 2])
+        self._faces = faces(contact.pairings[index])
         self._frictional = self._interface.friction is not None
         self._springs = bool(contact.laws.elastic_stick[self._points].any())
         self._wear_law = self._interface.wear
@@ -83,6 +84,9 @@ class ContactSeries:
             ("pressure", "frame point", "Pa", "contact pressure, mean over the step"),
             ("status", "frame point", "1", "0 open, 1 slipping or without friction, 2 sticking"),
         )
+        if self._faces.any():
+            text = "smooth patch of the master that the contact point belongs to"
+            out += group.variables(("point_face", "point", "1", text, self._faces))
         rate = "normal force times slip rate, mean over the step"
         if self._frictional:
             out += group.variables(
@@ -168,7 +172,8 @@ class ContactSeries:
                 frames[group, "spring_traction"] = springs[kept]
         if self._follow is not None:
             moved = applied(self._follow, block.u)
-            rows[group, "point_displacement"] = moved.reshape(*moved.shape[:-1], -1, self._axes)
+            nodes = moved.reshape(*moved.shape[:-1], -1, self._axes)
+            rows[group, "point_displacement"] = np.concatenate([nodes] * (int(self._faces.max()) + 1), axis=-2)
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:

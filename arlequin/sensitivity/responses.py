@@ -347,8 +347,8 @@ def _point_displacement(response: Response, linear: LinearSteps) -> Series:
     def rows(assembly: Assembly) -> dict[str, Array]:
         i, _ = _points(assembly, response)
         slave = assembly.contact.sides[i][0]
-        axes = assembly.contact.interfaces[i].slave.positions.shape[1]
-        row = slave.rows[[response.point * axes + AXES.index(str(response.component))]]
+        nodes, axes = assembly.contact.interfaces[i].slave.positions.shape
+        row = slave.rows[[response.point % nodes * axes + AXES.index(str(response.component))]]
         return {"u": np.asarray(row.todense()).ravel()}
 
     return LinearSeries(linear, rows)

@@ -240,8 +240,15 @@ class Contact:
 
     @cached_property
     def indeterminate(self) -> bool:
-        """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
-        return any(side.rigid for pair in self.sides for side in pair)
+        """Whether the coordinates may not determine the forces at all points: the few of a rigid part that touches, or
+        those of a node that touches several surfaces."""
+        if any(side.rigid for pair in self.sides for side in pair):
+            return True
+        together: dict[str, list[Array]] = {}
+        for interface, kin in zip(self.interfaces, self.reference, strict=True):
+            together.setdefault(interface.slave.part.name, []).append(kin.positions)
+        places = [np.concatenate(own) for own in together.values()]
+        return any(len(np.unique(own, axis=0)) < len(own) for own in places)
 
     def subset(self, points: NDArray[np.int64]) -> "ContactSubset":
         """Laws and rows of some of the points; the last subset is cached."""

@@ -29,6 +29,15 @@ class Obstacle(Protocol):
         ...
 
 
+@runtime_checkable
+class PatchedObstacle(Protocol):
+    """An obstacle with concave edges, in which a point touches several smooth patches of its surface at once."""
+
+    def patches(self) -> "tuple[Obstacle, ...]":
+        """The patches, as obstacles of their own; none where no edge is concave."""
+        ...
+
+
 @checked_call
 @dataclass(frozen=True)
 class RigidPlane:

@@ -11,7 +11,9 @@ from arlequin.models.checks import finite_array, flag
 from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.patches import SmoothPatches
 from arlequin.multilevel.search.search import FacetTree, in_space
 
 END = 1e-6  # distance past an open end within which points have a partner, in segment lengths
@@ -39,9 +41,36 @@ class _Faceted(ABC):
         found = self._tree.closest(in_space(positions), np.inf, END, np.inf)
         return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
 
+    def patches(self) -> tuple[Obstacle, ...]:
+        """Parts of the surface without concave edges between them (see `SmoothPatches`)."""
+        found = SmoothPatches.of(self._tree.mesh, self.points)
+        return () if found is None else tuple(_Layer(self.points, found, i) for i in range(len(found.meshes)))
+
     @cached_property
     def _tree(self) -> FacetTree:
         return FacetTree.build(FacetMesh.build(self._facets, self.points), self.points)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Patches of a faceted obstacle of `points` (n, a) that no concave edge joins."""
+
+    points: Array
+    surface: SmoothPatches
+    number: int
+
+    @property
+    def axes(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals."""
+        found = self.surface.closest(self.number, self.points, positions, np.inf, END, np.inf)
+        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
 
 
 @checked_call

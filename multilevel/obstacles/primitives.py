@@ -9,6 +9,7 @@ from arlequin.models.checks import check_fields, finite_array, flag, positive
 from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane
 
 
 @checked_call
@@ -140,6 +141,13 @@ class RigidBox:
         away[rows, face] = side[rows, face]
         normals = away / np.linalg.norm(away, axis=1)[:, None]
         return _turned(self.inside, np.where(within, past.max(axis=1), distance), normals)
+
+    def patches(self) -> tuple[Obstacle, ...]:
+        """The walls of a room, whose corners are concave; none of a box."""
+        if not self.inside:
+            return ()
+        inward = np.eye(self.axes)
+        return (*(RigidPlane(self.low, n) for n in inward), *(RigidPlane(self.high, -n) for n in inward))
 
 
 def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:

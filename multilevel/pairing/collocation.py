@@ -12,10 +12,12 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.surface import facet_indices, facet_measure
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
-from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.obstacles.base import Obstacle, PatchedObstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, Partners
+from arlequin.multilevel.pairing.stacked import stacked
 from arlequin.multilevel.search.facets import FacetMesh, frames
-from arlequin.multilevel.search.search import OVERHANG, FacetTree, in_space
+from arlequin.multilevel.search.patches import SmoothPatches
+from arlequin.multilevel.search.search import DEPTH, OVERHANG, FacetTree, in_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,8 @@ def pair_points(
                 raise UserError.parameter(name, given, "is for a deformable master")
         if master.axes != axes:
             raise UserError(f"the obstacle is {master.axes}D, part '{slave.part.name}' {axes}D")
-        return ObstaclePairing(made, master)
+        parts = master.patches() if isinstance(master, PatchedObstacle) else ()
+        return stacked([ObstaclePairing(made, patch) for patch in parts or (master,)])
     other = master.positions.shape[1]
     if other != axes:
         raise UserError(f"part '{master.part.name}' is {other}D, part '{slave.part.name}' {axes}D")
@@ -155,7 +158,12 @@ def pair_points(
         direction = direction / np.linalg.norm(direction)
         if np.abs(master.normals @ direction).max() <= GRAZING:
             raise UserError.parameter("direction", direction.tolist(), f"is tangential to '{master.name}'")
-    return SurfacePairing(made, mesh, far, non_negative("overhang", overhang), direction)
+    overhang = non_negative("overhang", overhang)
+    patches = SmoothPatches.of(mesh, master.positions) if direction is None else None
+    if patches is None:
+        return SurfacePairing(made, mesh, far, overhang, direction)
+    layers = enumerate(patches.meshes)
+    return stacked([SurfacePairing(made, own, far, overhang, layer=(patches, i)) for i, own in layers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +218,8 @@ class SurfacePairing:
     others τ·([[v]] − g ṅ) with ṅ = W × n, the rate of n carried by the master. At an edge or corner of the surface
     n = ± r/|r|, the gap is the distance to the edge and its rate n·[[v]] all the same. Along a direction the gap is
     n·r, and its row the rate at a fixed point of the master: the full rate where the facet is flat.
+
+    layer: the patches of a surface with concave edges, and the number of the layer that `mesh` is.
     """
 
     points: SlavePoints
@@ -217,6 +227,7 @@ class SurfacePairing:
     reach: float
     overhang: float = OVERHANG
     direction: Array | None = None
+    layer: tuple[SmoothPatches, int] | None = None
 
     @property
     def fixed(self) -> bool:
@@ -235,7 +246,10 @@ class SurfacePairing:
         positions = self.points.positions(slave)
         tree = FacetTree.build(self.mesh, master)
         spatial = in_space(positions)
-        if self.direction is None:
+        if self.layer is not None:
+            patches, number = self.layer
+            found = patches.closest(number, master, positions, self.reach, self.overhang, DEPTH)
+        elif self.direction is None:
             found = tree.closest(spatial, self.reach, self.overhang)
         else:
             found = tree.along(spatial, self._directions, self.reach, self.overhang)

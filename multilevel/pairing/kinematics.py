@@ -95,3 +95,8 @@ class OverlappingPairing(Protocol):
 def shared_weight(pairing: Pairing) -> float:
     """`OverlappingPairing.shared_weight` of a pairing; 1 where no two points share a node."""
     return pairing.shared_weight if isinstance(pairing, OverlappingPairing) else 1.0
+
+
+def faces(pairing: Pairing) -> NDArray[np.int64]:
+    """Number (k,) of the smooth patch of the master that each contact point belongs to; 0 where there is one."""
+    return np.asarray(getattr(pairing, "faces", np.zeros(pairing.areas.size, dtype=np.int64)))

@@ -376,8 +376,9 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
 
 
 @called_njit()
-def foot_on_continuation(kind, x, p, s, t, value, first, second, g):
-    """Foot of p on the smooth continuation of a facet past its edge, by Newton from (s, t): (s, t, found)."""
+def foot_on_continuation(kind, x, p, s, t, most, value, first, second, g):
+    """Foot of p on the smooth continuation of a facet, at most `most` of it past its edge, by Newton from (s, t):
+    (s, t, found)."""
     for _ in range(20):
         geometry(kind, x, s, t, value, first, second, g)
         if kind <= LINE3:
@@ -388,12 +389,29 @@ def foot_on_continuation(kind, x, p, s, t, value, first, second, g):
         else:
             ds, dt, _, _, _ = newton_step(g, p, True)
         s, t = s + ds, t + dt
-        if not inside(kind, s, t, 0.5):
+        if not inside(kind, s, t, most):
             break
         if abs(ds) + abs(dt) < 1e-10:
             geometry(kind, x, s, t, value, first, second, g)
             return s, t, True
     return s, t, False
+
+
+@njit(cache=True)
+def edge_normals(kind, facets, positions, normals):
+    """Unit outward normals (f, e, 3) of facets at the middles of their edges, in the plane at both ends (f, 2, 3)."""
+    x, g = np.empty((9, 3)), np.empty((6, 3))
+    value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
+    corners = corner_count(kind)
+    for f in range(facets.shape[0]):
+        gather(facets, positions, f, x)
+        for e in range(corners):
+            s, t = corner(kind, e)
+            if kind > LINE3:
+                s1, t1 = corner(kind, (e + 1) % corners)
+                s, t = 0.5 * (s + s1), 0.5 * (t + t1)
+            geometry(kind, x, s, t, value, first, second, g)
+            normals[f, e] = outward(kind, g)
 
 
 @njit(cache=True)
@@ -592,7 +610,7 @@ def resolve(mesh, topology, points, limits, feature, found):
                 past += (r[i] - distance * n[i]) ** 2
             gather(facets, positions, f, x)
             s, t, found = foot_on_continuation(
-                kind, x, points[k], reference[k, 0], reference[k, 1], value, first, second, g
+                kind, x, points[k], reference[k, 0], reference[k, 1], max(0.5, overhang), value, first, second, g
             )
             if past > (overhang * size[f]) ** 2 or not found:
                 facet[k] = -1
