@@ -4,18 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from arlequin.models.checks import one_of, valid_name
 from arlequin.models.errors import UserError, UserTypeError, short_repr, shown
-from arlequin.models.part import Surface
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.part import MeshedPart, Surface
 from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.wear import Archard
 from arlequin.multilevel.obstacles.base import Obstacle
-from arlequin.multilevel.pairing.collocation import pair_points
+from arlequin.multilevel.pairing.collocation import REACH, pair_points
+from arlequin.multilevel.pairing.corners import corner_pairing
+from arlequin.multilevel.pairing.edges import edge_pairing
 from arlequin.multilevel.pairing.frozen import FrozenPairing
 from arlequin.multilevel.pairing.kinematics import Pairing, PairingMaster
 from arlequin.multilevel.pairing.mortar import MortarObstacle, MortarPairing
+from arlequin.multilevel.pairing.stacked import stacked
+from arlequin.multilevel.search.corners import NormalCones
+from arlequin.multilevel.search.facets import FacetMesh
 
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
@@ -153,14 +161,31 @@ class Interface:
         if isinstance(self.master, PairingMaster):
             return "nodes"
         areas = self.slave.areas
-        # the end of a bar or beam is one point
+        # the end of a bar or beam is one point, and the facets of a rigid body have no functions
         collocated = self.slave.facets.shape[1] == 1 or not isinstance(self.master, Surface)
+        part = self.slave.part
+        collocated = collocated or not (isinstance(part, MeshedPart) and isinstance(part.model, Continuum))
         return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
     @property
     def weak(self) -> bool:
         """Whether the laws hold against functions on the slave surface: gaps then are means with their weights."""
         return self._space not in ("nodes", "gauss")
+
+    def _corners(self) -> list[Pairing]:
+        """Sharp corners of both sides that the contact points of the slave leave out."""
+        if isinstance(self.master, PairingMaster) or self.direction is not None:
+            return []
+        if not all(isinstance(law, SetValuedLaw) for law in self.laws):
+            return []
+        slave, found = self.slave, list[Pairing | None]()
+        held = np.full(len(slave.nodes), self._space == "nodes")
+        if self._space != "nodes" and FacetMesh.suits(slave):
+            sharp = NormalCones.of(FacetMesh.of(slave), slave.positions).nodes
+            held[sharp] = True
+            found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
+        found += [corner_pairing(slave, self.master, held, REACH), edge_pairing(slave, self.master)]
+        return [own for own in found if own is not None]
 
     def pairing(self) -> Pairing:
         """How the slave's contact points find their partners."""
@@ -174,7 +199,9 @@ class Interface:
             pairing = MortarPairing(self.slave, self.master, self._space)
         else:
             pairing = MortarObstacle(self.slave, self.master, self._space)
-        if self.sliding == "large" or pairing.fixed:
+        if self.sliding == "large":
+            return stacked([pairing], self._corners())
+        if pairing.fixed:
             return pairing
         frozen = FrozenPairing.of(pairing, self)
         if not frozen.reference.paired.any():

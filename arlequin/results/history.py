@@ -113,7 +113,7 @@ class ContactSeries:
                 ("point_force", "time point", "N", "normal contact force on the point, mean over the step"),
                 *([("point_wear_power", "time point", "W", rate)] if self._frictional else ()),
             )
-        facets = surface_cells(self._interface.slave, self._positions)
+        facets = surface_cells(self._interface.slave, self._positions[self._faces == 0])
         if facets is not None:
             text = "contact points at the corners of the facets of the slave"
             out += group.variables(("point_connectivity", "facet facet_corner", "1", text, facets))

@@ -19,6 +19,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH
+from arlequin.multilevel.pairing.kinematics import faces
 from arlequin.multilevel.pairing.multipliers import Facets
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
@@ -57,7 +58,7 @@ def check_apart(assembly: Assembly, u: Array) -> None:
             _refuse_behind(interface, found.positions, gap, margin)
         elif gap.min() < -margin:
             _refuse_points(interface, slave, master, margin + float(allowed[a:b].max()))
-        _refuse_inside(interface, found.positions[~found.paired])
+        _refuse_inside(interface, found.positions[~found.paired & (faces(pairing) >= 0)])
 
 
 def _allowed(assembly: Assembly) -> Array:

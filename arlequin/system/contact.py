@@ -15,7 +15,7 @@ from arlequin.models.part import Assembled, Surface
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import WearState
-from arlequin.multilevel.pairing.kinematics import FixedPartnerPairing, Kinematics, Pairing, shared_weight
+from arlequin.multilevel.pairing.kinematics import FixedPartnerPairing, Kinematics, Pairing, faces, shared_weight
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
@@ -241,8 +241,9 @@ class Contact:
     @cached_property
     def indeterminate(self) -> bool:
         """Whether the coordinates may not determine the forces at all points: the few of a rigid part that touches, or
-        those of a node that touches several surfaces."""
-        if any(side.rigid for pair in self.sides for side in pair):
+        those of nodes that touch several surfaces or edges."""
+        rigid = any(side.rigid for pair in self.sides for side in pair)
+        if rigid or any((faces(pairing) < 0).any() for pairing in self.pairings):
             return True
         together: dict[str, list[Array]] = {}
         for interface, kin in zip(self.interfaces, self.reference, strict=True):

@@ -38,6 +38,28 @@ class PatchedObstacle(Protocol):
         ...
 
 
+@runtime_checkable
+class CorneredObstacle(Protocol):
+    """An obstacle with sharp corners, which meet the facets of a slave between its nodes."""
+
+    def corners(self) -> tuple[Array, Array]:
+        """Positions (k, a), m, and cones (k, 7) of their normals (see `NormalCones`)."""
+        ...
+
+    def edges(self) -> tuple[Array, Array]:
+        """Sharp edges in space: both ends (e, 2, 3), m, and the normals of both faces (e, 2, 3)."""
+        ...
+
+
+@runtime_checkable
+class FacingObstacle(Protocol):
+    """An obstacle of which points meet only faces that they can face."""
+
+    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
+        """Gaps and normals as `closest`, of points whose outward normals lie in cones (k, 7)."""
+        ...
+
+
 @checked_call
 @dataclass(frozen=True)
 class RigidPlane:

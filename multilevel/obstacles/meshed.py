@@ -12,9 +12,10 @@ from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.search.corners import NormalCones, facet_normals, sharp_edges
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.patches import SmoothPatches
-from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.search.search import ANY, FacetTree, in_space
 
 END = 1e-6  # distance past an open end within which points have a partner, in segment lengths
 
@@ -46,6 +47,23 @@ class _Faceted(ABC):
         found = SmoothPatches.of(self._tree.mesh, self.points)
         return () if found is None else tuple(_Layer(self.points, found, i) for i in range(len(found.meshes)))
 
+    def corners(self) -> tuple[Array, Array]:
+        """Nodes on sharp edges."""
+        cones = NormalCones.of(self._tree.mesh, self.points)
+        return self.points[cones.nodes], cones.at(self.points)
+
+    def edges(self) -> tuple[Array, Array]:
+        """Sharp edges."""
+        nodes, facets = sharp_edges(self._tree.mesh, self.points)
+        if self.axes == 2:
+            return np.zeros((0, 2, 3)), np.zeros((0, 2, 3))
+        return self.points[nodes], facet_normals(self._tree.mesh, self.points)[facets]
+
+    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
+        """Gaps and normals."""
+        found = self._tree.closest(in_space(positions), np.inf, END, np.inf, cones)
+        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+
     @cached_property
     def _tree(self) -> FacetTree:
         return FacetTree.build(FacetMesh.build(self._facets, self.points), self.points)
@@ -69,7 +87,11 @@ class _Layer:
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals."""
-        found = self.surface.closest(self.number, self.points, positions, np.inf, END, np.inf)
+        return self.facing(positions, ANY)
+
+    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
+        """Gaps and normals of points whose outward normals lie in cones (k, 7)."""
+        found = self.surface.closest(self.number, self.points, positions, np.inf, END, np.inf, cones)
         return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
 
 

@@ -1,5 +1,6 @@
 """Rigid obstacles in closed form: sphere (circle), cylinder and box, as bodies or as holes in one."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane
+from arlequin.multilevel.search.corners import WIDER, facing
+
+_TOUCHING = 1e-9  # gap of points that may touch, in sizes of the obstacle
 
 
 @checked_call
@@ -148,6 +152,51 @@ class RigidBox:
             return ()
         inward = np.eye(self.axes)
         return (*(RigidPlane(self.low, n) for n in inward), *(RigidPlane(self.high, -n) for n in inward))
+
+    def corners(self) -> tuple[Array, Array]:
+        """Those of a box; none of a room."""
+        if self.inside:
+            return np.zeros((0, self.axes)), np.zeros((0, 7))
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=self.axes)))
+        cones = np.zeros((len(signs), 7))
+        cones[:, : self.axes] = signs / np.sqrt(self.axes)
+        cones[:, 3] = np.cos(np.arccos(1.0 / np.sqrt(self.axes)) + WIDER)
+        return np.where(signs < 0.0, self.low, self.high), cones
+
+    def edges(self) -> tuple[Array, Array]:
+        """Those of a box in space; none of a room."""
+        ends, normals = [], []
+        for axis in range(self.axes if self.axes == 3 and not self.inside else 0):
+            for signs in itertools.product((-1.0, 1.0), repeat=2):
+                side = np.insert(signs, axis, 0.0)
+                corner = np.where(side < 0.0, self.low, self.high)
+                start = np.where(np.arange(3) == axis, self.low, corner)
+                ends.append([start, np.where(np.arange(3) == axis, self.high, corner)])
+                normals.append([row for row in np.diag(side) if row.any()])
+        return np.array(ends).reshape(-1, 2, 3), np.array(normals).reshape(-1, 2, 3)
+
+    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
+        """Gaps and normals; where a point that touches could not meet the closest face, those of the nearest one that
+        it can, beside which it is by no more than its depth, and none without one."""
+        gap, normals = self.closest(positions)
+        size = float((self.high - self.low).max())
+        axes = self.axes
+        wrong = (gap <= _TOUCHING * size) & ~facing(cones, normals)
+        if self.inside or not wrong.any():
+            return gap, normals
+        at, own = positions[wrong], cones[wrong]
+        best, least = np.full(len(at), np.inf), np.full(len(at), np.inf)
+        chosen = np.zeros_like(at)
+        for axis, sign in itertools.product(range(axes), (-1.0, 1.0)):
+            n = sign * np.eye(axes)[axis]
+            depth = (at - (self.low if sign < 0.0 else self.high)) @ n
+            beside = np.delete(np.maximum(self.low - at, at - self.high), axis, axis=1).max(axis=1)
+            fits = facing(own, np.repeat(n[None], len(at), axis=0)) & (depth <= _TOUCHING * size)
+            fits &= (beside <= np.maximum(-depth, _TOUCHING * size)) & (-depth < least)
+            best[fits], least[fits], chosen[fits] = depth[fits], -depth[fits], n
+        gap, normals = gap.copy(), normals.copy()
+        gap[wrong], normals[wrong] = best, chosen
+        return gap, normals
 
 
 def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:

@@ -12,12 +12,13 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.surface import facet_indices, facet_measure
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
-from arlequin.multilevel.obstacles.base import Obstacle, PatchedObstacle
+from arlequin.multilevel.obstacles.base import CorneredObstacle, FacingObstacle, Obstacle, PatchedObstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, Partners
 from arlequin.multilevel.pairing.stacked import stacked
+from arlequin.multilevel.search.corners import LOOSE, NormalCones, sharp_edges
 from arlequin.multilevel.search.facets import FacetMesh, frames
 from arlequin.multilevel.search.patches import SmoothPatches
-from arlequin.multilevel.search.search import DEPTH, OVERHANG, FacetTree, in_space
+from arlequin.multilevel.search.search import ANY, DEPTH, OVERHANG, FacetTree, in_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +88,11 @@ class SlavePoints:
         return np.einsum("km,kma->ka", self.weights, surface[self.nodes])
 
 
-def at_nodes(surface: Surface) -> SlavePoints:
-    """The nodes of the surface, with the areas ∫ φ_k dΓ."""
+def at_nodes(surface: Surface, nodes: Indices | None = None) -> SlavePoints:
+    """The nodes of the surface, with the areas ∫ φ_k dΓ; or some (k,), with their mean, as those may be none."""
+    if nodes is not None:
+        areas = np.full(nodes.size, float(np.abs(surface.areas).mean()))
+        return SlavePoints(nodes[:, None], np.ones((nodes.size, 1)), areas)
     count = len(surface.nodes)
     return SlavePoints(np.arange(count)[:, None], np.ones((count, 1)), surface.areas)
 
@@ -116,12 +120,15 @@ def pair_points(
     master: Obstacle | Surface,
     points: Literal["nodes", "gauss"] = "nodes",
     *,
+    nodes: Indices | None = None,
     direction: Any = None,
     reach: float | None = None,
     overhang: float = OVERHANG,
 ) -> Pairing:
     """Pairing of the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
 
+    Nodes meet only faces of the master that their own facets can face, where the master has sharp edges, at which the
+    closest face may be another. nodes (k,): some of the slave alone.
     direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): largest
     distance of partners (default: twice the largest facet of the master); overhang, in facet sizes: distance past a
     free end of the master within which points are still paired. These three are for deformable masters; a master of
@@ -131,7 +138,8 @@ def pair_points(
     axes = slave.positions.shape[1]
     if axes == 1 and points == "gauss":
         raise UserError.parameter("points", points, "must be nodes: the end of a bar is one point")
-    made = at_nodes(slave) if points == "nodes" else at_gauss_points(slave)
+    made = at_nodes(slave, nodes) if points == "nodes" else at_gauss_points(slave)
+    cones = _cones(slave, master, nodes) if points == "nodes" and direction is None else None
     if not isinstance(master, Surface):
         for name, given in (("direction", direction), ("reach", reach)):
             if given is not None:
@@ -139,7 +147,7 @@ def pair_points(
         if master.axes != axes:
             raise UserError(f"the obstacle is {master.axes}D, part '{slave.part.name}' {axes}D")
         parts = master.patches() if isinstance(master, PatchedObstacle) else ()
-        return stacked([ObstaclePairing(made, patch) for patch in parts or (master,)])
+        return stacked([ObstaclePairing(made, patch, cones) for patch in parts or (master,)])
     other = master.positions.shape[1]
     if other != axes:
         raise UserError(f"part '{master.part.name}' is {other}D, part '{slave.part.name}' {axes}D")
@@ -161,9 +169,23 @@ def pair_points(
     overhang = non_negative("overhang", overhang)
     patches = SmoothPatches.of(mesh, master.positions) if direction is None else None
     if patches is None:
-        return SurfacePairing(made, mesh, far, overhang, direction)
+        return SurfacePairing(made, mesh, far, overhang, direction, cones=cones)
     layers = enumerate(patches.meshes)
-    return stacked([SurfacePairing(made, own, far, overhang, layer=(patches, i)) for i, own in layers])
+    return stacked([SurfacePairing(made, own, far, overhang, layer=(patches, i), cones=cones) for i, own in layers])
+
+
+def _cones(slave: Surface, master: Obstacle | Surface, nodes: Indices | None) -> NormalCones | None:
+    """Of the slave's nodes; None where the master has no sharp corners, or the slave no facets."""
+    if not FacetMesh.suits(slave):
+        return None
+    if isinstance(master, Surface):
+        sharp = FacetMesh.suits(master) and len(sharp_edges(FacetMesh.of(master), master.positions)[0]) > 0
+    else:
+        sharp = isinstance(master, CorneredObstacle) and len(master.corners()[0]) > 0
+    if not sharp:
+        return None
+    chosen = np.arange(len(slave.nodes)) if nodes is None else nodes
+    return NormalCones.of(FacetMesh.of(slave), slave.positions, chosen, LOOSE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +194,7 @@ class ObstaclePairing:
 
     points: SlavePoints
     obstacle: Obstacle
+    cones: NormalCones | None = None
 
     @property
     def fixed(self) -> bool:
@@ -183,7 +206,10 @@ class ObstaclePairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         positions = self.points.positions(slave)
-        gap, normals = self.obstacle.closest(positions)
+        if self.cones is None or not isinstance(self.obstacle, FacingObstacle):
+            gap, normals = self.obstacle.closest(positions)
+        else:
+            gap, normals = self.obstacle.facing(positions, self.cones.at(slave))
         return _kinematics(self.points, len(slave), positions, gap, normals)
 
 
@@ -228,6 +254,7 @@ class SurfacePairing:
     overhang: float = OVERHANG
     direction: Array | None = None
     layer: tuple[SmoothPatches, int] | None = None
+    cones: NormalCones | None = None
 
     @property
     def fixed(self) -> bool:
@@ -246,11 +273,12 @@ class SurfacePairing:
         positions = self.points.positions(slave)
         tree = FacetTree.build(self.mesh, master)
         spatial = in_space(positions)
+        cones = ANY if self.cones is None else self.cones.at(slave)
         if self.layer is not None:
             patches, number = self.layer
-            found = patches.closest(number, master, positions, self.reach, self.overhang, DEPTH)
+            found = patches.closest(number, master, positions, self.reach, self.overhang, DEPTH, cones)
         elif self.direction is None:
-            found = tree.closest(spatial, self.reach, self.overhang)
+            found = tree.closest(spatial, self.reach, self.overhang, DEPTH, cones)
         else:
             found = tree.along(spatial, self._directions, self.reach, self.overhang)
         normals = np.ascontiguousarray(found.normal[:, : self.mesh.axes])

@@ -17,10 +17,12 @@ class StackedPairing:
     """The contact points of several pairings between the same surfaces, one after the other.
 
     Each has its own rows, and so its own status, impulse and history of the laws: the impact on one wall of a corner
-    is an onset there, whatever the other wall does.
+    is an onset there, whatever the other wall does. layers: how many of them pair all points of the slave, each with a
+    layer of the master's smooth patches; the others are of corners and edges.
     """
 
     pairings: tuple[Pairing, ...]
+    layers: int
 
     @property
     def fixed(self) -> bool:
@@ -32,8 +34,9 @@ class StackedPairing:
 
     @cached_property
     def faces(self) -> Indices:
-        """Number (k,) of the pairing that a point belongs to."""
-        return np.repeat(np.arange(len(self.pairings)), [own.areas.size for own in self.pairings])
+        """Number (k,) of the pairing that a point belongs to; −1 of corners and edges."""
+        numbers = np.arange(len(self.pairings))
+        return np.repeat(np.where(numbers < self.layers, numbers, -1), np.diff(self._bounds))
 
     @property
     def shared_weight(self) -> float:
@@ -59,9 +62,11 @@ class StackedPairing:
         return [0, *np.cumsum([own.areas.size for own in self.pairings]).tolist()]
 
 
-def stacked(pairings: Sequence[Pairing]) -> Pairing:
+def stacked(layers: Sequence[Pairing], others: Sequence[Pairing] = ()) -> Pairing:
     """One pairing of several; a single one is itself."""
-    return pairings[0] if len(pairings) == 1 else StackedPairing(tuple(pairings))
+    each = [own.pairings if isinstance(own, StackedPairing) else (own,) for own in layers]
+    flat = tuple(own for some in each for own in some)
+    return flat[0] if len(flat) == 1 and not others else StackedPairing((*flat, *others), len(flat))
 
 
 def _joined(found: Sequence[Kinematics]) -> Kinematics:

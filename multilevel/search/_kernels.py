@@ -15,6 +15,7 @@ ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matc
 COINCIDENT = 1e-8  # in facet sizes: nearer to an edge or corner than this, the direction to it is noise
 BESIDE = 0.1  # in s and t: a point whose foot on the plane of the corners is farther out is beside the facet
 GRAZING = 0.05  # smallest cosine between a line and the normal of a facet that it intersects
+ACROSS = 0.42  # sine of the largest angle between a normal at an edge and the plane across it, 25°
 LEAF = 4  # facets in a leaf of the tree
 
 
@@ -486,9 +487,45 @@ def distance2_to_box(box, p):
     return total
 
 
+@called_njit()
+def faces(cone, n):
+    """Whether a point whose outward normals lie in a cone (7,) can meet a facet of the normal n."""
+    along = cone[4] * n[0] + cone[5] * n[1] + cone[6] * n[2]
+    return -(cone[0] * n[0] + cone[1] * n[1] + cone[2] * n[2]) >= cone[3] and abs(along) <= ACROSS
+
+
 @njit(cache=True)
-def nearest(kind, facets, positions, boxes, order, tree, points, reach, facet, reference, feature):
-    """Nearest facet (k,) of the points (−1: none within reach), its point (k, 2) and feature (k,): branch and bound."""
+def normal_cones(kind, facets, positions, starts, star, nodes, ends, wider, cones):
+    """Cones (k, 7) of the outward normals of the facets at corner nodes (k,), wider by `wider`, rad; ends (k, 2): nodes
+    before and after it on an edge, −1 where it is on none. See `nearest`."""
+    x, g = np.empty((9, 3)), np.empty((6, 3))
+    value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
+    for k in range(nodes.size):
+        mean = np.zeros(3)
+        for at in range(starts[nodes[k]], starts[nodes[k] + 1]):
+            n, angle = corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
+            for i in range(3):
+                mean[i] += angle * n[i]
+        mean /= max(np.sqrt(dot(mean, mean)), 1e-300)
+        least = 1.0
+        for at in range(starts[nodes[k]], starts[nodes[k] + 1]):
+            n, _ = corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
+            least = min(least, dot(n, mean))
+        cones[k, :3] = mean
+        cones[k, 3] = np.cos(min(np.arccos(max(least, -1.0)) + wider, np.pi))
+        cones[k, 4:] = 0.0
+        if ends[k, 0] >= 0:
+            along = positions[ends[k, 1]] - positions[ends[k, 0]]
+            cones[k, 4:] = along / max(np.sqrt(dot(along, along)), 1e-300)
+
+
+@njit(cache=True)
+def nearest(kind, facets, positions, boxes, order, tree, points, reach, cones, facet, reference, feature):
+    """Nearest facet (k,) of the points (−1: none within reach), its point (k, 2) and feature (k,): branch and bound.
+
+    cones (k, 7): of the outward normals of each point, which then meets only facets whose −n lies in it: axis, cosine
+    of the half-angle, and, where it lies on an edge, the direction of that, across which −n is; (0, 7): any facets.
+    """
     leaves, count = tree.shape[0] // 2, order.size
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
@@ -528,6 +565,10 @@ def nearest(kind, facets, positions, boxes, order, tree, points, reach, facet, r
                     if beside != (sweep == 1):
                         continue
                     d, s, t, kind_of = nearest_on_facet(kind, x, p, s, t, beside, best, value, first, second, g)
+                    if cones.shape[0] > 0 and d <= best:
+                        geometry(kind, x, s, t, value, first, second, g)
+                        if not faces(cones[k], outward(kind, g)):
+                            continue
                     if d < best or (facet[k] < 0 and d <= best):
                         best = d
                         facet[k], reference[k, 0], reference[k, 1], feature[k] = f, s, t, kind_of
@@ -557,11 +598,13 @@ def corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
 
 
 @njit(cache=True)
-def resolve(mesh, topology, points, limits, feature, found):
+def resolve(mesh, topology, points, limits, cones, feature, found):
     """Normals (k, 3) and gaps (k,) of the nearest points; a point past a free end or too deep has no facet (−1).
 
     mesh: kind, facets, node positions (n, 3); topology: neighbours, starts, star, free and size of `FacetMesh`;
-    limits: overhang and depth, in facet sizes; feature (k,) of `nearest`; found: fields of `FacetProjections`.
+    limits: overhang and depth, in facet sizes; cones and feature (k,) of `nearest`; found: fields of
+    `FacetProjections`. Where −n is not in the cone of the point, n is the normal of the facet, up to as far past its
+    edge as the point is from its plane.
 
     Inside a facet n is its normal. At an edge or corner within the surface n = ± (p − x)/|p − x|, the sign that of the
     angle-weighted normal of the facets there (itself n where p lies on the feature). Past a free end by no more than
@@ -645,6 +688,14 @@ def resolve(mesh, topology, points, limits, feature, found):
                 length = max(np.sqrt(dot(mean, mean)), 1e-300)
                 n = (mean[0] / length, mean[1] / length, mean[2] / length)
                 distance = dot(n, r)
+            if cones.shape[0] > 0 and not faces(cones[k], n):
+                gather(facets, positions, f, x)
+                geometry(kind, x, reference[k, 0], reference[k, 1], value, first, second, g)
+                n = outward(kind, g)
+                distance = dot(n, r)
+                if dot(r, r) - distance * distance > distance * distance + (ON_EDGE * size[f]) ** 2:  # beside it
+                    facet[k] = -1
+                    continue
         if distance < -depth * size[f]:
             facet[k] = -1
             continue

@@ -65,6 +65,12 @@ class FacetMesh:
         )
         return cls(axes, kind, facets, neighbours, starts, star, free, size)
 
+    @staticmethod
+    def suits(surface: Surface) -> bool:
+        """Whether a surface has facets of these kinds: not a point, nor the line of a beam."""
+        kind = surface.positions.shape[1], surface.facets.shape[1]
+        return kind in KINDS or kind in _PIECES
+
     @classmethod
     def of(cls, surface: Surface) -> "FacetMesh":
         """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`."""

@@ -1,6 +1,7 @@
 """Smooth patches of a surface, cut along its concave edges: a point in a concave corner touches one facet of each."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import CORNERS, FacetMesh
-from arlequin.multilevel.search.search import FacetProjections, FacetTree, in_space
+from arlequin.multilevel.search.search import ANY, FacetProjections, FacetTree, in_space
 
 CONCAVE = np.deg2rad(20.0)  # turn of the normal at a concave edge from which on its sides are patches of their own
 PROLONGED = 1.0  # distance past the edge of a patch within which a point has a partner on it, in facet sizes
@@ -41,8 +42,8 @@ class SmoothPatches:
     @classmethod
     def of(cls, whole: FacetMesh, positions: Array) -> "SmoothPatches | None":
         """Those at reference positions (n, axes); None of a surface without a concave edge that parts it."""
-        one, other, concave = _edges(whole, positions)
-        count = len(whole.facets)
+        one, other, _, turn = edges_between(whole, positions)
+        count, concave = len(whole.facets), turn < -CONCAVE
         joined = coo_array((np.ones((~concave).sum()), (one[~concave], other[~concave])), shape=(count, count))
         patch = connected_components(joined, directed=False)[1]
         apart = concave & (patch[one] != patch[other])
@@ -53,14 +54,22 @@ class SmoothPatches:
         return cls(whole, tuple(FacetMesh.build(whole.facets[own], positions) for own in facets), facets)
 
     def closest(
-        self, layer: int, positions: Array, points: Array, reach: float, overhang: float, depth: float
+        self,
+        layer: int,
+        positions: Array,
+        points: Array,
+        reach: float,
+        overhang: float,
+        depth: float,
+        cones: Array = ANY,
     ) -> FacetProjections:
         """Closest points on a layer, at node positions (n, axes), for points (k, axes); facets numbered in the layer.
 
-        reach, m, overhang past free ends and depth, in facet sizes: of the whole surface, as in `FacetTree.closest`.
+        reach, m, overhang past free ends and depth, in facet sizes: of the whole surface; these and the cones as in
+        `FacetTree.closest`.
         """
         mesh, spatial = self.meshes[layer], in_space(points)
-        found = FacetTree.build(mesh, positions).closest(spatial, reach, PROLONGED, np.inf)
+        found = FacetTree.build(mesh, positions).closest(spatial, reach, PROLONGED, np.inf, cones)
         whole = FacetTree.build(self.whole, positions).closest(spatial, reach, overhang, depth)
         at = np.maximum(found.facet, 0)
         slack = _ROUND_OFF * mesh.size[at]
@@ -73,9 +82,18 @@ class SmoothPatches:
         return found
 
 
-def _edges(mesh: FacetMesh, positions: Array) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """Facets on both sides of each edge (in the plane: each node) that has two, and whether it is concave by more than
-    `CONCAVE`: the normals there turn against the sense of a convex body."""
+class Edges(NamedTuple):
+    """Edges that two facets share, in the plane nodes: facets `one` and `other` (e,), nodes (e, 2), in the plane
+    (e, 1); turn (e,): angle of the normal from one facet to the other, positive where the body is convex."""
+
+    one: Indices
+    other: Indices
+    nodes: Indices
+    turn: Array
+
+
+def edges_between(mesh: FacetMesh, positions: Array) -> Edges:
+    """The edges of a mesh at node positions (n, axes)."""
     from arlequin.multilevel.search._kernels import edge_normals
 
     spatial = in_space(positions)
@@ -85,19 +103,18 @@ def _edges(mesh: FacetMesh, positions: Array) -> tuple[Indices, Indices, NDArray
         ends = np.full((2, mesh.node_count), -1)
         for corner in (0, 1):
             ends[corner, mesh.facets[:, corner]] = np.arange(len(mesh.facets))
-        both = (np.diff(mesh.starts) == 2) & (ends >= 0).all(axis=0)
-        two, one = ends[:, both]  # the facet that starts at the node, and the one that ends there
-        first, second = normals[one, 1], normals[two, 0]
-        turn = np.cross(first, second)[:, 2]
+        nodes = np.flatnonzero((np.diff(mesh.starts) == 2) & (ends >= 0).all(axis=0))[:, None]
+        other, one = ends[:, nodes[:, 0]]  # the facet that starts at the node, and the one that ends there
+        first, second, along = normals[one, 1], normals[other, 0], np.array([[0.0, 0.0, 1.0]])
     else:
         one, edge = np.nonzero(mesh.neighbours[:, :, 0] > np.arange(len(mesh.facets))[:, None])
-        two, across = mesh.neighbours[one, edge].T
-        first, second = normals[one, edge], normals[two, across]
+        other, across = mesh.neighbours[one, edge].T
         corners = mesh.neighbours.shape[1]
-        along = spatial[mesh.facets[one, (edge + 1) % corners]] - spatial[mesh.facets[one, edge]]
-        turn = np.einsum("ea,ea->e", np.cross(first, second), along)
-    angle = np.arctan2(np.linalg.norm(np.cross(first, second), axis=1), np.einsum("ea,ea->e", first, second))
-    return one, two, (angle > CONCAVE) & (turn < 0.0)
+        nodes = np.stack([mesh.facets[one, edge], mesh.facets[one, (edge + 1) % corners]], axis=1)
+        first, second, along = normals[one, edge], normals[other, across], spatial[nodes[:, 1]] - spatial[nodes[:, 0]]
+    cross = np.cross(first, second)
+    angle = np.arctan2(np.linalg.norm(cross, axis=1), np.vecdot(first, second))
+    return Edges(one, other, nodes, np.copysign(angle, np.vecdot(cross, along)))
 
 
 def _meetings(mesh: FacetMesh, patch: Indices) -> csr_array:

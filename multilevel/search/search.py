@@ -8,6 +8,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 
 OVERHANG = 0.05  # distance past a free end within which points have a partner, in facet sizes
+ANY = np.empty((0, 7))  # no cones: facets of any normal
 DEPTH = 1.0  # largest penetration of partners, in facet sizes: deeper points belong to another side of the body
 
 
@@ -49,30 +50,36 @@ class FacetTree:
         return cls(mesh, padded, boxes, order, tree)
 
     def closest(
-        self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
+        self,
+        points: Array,
+        reach: float,
+        overhang: float = OVERHANG,
+        depth: float = DEPTH,
+        cones: Array = ANY,
     ) -> FacetProjections:
         """Closest points of the facets, within `reach` (m), for points (k, 3).
 
         Points more than `overhang` past a free end, or deeper than `depth` (both in facet sizes), have no partner.
+        cones (k, 7): in which −n of the facets and of the result must lie, see `nearest` in `_kernels`.
         """
         from arlequin.multilevel.search._kernels import resolve
 
         mesh = self.mesh
-        found, feature = self.nearest(points, reach)
+        found, feature = self.nearest(points, reach, cones)
         resolve(
             (mesh.kind, mesh.facets, self.positions),
             (mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size),
-            points, (overhang, depth), feature, (found.facet, found.reference, found.normal, found.gap),
+            points, (overhang, depth), cones, feature, (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
 
-    def nearest(self, points: Array, reach: float) -> tuple[FacetProjections, Indices]:
+    def nearest(self, points: Array, reach: float, cones: Array = ANY) -> tuple[FacetProjections, Indices]:
         """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
         from arlequin.multilevel.search._kernels import nearest
 
         mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
         nearest(
-            mesh.kind, mesh.facets, self.positions, self.boxes, self.order, self.tree, points, reach,
+            mesh.kind, mesh.facets, self.positions, self.boxes, self.order, self.tree, points, reach, cones,
             found.facet, found.reference, feature,
         )  # fmt: skip
         return found, feature

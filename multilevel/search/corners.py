@@ -1,0 +1,92 @@
+"""Sharp corners and edges of surfaces, at which the normal of a convex body jumps, and cones of normals there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.patches import edges_between
+from arlequin.multilevel.search.search import in_space
+
+SHARP = np.deg2rad(30.0)  # turn of the normal from which on a convex edge is sharp
+WIDER = np.deg2rad(5.0)  # by how much normals of what meets a sharp corner may leave its cone
+LOOSE = np.deg2rad(60.0)  # the same for any node of a surface, whose normal is that of a discrete surface
+ACROSS = 0.42  # sine of the largest angle between a normal at an edge and the plane across it, 25°: as in the kernels
+STRAIGHT = np.deg2rad(30.0)  # angle between two sharp edges up to which the node between them is none of their corners
+
+
+def sharp_edges(mesh: FacetMesh, positions: Array) -> tuple[Indices, Indices]:
+    """Nodes (e, 2), in the plane (e, 1), of the sharp edges of a mesh at node positions (n, axes), and their facets
+    (e, 2)."""
+    edges = edges_between(mesh, positions)
+    sharp = edges.turn > SHARP
+    return edges.nodes[sharp], np.stack([edges.one[sharp], edges.other[sharp]], axis=1)
+
+
+def facet_normals(mesh: FacetMesh, positions: Array) -> Array:
+    """Unit outward normals (f, 3) of facets in space, by their corners, at node positions (n, 3)."""
+    corners = positions[mesh.facets[:, : mesh.neighbours.shape[1]]]
+    normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, -1] - corners[:, 1])
+    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class NormalCones:
+    """Cones of the outward normals of the facets at nodes (k,) of a mesh.
+
+    ends (k, 2): on a straight sharp edge in space, the nodes before and after; −1 elsewhere. wider: by how much the
+    cones are, rad.
+    """
+
+    mesh: FacetMesh
+    nodes: Indices
+    ends: Indices
+    wider: float
+
+    @classmethod
+    def of(cls, mesh: FacetMesh, positions: Array, nodes: Indices | None = None, wider: float = WIDER) -> "NormalCones":
+        """Of some nodes, or of those on sharp edges, at reference positions (n, axes)."""
+        edges = sharp_edges(mesh, positions)[0]
+        nodes = np.unique(edges) if nodes is None else nodes
+        ends = np.full((nodes.size, 2), -1)
+        if mesh.axes == 3 and len(edges):
+            at, other = np.concatenate([edges, edges[:, ::-1]]).T
+            order = np.argsort(at, kind="stable")
+            at, other = at[order], other[order]
+            first, counts = np.unique(at, return_index=True, return_counts=True)[1:]
+            first = first[counts == 2]
+            pairs = np.stack([other[first], other[first + 1]], axis=1)
+            back, ahead = positions[at[first]] - positions[pairs[:, 0]], positions[pairs[:, 1]] - positions[at[first]]
+            cosines = np.vecdot(back, ahead) / (np.linalg.norm(back, axis=1) * np.linalg.norm(ahead, axis=1))
+            straight = cosines > np.cos(STRAIGHT)
+            whole = np.full((mesh.node_count, 2), -1)
+            whole[at[first[straight]]] = pairs[straight]
+            ends = whole[nodes]
+        return cls(mesh, nodes, np.ascontiguousarray(ends), wider)
+
+    def at(self, positions: Array) -> Array:
+        """The cones (k, 7) at node positions (n, axes): axis, cosine of the half-angle, direction of the edge."""
+        from arlequin.multilevel.search._kernels import normal_cones
+
+        mesh, cones = self.mesh, np.empty((self.nodes.size, 7))
+        normal_cones(
+            mesh.kind,
+            mesh.facets,
+            in_space(positions),
+            mesh.starts,
+            mesh.star,
+            self.nodes,
+            self.ends,
+            self.wider,
+            cones,
+        )
+        return cones
+
+
+def facing(cones: Array, normals: Array) -> NDArray[np.bool_]:
+    """Whether points whose outward normals lie in cones (k, 7) can meet faces of the outward normals (k, axes)."""
+    axes = normals.shape[1]
+    along = np.vecdot(cones[:, 4 : 4 + axes], normals)
+    return np.asarray((-np.vecdot(cones[:, :axes], normals) >= cones[:, 3]) & (np.abs(along) <= ACROSS))
