@@ -173,7 +173,7 @@ class Interface:
         return self._space not in ("nodes", "gauss")
 
     def _corners(self) -> list[Pairing]:
-        """Sharp corners of both sides that the contact points of the slave leave out."""
+        """Sharp corners and edges, and ends, of both sides that the contact points of the slave leave out."""
         if isinstance(self.master, PairingMaster) or self.direction is not None:
             return []
         if not all(isinstance(law, SetValuedLaw) for law in self.laws):
@@ -184,7 +184,9 @@ class Interface:
             sharp = NormalCones.of(FacetMesh.of(slave), slave.positions).nodes
             held[sharp] = True
             found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
-        found += [corner_pairing(slave, self.master, held, REACH), edge_pairing(slave, self.master)]
+        # weak laws hold in the mean of what faces each other, up to the ends of both surfaces
+        free = not self.weak
+        found += [corner_pairing(slave, self.master, held, REACH, free), edge_pairing(slave, self.master, free)]
         return [own for own in found if own is not None]
 
     def pairing(self) -> Pairing:

@@ -12,6 +12,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane
 from arlequin.multilevel.search.corners import WIDER, facing
+from arlequin.multilevel.search.search import BESIDE_DEPTH
 
 _TOUCHING = 1e-9  # gap of points that may touch, in sizes of the obstacle
 
@@ -192,6 +193,7 @@ class RigidBox:
             depth = (at - (self.low if sign < 0.0 else self.high)) @ n
             beside = np.delete(np.maximum(self.low - at, at - self.high), axis, axis=1).max(axis=1)
             fits = facing(own, np.repeat(n[None], len(at), axis=0)) & (depth <= _TOUCHING * size)
+            fits &= depth >= gap[wrong] - BESIDE_DEPTH * size
             fits &= (beside <= np.maximum(-depth, _TOUCHING * size)) & (-depth < least)
             best[fits], least[fits], chosen[fits] = depth[fits], -depth[fits], n
         gap, normals = gap.copy(), normals.copy()

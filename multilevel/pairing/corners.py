@@ -88,10 +88,12 @@ class CornerPairing:
         return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions, partners)
 
 
-def corner_pairing(slave: Surface, master: object, held: NDArray[np.bool_], reach: float) -> CornerPairing | None:
+def corner_pairing(
+    slave: Surface, master: object, held: NDArray[np.bool_], reach: float, free: bool
+) -> CornerPairing | None:
     """Of the sharp corners of a master surface or an obstacle; None where it has none, or the slave has no facets.
 
-    held (n,): see `CornerPairing`; reach, in sizes of the largest facet.
+    held (n,): see `CornerPairing`; reach, in sizes of the largest facet; free: also the ends of a master surface.
     """
     if not FacetMesh.suits(slave):
         return None
@@ -103,7 +105,7 @@ def corner_pairing(slave: Surface, master: object, held: NDArray[np.bool_], reac
         return CornerPairing(mesh, held, far, areas, none, lambda _: fixed) if areas.size else None
     if not isinstance(master, Surface) or not FacetMesh.suits(master):
         return None
-    cones = NormalCones.of(FacetMesh.of(master), master.positions)
+    cones = NormalCones.of(FacetMesh.of(master), master.positions, free=free)
     if not cones.nodes.size:
         return None
 

@@ -35,8 +35,8 @@ class SharpEdges:
     at: Callable[[Array], tuple[Array, Array]]
 
     @classmethod
-    def of(cls, side: object) -> "SharpEdges | None":
-        """Of a surface or an obstacle in space; None without any."""
+    def of(cls, side: object, free: bool) -> "SharpEdges | None":
+        """Of a surface or an obstacle in space; None without any; free: also the edges at which a surface ends."""
         if isinstance(side, CorneredObstacle):
             fixed = side.edges()
             none, past = np.zeros((0, 2), dtype=np.int64), np.zeros((len(fixed[0]), 2))
@@ -44,10 +44,10 @@ class SharpEdges:
         if not isinstance(side, Surface) or side.positions.shape[1] != 3 or not FacetMesh.suits(side):
             return None
         mesh = FacetMesh.of(side)
-        nodes, facets = sharp_edges(mesh, side.positions)
+        nodes, facets = sharp_edges(mesh, side.positions, free)
         if not len(nodes):
             return None
-        cones, straight = NormalCones.of(mesh, side.positions), np.zeros(mesh.node_count, dtype=bool)
+        cones, straight = NormalCones.of(mesh, side.positions, free=free), np.zeros(mesh.node_count, dtype=bool)
         straight[cones.nodes[cones.ends[:, 0] >= 0]] = True
         return cls(
             nodes,
@@ -178,9 +178,9 @@ def _rows(frame: Array, gap: Array, places: tuple[Array, Array], along: tuple[Ar
     return np.asarray(shares)
 
 
-def edge_pairing(slave: Surface, master: object) -> EdgePairing | None:
-    """Of the sharp edges of both sides; None where one has none."""
-    one, two = SharpEdges.of(slave), SharpEdges.of(master)
+def edge_pairing(slave: Surface, master: object, free: bool) -> EdgePairing | None:
+    """Of the sharp edges of both sides; None where one has none; free: also those at which surfaces end."""
+    one, two = SharpEdges.of(slave, free), SharpEdges.of(master, free)
     if one is None or two is None:
         return None
     count = len(one.at(slave.positions)[0]) + len(two.at(getattr(master, "positions", slave.positions))[0])

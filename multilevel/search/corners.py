@@ -17,12 +17,22 @@ ACROSS = 0.42  # sine of the largest angle between a normal at an edge and the p
 STRAIGHT = np.deg2rad(30.0)  # angle between two sharp edges up to which the node between them is none of their corners
 
 
-def sharp_edges(mesh: FacetMesh, positions: Array) -> tuple[Indices, Indices]:
+def sharp_edges(mesh: FacetMesh, positions: Array, free: bool = False) -> tuple[Indices, Indices]:
     """Nodes (e, 2), in the plane (e, 1), of the sharp edges of a mesh at node positions (n, axes), and their facets
-    (e, 2)."""
+    (e, 2); free: also those at which the mesh ends, with the same facet twice."""
     edges = edges_between(mesh, positions)
     sharp = edges.turn > SHARP
-    return edges.nodes[sharp], np.stack([edges.one[sharp], edges.other[sharp]], axis=1)
+    nodes, facets = edges.nodes[sharp], np.stack([edges.one[sharp], edges.other[sharp]], axis=1)
+    if not free:
+        return nodes, facets
+    if mesh.axes == 2:
+        ends = np.flatnonzero(mesh.free)[:, None]
+        last = mesh.star[mesh.starts[ends[:, 0]], 0]
+    else:
+        last, edge = np.nonzero(mesh.neighbours[:, :, 0] < 0)
+        corners = mesh.neighbours.shape[1]
+        ends = np.stack([mesh.facets[last, edge], mesh.facets[last, (edge + 1) % corners]], axis=1)
+    return np.concatenate([nodes, ends]), np.concatenate([facets, np.stack([last, last], axis=1)])
 
 
 def facet_normals(mesh: FacetMesh, positions: Array) -> Array:
@@ -37,7 +47,7 @@ class NormalCones:
     """Cones of the outward normals of the facets at nodes (k,) of a mesh.
 
     ends (k, 2): on a straight sharp edge in space, the nodes before and after; −1 elsewhere. wider: by how much the
-    cones are, rad.
+    cones are, rad; at the ends of the mesh by `LOOSE` at least, as the faces beyond are not known.
     """
 
     mesh: FacetMesh
@@ -46,9 +56,16 @@ class NormalCones:
     wider: float
 
     @classmethod
-    def of(cls, mesh: FacetMesh, positions: Array, nodes: Indices | None = None, wider: float = WIDER) -> "NormalCones":
-        """Of some nodes, or of those on sharp edges, at reference positions (n, axes)."""
-        edges = sharp_edges(mesh, positions)[0]
+    def of(
+        cls,
+        mesh: FacetMesh,
+        positions: Array,
+        nodes: Indices | None = None,
+        wider: float = WIDER,
+        free: bool = False,
+    ) -> "NormalCones":
+        """Of some nodes, or of those on sharp edges, at reference positions (n, axes); free: see `sharp_edges`."""
+        edges = sharp_edges(mesh, positions, free)[0]
         nodes = np.unique(edges) if nodes is None else nodes
         ends = np.full((nodes.size, 2), -1)
         if mesh.axes == 3 and len(edges):
@@ -82,6 +99,9 @@ class NormalCones:
             self.wider,
             cones,
         )
+        free = mesh.free[self.nodes]
+        more = max(LOOSE - self.wider, 0.0)
+        cones[free, 3] = np.cos(np.minimum(np.arccos(cones[free, 3]) + more, np.pi))
         return cones
 
 

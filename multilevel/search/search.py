@@ -7,6 +7,8 @@ import numpy as np
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 
+INSIDE = 1e-9  # gap of points that are not outside of a surface, in facet sizes
+BESIDE_DEPTH = 0.02  # how much deeper than behind the closest facet a point may be behind the one it faces, in sizes
 OVERHANG = 0.05  # distance past a free end within which points have a partner, in facet sizes
 ANY = np.empty((0, 7))  # no cones: facets of any normal
 DEPTH = 1.0  # largest penetration of partners, in facet sizes: deeper points belong to another side of the body
@@ -71,7 +73,23 @@ class FacetTree:
             (mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size),
             points, (overhang, depth), cones, feature, (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
+        if len(cones):
+            self._drop_far_side(found, points, reach, overhang, depth)
         return found
+
+    def _drop_far_side(
+        self, found: FacetProjections, points: Array, reach: float, overhang: float, depth: float
+    ) -> None:
+        """Drops facets of the other side of the body: of points that are behind the facet, but not inside of the
+        surface, or much deeper than behind another facet, which they cannot face, but which is the closest."""
+        behind = np.flatnonzero((found.facet >= 0) & (found.gap < 0.0))
+        if not behind.size:
+            return
+        closest, at = self.closest(points[behind], reach, overhang, depth), found.facet[behind]
+        outside = ~(closest.gap <= INSIDE * self.mesh.size[at])
+        other = (closest.facet != at) & (found.gap[behind] < closest.gap - BESIDE_DEPTH * self.mesh.size[at])
+        none = behind[outside | other]
+        found.facet[none], found.gap[none], found.normal[none] = -1, np.inf, 0.0
 
     def nearest(self, points: Array, reach: float, cones: Array = ANY) -> tuple[FacetProjections, Indices]:
         """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
