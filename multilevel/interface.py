@@ -184,8 +184,8 @@ class Interface:
             sharp = NormalCones.of(FacetMesh.of(slave), slave.positions).nodes
             held[sharp] = True
             found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
-        # weak laws hold in the mean of what faces each other, up to the ends of both surfaces
-        free = not self.weak
+        # other laws hold in the mean, or at quadrature points, of what faces each other, up to the ends of both
+        free = self._space == "nodes"
         found += [corner_pairing(slave, self.master, held, REACH, free), edge_pairing(slave, self.master, free)]
         return [own for own in found if own is not None]
 

@@ -100,7 +100,8 @@ def _places(assembly: Assembly, u: Array) -> list[str]:
     bounds = pairwise(contact.start)
     for item, sides, (a, b) in zip(assembly.system.interfaces, contact.sides, bounds, strict=True):
         own = gaps[a:b]
-        if own.size and np.isinf(own).all():
+        behind = from_behind(item, sides, u)
+        if own.size and np.isinf(own).all() and not behind:
             if isinstance(item.master, Surface) and _face_away(item.slave, item.master):
                 found.append(
                     f"interface '{item.name}': '{item.slave.name}' of '{item.slave.part.name}' and "
@@ -108,7 +109,7 @@ def _places(assembly: Assembly, u: Array) -> list[str]:
                     "have passed through each other: check which boundaries are named, and the positions"
                 )
             continue
-        if from_behind(item, sides, u):
+        if behind:
             what = f"the {type(item.master).__name__}"
             if isinstance(item.master, Surface):
                 what = f"'{item.master.name}' of '{item.master.part.name}'"

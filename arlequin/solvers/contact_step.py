@@ -285,7 +285,7 @@ def solve_contact_step(
                 # far from the solution the iterations can cycle: those from no impulses are others
                 other = known(some.laws, guess=np.zeros(some.rows.size), method=contact.method)
                 part = other if other.residual < part.residual else part
-            if part.singular and contact.indeterminate:
+            if part.singular and contact.indeterminate(some.points):
                 part = known(some.laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
         else:
             scaled = OrthotropicRows.of(some.laws, kinematics.tangents[some.points])

@@ -239,17 +239,26 @@ class Contact:
         return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
 
     @cached_property
-    def indeterminate(self) -> bool:
-        """Whether the coordinates may not determine the forces at all points: the few of a rigid part that touches, or
+    def rigid(self) -> bool:
+        """Whether a rigid part touches."""
+        return any(side.rigid for pair in self.sides for side in pair)
+
+    @cached_property
+    def _repeated(self) -> NDArray[np.bool_]:
+        """Points (k,) that may repeat what others hold: corners and edges, and nodes that touch several surfaces."""
+        names = [item.slave.part.name for item in self.interfaces]
+        number = [
+            np.full(len(kin.positions), names.index(name)) for name, kin in zip(names, self.reference, strict=True)
+        ]
+        places = [np.column_stack([each, kin.positions]) for each, kin in zip(number, self.reference, strict=True)]
+        _, at, times = np.unique(np.concatenate(places), axis=0, return_inverse=True, return_counts=True)
+        extra = np.concatenate([faces(pairing) < 0 for pairing in self.pairings])
+        return np.asarray(extra | (times[at.ravel()] > 1))
+
+    def indeterminate(self, points: NDArray[np.int64]) -> bool:
+        """Whether the coordinates may not determine the forces at points: the few of a rigid part that touches, or
         those of nodes that touch several surfaces or edges."""
-        rigid = any(side.rigid for pair in self.sides for side in pair)
-        if rigid or any((faces(pairing) < 0).any() for pairing in self.pairings):
-            return True
-        together: dict[str, list[Array]] = {}
-        for interface, kin in zip(self.interfaces, self.reference, strict=True):
-            together.setdefault(interface.slave.part.name, []).append(kin.positions)
-        places = [np.concatenate(own) for own in together.values()]
-        return any(len(np.unique(own, axis=0)) < len(own) for own in places)
+        return self.rigid or bool(self._repeated[points].any())
 
     def subset(self, points: NDArray[np.int64]) -> "ContactSubset":
         """Laws and rows of some of the points; the last subset is cached."""
@@ -279,7 +288,7 @@ class Contact:
         turns rises by as much.
         """
         limit = np.full(gaps.shape, self.scale.touching)
-        if self.indeterminate:
+        if self.rigid:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]
                 own = increment[self.span[i] : self.span[i + 1]]
