@@ -37,7 +37,8 @@ class Interface:
     another `FrictionLaw`, on the sum of their pressures. multiplier: where the laws hold: collocated at the "nodes" or
     "gauss" points of the slave surface, or weakly against functions on it, "P0" (one per facet), "P1" (one per corner)
     or "P2" (one per node of second-order cells). Default: the nodes of rigid bodies, and of other parts against an
-    obstacle where all have an area; otherwise P1, which passes the patch test on non-matching meshes. sliding: "large" pairs the surfaces anew in each
+    obstacle where all have an area; otherwise P1, which passes the patch test on non-matching meshes. sliding: "large"
+    pairs the surfaces anew in each
     step, "small" keeps the pairing of the start. wear: `Archard`'s law at the points where the laws hold, on the slip
     of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated points are projected along it,
     not onto the closest point; contact between two points (masses, ends of beams) needs it, see
