@@ -10,6 +10,8 @@ from arlequin.models.checks import one_of, valid_name
 from arlequin.models.errors import UserError, UserTypeError, short_repr, shown
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.part import MeshedPart, Surface
+from arlequin.models.rigid.polygon import RigidBody
+from arlequin.models.rigid.solid import Rigid
 from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
@@ -185,8 +187,8 @@ class Interface:
             sharp = NormalCones.of(FacetMesh.of(slave), slave.positions).nodes
             held[sharp] = True
             found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
-        # other laws hold in the mean, or at quadrature points, of what faces each other, up to the ends of both
-        free = self._space == "nodes"
+        # the facets of rigid bodies are as long as their faces, and reach far past the ends of others
+        free = self._space == "nodes" and isinstance(slave.part, RigidBody | Rigid)
         found += [corner_pairing(slave, self.master, held, REACH, free), edge_pairing(slave, self.master, free)]
         return [own for own in found if own is not None]
 

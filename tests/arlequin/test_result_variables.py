@@ -73,9 +73,10 @@ def spinning() -> xarray.DataTree:
 
 
 def bouncing() -> xarray.DataTree:
-    """A mass that meets the floor at a located instant."""
+    """A mass that meets the floor of a room at a located instant."""
     ball = aq.PointMasses("ball", (0.0, 0.0005), 1.0)
-    foot = aq.Interface("foot", ball.boundary("all"), FLOOR, aq.Unilateral())
+    room = aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)
+    foot = aq.Interface("foot", ball.boundary("all"), room, aq.Unilateral())
     system = aq.System([ball], interfaces=[foot], velocity=(0.0, -1.0))
     return aq.simulate(system, aq.Theta(0.5, events="locate"), duration=2e-3, step=1e-3)
 
