@@ -17,8 +17,8 @@ from arlequin.multilevel.search.corners import WIDER, NormalCones, facet_normals
 from arlequin.multilevel.search.facets import FacetMesh, frames
 
 PARALLEL = np.sin(np.deg2rad(10.0))  # edges of a smaller angle do not cross: their nodes meet faces
-_END = 1e-9  # past the end of an edge, in its length: round-off
-_JOINT = 0.01  # past the end of an edge where another goes on
+_JOINT = 0.01  # how far past its end an edge reaches, in its length, where another goes on
+_CORNER = -1e-6  # and where none does: nearer to its end, the corner meets a face
 _NEAR = 0.5  # distance and depth of partners, in lengths of the longest edge
 
 
@@ -27,7 +27,8 @@ class SharpEdges:
     """Sharp edges e of one side: ends (e, 2, 3), m, and normals of both faces (e, 2, 3) at node positions (n, 3).
 
     nodes (e, 2): of the ends; none of a fixed obstacle. past (e, 2): how far past its ends an edge reaches, in its
-    length: where another one goes on straight, as bent edges would leave out what is nearest to their common node.
+    length: where another one goes on straight, as bent edges would leave out what is nearest to their common node; not
+    to its end where none does, as there a corner meets a face.
     """
 
     nodes: Indices
@@ -39,7 +40,7 @@ class SharpEdges:
         """Of a surface or an obstacle in space; None without any; free: also the edges at which a surface ends."""
         if isinstance(side, CorneredObstacle):
             fixed = side.edges()
-            none, past = np.zeros((0, 2), dtype=np.int64), np.zeros((len(fixed[0]), 2))
+            none, past = np.zeros((0, 2), dtype=np.int64), np.full((len(fixed[0]), 2), _CORNER)
             return cls(none, past, lambda _: fixed) if len(past) else None
         if not isinstance(side, Surface) or side.positions.shape[1] != 3 or not FacetMesh.suits(side):
             return None
@@ -51,7 +52,7 @@ class SharpEdges:
         straight[cones.nodes[cones.ends[:, 0] >= 0]] = True
         return cls(
             nodes,
-            _JOINT * straight[nodes],
+            np.where(straight[nodes], _JOINT, _CORNER),
             lambda positions: (positions[nodes], facet_normals(mesh, positions)[facets]),
         )
 
@@ -91,7 +92,7 @@ class EdgePairing:
         safe = np.where(crossing, size, 1.0)
         s, t = (b * e - c * d) / safe, (a * e - b * d) / safe
         for place, past in ((s, self.slave.past[i]), (t, self.master.past[j])):
-            crossing &= (place >= -past[:, 0] - _END) & (place <= 1.0 + past[:, 1] + _END)
+            crossing &= (place >= -past[:, 0]) & (place <= 1.0 + past[:, 1])
         sign = np.where(np.vecdot(cross, other[j].sum(axis=1)) < 0.0, -1.0, 1.0)
         scale = sign / np.sqrt(safe)
         n = scale[:, None] * cross
