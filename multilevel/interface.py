@@ -24,7 +24,7 @@ from arlequin.multilevel.pairing.frozen import FrozenPairing
 from arlequin.multilevel.pairing.kinematics import Pairing, PairingMaster
 from arlequin.multilevel.pairing.mortar import MortarObstacle, MortarPairing
 from arlequin.multilevel.pairing.stacked import stacked
-from arlequin.multilevel.search.corners import NormalCones
+from arlequin.multilevel.search.corners import sharp_edges
 from arlequin.multilevel.search.facets import FacetMesh
 
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
@@ -40,11 +40,11 @@ class Interface:
     "gauss" points of the slave surface, or weakly against functions on it, "P0" (one per facet), "P1" (one per corner)
     or "P2" (one per node of second-order cells). Default: the nodes of rigid bodies, and of other parts against an
     obstacle where all have an area; otherwise P1, which passes the patch test on non-matching meshes. sliding: "large"
-    pairs the surfaces anew in each
-    step, "small" keeps the pairing of the start. wear: `Archard`'s law at the points where the laws hold, on the slip
-    of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated points are projected along it,
-    not onto the closest point; contact between two points (masses, ends of beams) needs it, see
-    `arlequin.multilevel.pairing.collocation.PointPairing`.
+    pairs the surfaces anew in each step, "small" keeps the pairing of the start. wear: `Archard`'s law at the points
+    where the laws hold, on the slip of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated
+    points are projected along it, not onto the closest point; contact between two points (masses, ends of beams) needs
+    it, see `arlequin.multilevel.pairing.collocation.PointPairing`. Unilateral laws hold at sharp corners and edges of
+    both sides, too (large sliding, without a direction).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -184,7 +184,7 @@ class Interface:
         slave, found = self.slave, list[Pairing | None]()
         held = np.full(len(slave.nodes), self._space == "nodes")
         if self._space != "nodes" and FacetMesh.suits(slave):
-            sharp = NormalCones.of(FacetMesh.of(slave), slave.positions).nodes
+            sharp = np.unique(sharp_edges(FacetMesh.of(slave)).nodes)
             held[sharp] = True
             found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
         # the facets of rigid bodies are as long as their faces, and reach far past the ends of others

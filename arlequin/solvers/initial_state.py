@@ -21,8 +21,8 @@ from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH
 from arlequin.multilevel.pairing.kinematics import faces
 from arlequin.multilevel.pairing.multipliers import Facets
-from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.search.facets import FacetMesh, in_space
+from arlequin.multilevel.search.search import FacetTree
 from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion

@@ -11,8 +11,8 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH
 from arlequin.multilevel.search.corners import sharp_edges
-from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.search.facets import FacetMesh, in_space
+from arlequin.multilevel.search.search import FacetTree
 from arlequin.system.contact import ContactSide
 
 AWAY = 0.3  # cosine between the outward normals of a surface and of what it touches above which they face alike
@@ -49,10 +49,9 @@ def from_behind(item: Interface, sides: tuple[ContactSide, ContactSide], u: Arra
         tree = FacetTree.build(mesh, master.positions(master.rows @ u))
         pairs = tree.closest(in_space(points), REACH * float(mesh.size.max()))
         gaps, normals = pairs.gap, pairs.normal[:, : points.shape[1]]
-        if FacetMesh.suits(item.slave) and len(sharp_edges(mesh, item.master.positions)[0]):
+        if FacetMesh.suits(item.slave) and len(sharp_edges(mesh).nodes):
             # corner at corner: the face of the master that is the closest is one of several
-            own = FacetMesh.of(item.slave)
-            gaps[np.unique(sharp_edges(own, item.slave.positions)[0])] = np.inf
+            gaps[np.unique(sharp_edges(FacetMesh.of(item.slave)).nodes)] = np.inf
     else:
         return False
     extent = float(np.ptp(item.slave.part.positions, axis=0).max())

@@ -13,21 +13,18 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.search.corners import NormalCones, facet_normals, sharp_edges
-from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.facets import FacetMesh, in_space
 from arlequin.multilevel.search.patches import SmoothPatches
-from arlequin.multilevel.search.search import ANY, FacetTree, in_space
+from arlequin.multilevel.search.search import ANY, FacetProjections, FacetTree, Limits
 
 END = 1e-6  # distance past an open end within which points have a partner, in segment lengths
+_LIMITS = Limits(np.inf, END, np.inf)
 
 
-class _Faceted(ABC):
-    """An obstacle of facets (f, a) between `points` (n, a), a axes."""
+class _Searched(ABC):
+    """An obstacle of points (n, a) whose facets are searched."""
 
     points: Any
-
-    @property
-    @abstractmethod
-    def _facets(self) -> Indices: ...
 
     @property
     def axes(self) -> int:
@@ -39,30 +36,47 @@ class _Faceted(ABC):
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals at any distance and depth: on a rigid body the closest facet is unambiguous."""
-        found = self._tree.closest(in_space(positions), np.inf, END, np.inf)
+        return self.facing(positions, ANY)
+
+    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
+        """Gaps and normals of points whose outward normals lie in cones (k, 7)."""
+        found = self._search(in_space(positions), cones)
         return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+
+    @abstractmethod
+    def _search(self, positions: Array, cones: Array) -> FacetProjections: ...
+
+
+class _Faceted(_Searched):
+    """An obstacle of facets (f, a) between `points` (n, a), a axes."""
+
+    @property
+    @abstractmethod
+    def _facets(self) -> Indices: ...
+
+    def _search(self, positions: Array, cones: Array) -> FacetProjections:
+        return self._tree.closest(positions, *_LIMITS, cones)
 
     def patches(self) -> tuple[Obstacle, ...]:
         """Parts of the surface without concave edges between them (see `SmoothPatches`)."""
-        found = SmoothPatches.of(self._tree.mesh, self.points)
-        return () if found is None else tuple(_Layer(self.points, found, i) for i in range(len(found.meshes)))
+        found = SmoothPatches.of(self._tree.mesh)
+        if found is None:
+            return ()
+        trees = {id(mesh): FacetTree.build(mesh, self.points) for mesh in found.meshes} | {id(found.whole): self._tree}
+        return tuple(_Layer(self.points, found, trees, i) for i in range(len(found.meshes)))
 
     def corners(self) -> tuple[Array, Array]:
         """Nodes on sharp edges."""
-        cones = NormalCones.of(self._tree.mesh, self.points)
+        cones = NormalCones.of(self._tree.mesh)
         return self.points[cones.nodes], cones.at(self.points)
 
     def edges(self) -> tuple[Array, Array]:
         """Sharp edges."""
-        nodes, facets = sharp_edges(self._tree.mesh, self.points)
         if self.axes == 2:
             return np.zeros((0, 2, 3)), np.zeros((0, 2, 3))
-        return self.points[nodes], facet_normals(self._tree.mesh, self.points)[facets]
-
-    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals."""
-        found = self._tree.closest(in_space(positions), np.inf, END, np.inf, cones)
-        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+        mesh = self._tree.mesh
+        sharp = sharp_edges(mesh)
+        return self.points[sharp.nodes], facet_normals(mesh, self.points, sharp.facets)
 
     @cached_property
     def _tree(self) -> FacetTree:
@@ -70,29 +84,17 @@ class _Faceted(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer:
-    """Patches of a faceted obstacle of `points` (n, a) that no concave edge joins."""
+class _Layer(_Searched):
+    """Patches of a faceted obstacle of `points` (n, a) that no concave edge joins; trees: of all meshes of the surface,
+    by their identities."""
 
     points: Array
     surface: SmoothPatches
+    trees: dict[int, FacetTree]
     number: int
 
-    @property
-    def axes(self) -> int:
-        return int(self.points.shape[1])
-
-    @property
-    def flat(self) -> bool:
-        return False
-
-    def closest(self, positions: Array) -> tuple[Array, Array]:
-        """Gaps and normals."""
-        return self.facing(positions, ANY)
-
-    def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals of points whose outward normals lie in cones (k, 7)."""
-        found = self.surface.closest(self.number, self.points, positions, np.inf, END, np.inf, cones)
-        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+    def _search(self, positions: Array, cones: Array) -> FacetProjections:
+        return self.surface.closest(self.number, lambda mesh: self.trees[id(mesh)], positions, _LIMITS, cones)
 
 
 @checked_call

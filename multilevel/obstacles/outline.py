@@ -7,11 +7,10 @@ import numpy as np
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import RigidPlane, RigidPlanes
 from arlequin.multilevel.obstacles.meshed import RigidPolyline, RigidSurface
-from arlequin.multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere
+from arlequin.multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere, box_outline
 
 _TURN = 96  # segments of a whole circle
 _STOP = 0.03  # half-width of one of many planes, in diagonals of the model
-_FACES = [[0, 2, 6, 4], [1, 5, 7, 3], [0, 4, 5, 1], [2, 3, 7, 6], [0, 1, 3, 2], [4, 6, 7, 5]]
 
 
 class Outline(NamedTuple):
@@ -41,7 +40,7 @@ def outline_of(obstacle: Any, low: Array, high: Array) -> Outline | None:
     if isinstance(obstacle, RigidCylinder):
         return _cylinder(obstacle, centre, size)
     if isinstance(obstacle, RigidBox):
-        return _box(obstacle.low, obstacle.high)
+        return Outline(*box_outline(obstacle.low, obstacle.high))
     if isinstance(obstacle, RigidPolyline):
         start = np.arange(len(obstacle.points) - 1 + obstacle.closed)
         return Outline(obstacle.points, np.stack([start, (start + 1) % len(obstacle.points)], axis=1))
@@ -98,14 +97,6 @@ def _cylinder(obstacle: RigidCylinder, near: Array, size: float) -> Outline:
     ring = np.multiply.outer(np.cos(angles), first) + np.multiply.outer(np.sin(angles), second)
     ends = 0.6 * size * np.array([-1.0, 1.0])
     return _grid(middle + np.multiply.outer(ends, obstacle.axis)[:, None] + obstacle.radius * ring)
-
-
-def _box(low: Array, high: Array) -> Outline:
-    if low.size == 2:
-        points = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
-        return Outline(points, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
-    corners = np.array([[x, y, z] for z in (low[2], high[2]) for y in (low[1], high[1]) for x in (low[0], high[0])])
-    return Outline(corners, np.array(_FACES))
 
 
 def _grid(points: Array) -> Outline:

@@ -1,7 +1,7 @@
 """Rigid obstacles in closed form: sphere (circle), cylinder and box, as bodies or as holes in one."""
 
-import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,10 @@ import numpy as np
 from arlequin.models.checks import check_fields, finite_array, flag, positive
 from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane
-from arlequin.multilevel.search.corners import WIDER, facing
-from arlequin.multilevel.search.search import BESIDE_DEPTH
+from arlequin.multilevel.obstacles.meshed import RigidPolyline, RigidSurface
+from arlequin.multilevel.search.corners import facing
 
 _TOUCHING = 1e-9  # gap of points that may touch, in sizes of the obstacle
 
@@ -156,49 +156,40 @@ class RigidBox:
 
     def corners(self) -> tuple[Array, Array]:
         """Those of a box; none of a room."""
-        if self.inside:
-            return np.zeros((0, self.axes)), np.zeros((0, 7))
-        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=self.axes)))
-        cones = np.zeros((len(signs), 7))
-        cones[:, : self.axes] = signs / np.sqrt(self.axes)
-        cones[:, 3] = np.cos(np.arccos(1.0 / np.sqrt(self.axes)) + WIDER)
-        return np.where(signs < 0.0, self.low, self.high), cones
+        return (np.zeros((0, self.axes)), np.zeros((0, 7))) if self.inside else self._hull.corners()
 
     def edges(self) -> tuple[Array, Array]:
         """Those of a box in space; none of a room."""
-        ends, normals = [], []
-        for axis in range(self.axes if self.axes == 3 and not self.inside else 0):
-            for signs in itertools.product((-1.0, 1.0), repeat=2):
-                side = np.insert(signs, axis, 0.0)
-                corner = np.where(side < 0.0, self.low, self.high)
-                start = np.where(np.arange(3) == axis, self.low, corner)
-                ends.append([start, np.where(np.arange(3) == axis, self.high, corner)])
-                normals.append([row for row in np.diag(side) if row.any()])
-        return np.array(ends).reshape(-1, 2, 3), np.array(normals).reshape(-1, 2, 3)
+        return (np.zeros((0, 2, 3)), np.zeros((0, 2, 3))) if self.inside else self._hull.edges()
 
     def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals; where a point that touches could not meet the closest face, those of the nearest one that
-        it can, beside which it is by no more than its depth, and none without one."""
+        """Gaps and normals; where a point that touches could not meet the closest face, those of one that it can."""
         gap, normals = self.closest(positions)
-        size = float((self.high - self.low).max())
-        axes = self.axes
-        wrong = (gap <= _TOUCHING * size) & ~facing(cones, normals)
-        if self.inside or not wrong.any():
-            return gap, normals
-        at, own = positions[wrong], cones[wrong]
-        best, least = np.full(len(at), np.inf), np.full(len(at), np.inf)
-        chosen = np.zeros_like(at)
-        for axis, sign in itertools.product(range(axes), (-1.0, 1.0)):
-            n = sign * np.eye(axes)[axis]
-            depth = (at - (self.low if sign < 0.0 else self.high)) @ n
-            beside = np.delete(np.maximum(self.low - at, at - self.high), axis, axis=1).max(axis=1)
-            fits = facing(own, np.repeat(n[None], len(at), axis=0)) & (depth <= _TOUCHING * size)
-            fits &= depth >= gap[wrong] - BESIDE_DEPTH * size
-            fits &= (beside <= np.maximum(-depth, _TOUCHING * size)) & (-depth < least)
-            best[fits], least[fits], chosen[fits] = depth[fits], -depth[fits], n
-        gap, normals = gap.copy(), normals.copy()
-        gap[wrong], normals[wrong] = best, chosen
+        wrong = (gap <= _TOUCHING * float((self.high - self.low).max())) & ~facing(cones, normals)
+        if wrong.any():
+            gap[wrong], normals[wrong] = self._hull.facing(positions[wrong], cones[wrong])
         return gap, normals
+
+    @cached_property
+    def _hull(self) -> RigidPolyline | RigidSurface:
+        """The faces of a box."""
+        points, faces = box_outline(self.low, self.high)
+        if self.axes == 2:
+            return RigidPolyline(points, closed=True)
+        return RigidSurface(points, faces[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3))
+
+
+# counter-clockwise seen from outside, of corners numbered with x first
+_FACES = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
+
+
+def box_outline(low: Array, high: Array) -> tuple[Array, Indices]:
+    """Corners (p, axis), m, and sides (c, corner) of a box: segments or quadrilaterals, with the box inside."""
+    if low.size == 2:
+        points = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
+        return points, np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
+    corners = [[x, y, z] for z in (low[2], high[2]) for y in (low[1], high[1]) for x in (low[0], high[0])]
+    return np.array(corners), _FACES
 
 
 def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:

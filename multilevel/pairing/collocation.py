@@ -16,9 +16,9 @@ from arlequin.multilevel.obstacles.base import CorneredObstacle, FacingObstacle,
 from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, Partners
 from arlequin.multilevel.pairing.stacked import stacked
 from arlequin.multilevel.search.corners import LOOSE, NormalCones, sharp_edges
-from arlequin.multilevel.search.facets import FacetMesh, frames
+from arlequin.multilevel.search.facets import FacetMesh, frames, in_space
 from arlequin.multilevel.search.patches import SmoothPatches
-from arlequin.multilevel.search.search import ANY, DEPTH, OVERHANG, FacetTree, in_space
+from arlequin.multilevel.search.search import ANY, DEPTH, OVERHANG, FacetTree, Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def pair_points(
         if np.abs(master.normals @ direction).max() <= GRAZING:
             raise UserError.parameter("direction", direction.tolist(), f"is tangential to '{master.name}'")
     overhang = non_negative("overhang", overhang)
-    patches = SmoothPatches.of(mesh, master.positions) if direction is None else None
+    patches = SmoothPatches.of(mesh) if direction is None else None
     if patches is None:
         return SurfacePairing(made, mesh, far, overhang, direction, cones=cones)
     layers = enumerate(patches.meshes)
@@ -179,13 +179,13 @@ def _cones(slave: Surface, master: Obstacle | Surface, nodes: Indices | None) ->
     if not FacetMesh.suits(slave):
         return None
     if isinstance(master, Surface):
-        sharp = FacetMesh.suits(master) and len(sharp_edges(FacetMesh.of(master), master.positions)[0]) > 0
+        sharp = FacetMesh.suits(master) and len(sharp_edges(FacetMesh.of(master)).nodes) > 0
     else:
         sharp = isinstance(master, CorneredObstacle) and len(master.corners()[0]) > 0
     if not sharp:
         return None
     chosen = np.arange(len(slave.nodes)) if nodes is None else nodes
-    return NormalCones.of(FacetMesh.of(slave), slave.positions, chosen, LOOSE)
+    return NormalCones.of(FacetMesh.of(slave), chosen, LOOSE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +276,11 @@ class SurfacePairing:
         cones = ANY if self.cones is None else self.cones.at(slave)
         if self.layer is not None:
             patches, number = self.layer
-            found = patches.closest(number, master, positions, self.reach, self.overhang, DEPTH, cones)
+
+            def trees(mesh: FacetMesh) -> FacetTree:
+                return tree if mesh is self.mesh else FacetTree.build(mesh, master)
+
+            found = patches.closest(number, trees, spatial, Limits(self.reach, self.overhang), cones)
         elif self.direction is None:
             found = tree.closest(spatial, self.reach, self.overhang, DEPTH, cones)
         else:

@@ -1,6 +1,5 @@
 """Sharp corners of a master against the facets of its slave."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,12 +7,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from arlequin.models.part import Surface
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 from arlequin.multilevel.obstacles.base import CorneredObstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics, Partners
 from arlequin.multilevel.search.corners import NormalCones
-from arlequin.multilevel.search.facets import FacetMesh, frames
-from arlequin.multilevel.search.search import DEPTH, FacetTree, in_space
+from arlequin.multilevel.search.facets import FacetMesh, frames, in_space
+from arlequin.multilevel.search.search import DEPTH, FacetTree
 
 AT_NODE = 1e-6  # nearer to a node of the slave than this, in facet sizes, the node itself is in contact
 
@@ -26,16 +25,16 @@ class CornerPairing:
     gap g = n_s·(x_c − x_s), and the rows are those of a slave point with the opposite frame, e → −e, so that they are
     rates of slave − master as all others.
 
-    corners (k, a): of a fixed obstacle, or nodes (k,) of a master surface with its mesh. held (n,): nodes of the slave
-    that are contact points themselves: a corner at one of them is left to it.
+    corners: nodes of a master surface with their cones, or positions (k, a) and cones (k, 7) of a fixed obstacle.
+    held (n,): nodes of the slave that are contact points themselves: a corner at one of them is left to it. reach, m;
+    areas (k,), m².
     """
 
     mesh: FacetMesh
     held: NDArray[np.bool_]
     reach: float
     areas: Array
-    nodes: Indices
-    corners: Callable[[Array], tuple[Array, Array]]
+    corners: NormalCones | tuple[Array, Array]
 
     @property
     def fixed(self) -> bool:
@@ -43,7 +42,7 @@ class CornerPairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave, master (n, a), m."""
-        positions, cones = self.corners(master)
+        positions, cones = self._corners(master)
         tree = FacetTree.build(self.mesh, slave)
         found = tree.closest(in_space(positions), self.reach, 0.0, DEPTH, cones)
         facet, at = found.facet, np.maximum(found.facet, 0)
@@ -60,12 +59,17 @@ class CornerPairing:
         from arlequin.multilevel.search._kernels import positions_on_facets
 
         assert found.partners is not None
-        positions, partners = self.corners(master)[0], found.partners
+        positions, partners = self._corners(master)[0], found.partners
         tree, feet = FacetTree.build(self.mesh, slave), np.zeros((len(positions), 3))
         positions_on_facets(self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, feet)
         apart = feet[:, : self.mesh.axes] - positions
         gap = np.where(found.paired, np.vecdot(found.normals, apart), np.inf)
         return self._kinematics(tree, positions, gap, found.normals, partners, len(master))
+
+    def _corners(self, master: Array) -> tuple[Array, Array]:
+        """Positions (k, a) and cones (k, 7)."""
+        own = self.corners
+        return (np.ascontiguousarray(master[own.nodes]), own.at(master)) if isinstance(own, NormalCones) else own
 
     def _kinematics(
         self, tree: FacetTree, positions: Array, gap: Array, normals: Array, partners: Partners, masters: int
@@ -74,8 +78,9 @@ class CornerPairing:
 
         count, axes = positions.shape
         slaves, frame = self.mesh.node_count, frames(normals)
-        masters = masters if self.nodes.size else 0
-        nodes = (slaves + self.nodes)[:, None] if masters else np.zeros((count, 0), dtype=np.int64)
+        nodes = np.zeros((count, 0), dtype=np.int64)
+        if isinstance(self.corners, NormalCones):
+            nodes = (slaves + self.corners.nodes)[:, None]
         width = axes * (nodes.shape[1] + self.mesh.facets.shape[1])
         pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(partners.facet >= 0, width, 0), axes))])
         pointers = pointers.astype(np.int64)
@@ -97,20 +102,14 @@ def corner_pairing(
     """
     if not FacetMesh.suits(slave):
         return None
-    mesh = FacetMesh.of(slave)
-    none, far = np.zeros(0, dtype=np.int64), reach * float(mesh.size.max())
-    if isinstance(master, CorneredObstacle):
-        fixed = master.corners()
-        areas = np.full(len(fixed[0]), float(np.abs(slave.areas).mean()))
-        return CornerPairing(mesh, held, far, areas, none, lambda _: fixed) if areas.size else None
-    if not isinstance(master, Surface) or not FacetMesh.suits(master):
+    corners: NormalCones | tuple[Array, Array]
+    if isinstance(master, Surface) and FacetMesh.suits(master):
+        corners = NormalCones.of(FacetMesh.of(master), free=free)
+        count = corners.nodes.size
+    elif isinstance(master, CorneredObstacle):
+        corners = master.corners()
+        count = len(corners[0])
+    else:
         return None
-    cones = NormalCones.of(FacetMesh.of(master), master.positions, free=free)
-    if not cones.nodes.size:
-        return None
-
-    def corners(positions: Array) -> tuple[Array, Array]:
-        return np.ascontiguousarray(positions[cones.nodes]), cones.at(positions)
-
-    areas = np.full(cones.nodes.size, float(np.abs(slave.areas).mean()))
-    return CornerPairing(mesh, held, far, areas, cones.nodes, corners)
+    mesh, areas = FacetMesh.of(slave), np.full(count, float(np.abs(slave.areas).mean()))
+    return CornerPairing(mesh, held, reach * float(mesh.size.max()), areas, corners) if count else None

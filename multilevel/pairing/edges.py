@@ -1,8 +1,6 @@
 """Sharp edges against sharp edges in space."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import CorneredObstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.search.corners import WIDER, NormalCones, facet_normals, sharp_edges
-from arlequin.multilevel.search.facets import FacetMesh, frames
+from arlequin.multilevel.search.facets import Edges, FacetMesh, frames
 
 PARALLEL = np.sin(np.deg2rad(10.0))  # edges of a smaller angle do not cross: their nodes meet faces
 _JOINT = 0.01  # how far past its end an edge reaches, in its length, where another goes on
@@ -23,38 +21,55 @@ _NEAR = 0.5  # distance and depth of partners, in lengths of the longest edge
 
 
 @dataclass(frozen=True, eq=False)
-class SharpEdges:
-    """Sharp edges e of one side: ends (e, 2, 3), m, and normals of both faces (e, 2, 3) at node positions (n, 3).
+class SurfaceEdges:
+    """Sharp edges e of a surface in space, with its mesh.
 
-    nodes (e, 2): of the ends; none of a fixed obstacle. past (e, 2): how far past its ends an edge reaches, in its
-    length: where another one goes on straight, as bent edges would leave out what is nearest to their common node; not
-    to its end where none does, as there a corner meets a face.
+    past (e, 2): how far past its ends an edge reaches, in its length: where another one goes on straight, as bent edges
+    would leave out what is nearest to their common node; short of its end where none does, as a corner meets a face
+    there.
     """
 
-    nodes: Indices
+    mesh: FacetMesh
+    edges: Edges
     past: Array
-    at: Callable[[Array], tuple[Array, Array]]
 
     @classmethod
-    def of(cls, side: object, free: bool) -> "SharpEdges | None":
-        """Of a surface or an obstacle in space; None without any; free: also the edges at which a surface ends."""
-        if isinstance(side, CorneredObstacle):
-            fixed = side.edges()
-            none, past = np.zeros((0, 2), dtype=np.int64), np.full((len(fixed[0]), 2), _CORNER)
-            return cls(none, past, lambda _: fixed) if len(past) else None
-        if not isinstance(side, Surface) or side.positions.shape[1] != 3 or not FacetMesh.suits(side):
-            return None
-        mesh = FacetMesh.of(side)
-        nodes, facets = sharp_edges(mesh, side.positions, free)
-        if not len(nodes):
-            return None
-        cones, straight = NormalCones.of(mesh, side.positions, free=free), np.zeros(mesh.node_count, dtype=bool)
+    def of(cls, mesh: FacetMesh, free: bool) -> "SurfaceEdges":
+        """free: also the edges at which the surface ends."""
+        edges, cones = sharp_edges(mesh, free), NormalCones.of(mesh, free=free)
+        straight = np.zeros(mesh.node_count, dtype=bool)
         straight[cones.nodes[cones.ends[:, 0] >= 0]] = True
-        return cls(
-            nodes,
-            np.where(straight[nodes], _JOINT, _CORNER),
-            lambda positions: (positions[nodes], facet_normals(mesh, positions)[facets]),
-        )
+        return cls(mesh, edges, np.where(straight[edges.nodes], _JOINT, _CORNER))
+
+    @property
+    def nodes(self) -> Indices:
+        """Nodes (e, 2) at the ends."""
+        return self.edges.nodes
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        """Ends (e, 2, 3), m, and normals of both faces (e, 2, 3), at node positions (n, 3)."""
+        return positions[self.nodes], facet_normals(self.mesh, positions, self.edges.facets)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEdges:
+    """Sharp edges e of an obstacle in space: ends (e, 2, 3), m, and normals of both faces (e, 2, 3)."""
+
+    ends: Array
+    normals: Array
+
+    @property
+    def nodes(self) -> None:
+        """None."""
+
+    @property
+    def past(self) -> Array:
+        """(e, 2), see `SurfaceEdges`: a long edge is one."""
+        return np.full((len(self.ends), 2), _CORNER)
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        """Ends and normals."""
+        return self.ends, self.normals
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +86,8 @@ class EdgePairing:
     that it crosses, and so has each edge of the master, if that pair is not there yet. areas (k,), m².
     """
 
-    slave: SharpEdges
-    master: SharpEdges
+    slave: SurfaceEdges
+    master: SurfaceEdges | FixedEdges
     areas: Array
     slave_nodes: int
 
@@ -93,44 +108,27 @@ class EdgePairing:
         s, t = (b * e - c * d) / safe, (a * e - b * d) / safe
         for place, past in ((s, self.slave.past[i]), (t, self.master.past[j])):
             crossing &= (place >= -past[:, 0]) & (place <= 1.0 + past[:, 1])
-        sign = np.where(np.vecdot(cross, other[j].sum(axis=1)) < 0.0, -1.0, 1.0)
-        scale = sign / np.sqrt(safe)
+        scale = np.where(np.vecdot(cross, other[j].sum(axis=1)) < 0.0, -1.0, 1.0) / np.sqrt(safe)
         n = scale[:, None] * cross
         gap = np.vecdot(n, apart + s[:, None] * first - t[:, None] * second)
         crossing &= _between(n, other[j]) & _between(-n, own[i]) & (np.abs(gap) <= _NEAR * np.sqrt(np.maximum(a, c)))
         pairs = _chosen(i, j, np.where(crossing, np.abs(gap), np.inf), len(one), len(two))
-        paired, at = pairs >= 0, np.maximum(pairs, 0)
-        middles = np.concatenate([one.mean(axis=1), two.mean(axis=1)])
-        if not paired.any():
-            return self._joined(middles, paired, np.zeros((0, 1)), np.zeros((0, 3)), (None, None), len(master))
-        some = at[paired]
-        frame = frames(n[some])
-        shares = _rows(frame, gap[some], (s[some], t[some]), (first[some], second[some]), scale[some])
-        middles[paired] = (one[i, 0] + s[:, None] * first)[some]
-        nodes = self.slave.nodes[i[some]], self.master.nodes[j[some]] if len(self.master.nodes) else None
-        return self._joined(middles, paired, gap[some], frame, (shares, nodes), len(master))
-
-    def _joined(
-        self, positions: Array, paired: NDArray[np.bool_], gap: Array, frame: Array, rows: Any, masters: int
-    ) -> Kinematics:
-        """Kinematics of all points, of the values of those that are paired."""
-        count = len(positions)
-        gaps, whole = np.full(count, np.inf), np.zeros((count, 3, 3))
-        shares, nodes = rows
-        masters = masters if len(self.master.nodes) else 0
-        shape = (3 * count, 3 * (self.slave_nodes + masters))
-        if shares is None:
-            matrix = csr_array(shape)
-        else:
-            gaps[paired], whole[paired] = gap, frame
-            own, other = nodes
-            columns = own if other is None else np.hstack([own, self.slave_nodes + other])
-            shares = shares[:, :, : columns.shape[1]]  # (p, row, node, axis)
-            at = 3 * np.flatnonzero(paired)[:, None, None, None] + np.arange(3)[:, None, None]
-            across = 3 * columns[:, None, :, None] + np.arange(3)
-            at, across = np.broadcast_to(at, shares.shape), np.broadcast_to(across, shares.shape)
-            matrix = csr_array((shares.ravel(), (at.ravel(), across.ravel())), shape=shape)
-        return Kinematics(matrix, gaps, whole[:, 0], np.ascontiguousarray(whole[:, 1:]), positions)
+        points = np.flatnonzero(pairs >= 0)
+        at = pairs[points]  # from here on, of the points alone
+        frame, gaps = np.zeros((len(pairs), 3, 3)), np.full(len(pairs), np.inf)
+        frame[points], gaps[points] = frames(n[at]), gap[at]
+        positions = np.concatenate([one.mean(axis=1), two.mean(axis=1)])
+        positions[points] = (one[i, 0] + s[:, None] * first)[at]
+        shares = _rows(frame[points], gap[at], (s[at], t[at]), (first[at], second[at]), scale[at])
+        nodes, count = self.slave.nodes[i[at]], self.slave_nodes
+        if self.master.nodes is not None:
+            nodes, count = np.hstack([nodes, count + self.master.nodes[j[at]]]), count + len(master)
+        shares = shares[:, :, : nodes.shape[1]]
+        entry = 3 * points[:, None, None, None] + np.arange(3)[:, None, None]
+        column = 3 * nodes[:, None, :, None] + np.arange(3)
+        place = np.broadcast_to(entry, shares.shape).ravel(), np.broadcast_to(column, shares.shape).ravel()
+        rows = csr_array((shares.ravel(), place), shape=(3 * len(pairs), 3 * count))
+        return Kinematics(rows, gaps, frame[:, 0], np.ascontiguousarray(frame[:, 1:]), positions)
 
 
 def _near(one: Array, two: Array) -> tuple[Indices, Indices]:
@@ -180,9 +178,18 @@ def _rows(frame: Array, gap: Array, places: tuple[Array, Array], along: tuple[Ar
 
 
 def edge_pairing(slave: Surface, master: object, free: bool) -> EdgePairing | None:
-    """Of the sharp edges of both sides; None where one has none; free: also those at which surfaces end."""
-    one, two = SharpEdges.of(slave, free), SharpEdges.of(master, free)
-    if one is None or two is None:
+    """Of the sharp edges of both sides in space; None where one has none; free: also those at which surfaces end."""
+    if slave.positions.shape[1] != 3 or not FacetMesh.suits(slave):
         return None
-    count = len(one.at(slave.positions)[0]) + len(two.at(getattr(master, "positions", slave.positions))[0])
-    return EdgePairing(one, two, np.full(count, float(np.abs(slave.areas).mean())), len(slave.nodes))
+    two: SurfaceEdges | FixedEdges
+    if isinstance(master, Surface) and FacetMesh.suits(master):
+        two = SurfaceEdges.of(FacetMesh.of(master), free)
+    elif isinstance(master, CorneredObstacle):
+        two = FixedEdges(*master.edges())
+    else:
+        return None
+    one = SurfaceEdges.of(FacetMesh.of(slave), free)
+    if not len(one.past) or not len(two.past):
+        return None
+    areas = np.full(len(one.past) + len(two.past), float(np.abs(slave.areas).mean()))
+    return EdgePairing(one, two, areas, len(slave.nodes))

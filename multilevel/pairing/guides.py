@@ -13,7 +13,7 @@ from arlequin.models.part import Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.pairing.kinematics import Kinematics
-from arlequin.multilevel.search.search import in_space
+from arlequin.multilevel.search.facets import in_space
 
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
 

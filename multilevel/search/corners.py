@@ -6,40 +6,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array, Indices
-from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.patches import edges_between
-from arlequin.multilevel.search.search import in_space
+from arlequin.multilevel.search.facets import Edges, FacetMesh, in_space
 
 SHARP = np.deg2rad(30.0)  # turn of the normal from which on a convex edge is sharp
 WIDER = np.deg2rad(5.0)  # by how much normals of what meets a sharp corner may leave its cone
 LOOSE = np.deg2rad(60.0)  # the same for any node of a surface, whose normal is that of a discrete surface
-ACROSS = 0.42  # sine of the largest angle between a normal at an edge and the plane across it, 25°: as in the kernels
 STRAIGHT = np.deg2rad(30.0)  # angle between two sharp edges up to which the node between them is none of their corners
 
 
-def sharp_edges(mesh: FacetMesh, positions: Array, free: bool = False) -> tuple[Indices, Indices]:
-    """Nodes (e, 2), in the plane (e, 1), of the sharp edges of a mesh at node positions (n, axes), and their facets
-    (e, 2); free: also those at which the mesh ends, with the same facet twice."""
-    edges = edges_between(mesh, positions)
+def sharp_edges(mesh: FacetMesh, free: bool = False) -> Edges:
+    """The convex edges at which the normal turns by more than `SHARP`; free: also those at which the mesh ends."""
+    edges, ends = mesh.edges, mesh.free_edges
     sharp = edges.turn > SHARP
-    nodes, facets = edges.nodes[sharp], np.stack([edges.one[sharp], edges.other[sharp]], axis=1)
+    chosen = Edges(edges.nodes[sharp], edges.facets[sharp], edges.turn[sharp])
     if not free:
-        return nodes, facets
-    if mesh.axes == 2:
-        ends = np.flatnonzero(mesh.free)[:, None]
-        last = mesh.star[mesh.starts[ends[:, 0]], 0]
-    else:
-        last, edge = np.nonzero(mesh.neighbours[:, :, 0] < 0)
-        corners = mesh.neighbours.shape[1]
-        ends = np.stack([mesh.facets[last, edge], mesh.facets[last, (edge + 1) % corners]], axis=1)
-    return np.concatenate([nodes, ends]), np.concatenate([facets, np.stack([last, last], axis=1)])
+        return chosen
+    return Edges(
+        np.concatenate([chosen.nodes, ends.nodes]),
+        np.concatenate([chosen.facets, ends.facets]),
+        np.concatenate([chosen.turn, ends.turn]),
+    )
 
 
-def facet_normals(mesh: FacetMesh, positions: Array) -> Array:
-    """Unit outward normals (f, 3) of facets in space, by their corners, at node positions (n, 3)."""
-    corners = positions[mesh.facets[:, : mesh.neighbours.shape[1]]]
-    normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, -1] - corners[:, 1])
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None])
+def facet_normals(mesh: FacetMesh, positions: Array, facets: Indices) -> Array:
+    """Unit outward normals (…, 3) of some facets (…) in space, by their corners, at node positions (n, 3)."""
+    corners = positions[mesh.facets[facets, : mesh.neighbours.shape[1]]]
+    normals = np.cross(corners[..., 2, :] - corners[..., 0, :], corners[..., -1, :] - corners[..., 1, :])
+    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=-1), 1e-300)[..., None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +52,12 @@ class NormalCones:
     def of(
         cls,
         mesh: FacetMesh,
-        positions: Array,
         nodes: Indices | None = None,
         wider: float = WIDER,
         free: bool = False,
     ) -> "NormalCones":
-        """Of some nodes, or of those on sharp edges, at reference positions (n, axes); free: see `sharp_edges`."""
-        edges = sharp_edges(mesh, positions, free)[0]
+        """Of some nodes, or of those on sharp edges; free: see `sharp_edges`."""
+        edges, positions = sharp_edges(mesh, free).nodes, mesh.origin
         nodes = np.unique(edges) if nodes is None else nodes
         ends = np.full((nodes.size, 2), -1)
         if mesh.axes == 3 and len(edges):
@@ -107,6 +99,8 @@ class NormalCones:
 
 def facing(cones: Array, normals: Array) -> NDArray[np.bool_]:
     """Whether points whose outward normals lie in cones (k, 7) can meet faces of the outward normals (k, axes)."""
+    from arlequin.multilevel.search._kernels import ACROSS
+
     axes = normals.shape[1]
     along = np.vecdot(cones[:, 4 : 4 + axes], normals)
     return np.asarray((-np.vecdot(cones[:, :axes], normals) >= cones[:, 3]) & (np.abs(along) <= ACROSS))

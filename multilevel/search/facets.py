@@ -1,6 +1,9 @@
 """Topology of the facets of a surface, and orthonormal frames of contact points."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +31,7 @@ class FacetMesh:
 
     neighbours (f, edges, 2) facet and its edge across each edge (−1 at a free one; no edges in the plane);
     starts (n + 1,), star (…, 2) the facets at each corner node and which corner of theirs it is; free (n,) corner
-    nodes on a free end; size (f,) longest side in the reference positions, m.
+    nodes on a free end; size (f,) longest side in the reference positions `origin` (n, axes), m.
     """
 
     axes: int
@@ -39,6 +42,7 @@ class FacetMesh:
     star: Indices
     free: NDArray[np.bool_]
     size: Array
+    origin: Array
 
     @classmethod
     def build(cls, facets: Indices, positions: Array) -> "FacetMesh":
@@ -63,7 +67,7 @@ class FacetMesh:
         facets, neighbours, starts, star = (
             np.ascontiguousarray(array, dtype=np.int64) for array in (facets, neighbours, starts, star)
         )
-        return cls(axes, kind, facets, neighbours, starts, star, free, size)
+        return cls(axes, kind, facets, neighbours, starts, star, free, size, positions)
 
     @staticmethod
     def suits(surface: Surface) -> bool:
@@ -73,7 +77,16 @@ class FacetMesh:
 
     @classmethod
     def of(cls, surface: Surface) -> "FacetMesh":
-        """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`."""
+        """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`.
+
+        A surface has one mesh, whose edges are found once.
+        """
+        if surface not in _MESHES:
+            _MESHES[surface] = cls._made(surface)
+        return _MESHES[surface]
+
+    @classmethod
+    def _made(cls, surface: Surface) -> "FacetMesh":
         facets, axes = np.searchsorted(surface.nodes, surface.facets), surface.positions.shape[1]
         if (axes, facets.shape[1]) in _PIECES:
             pieces = _PIECES[axes, facets.shape[1]]
@@ -83,6 +96,66 @@ class FacetMesh:
     @property
     def node_count(self) -> int:
         return self.starts.size - 1
+
+    @cached_property
+    def edges(self) -> "Edges":
+        """The edges that two facets share, in the reference positions."""
+        from arlequin.multilevel.search._kernels import edge_normals
+
+        spatial = in_space(self.origin)
+        normals = np.zeros((len(self.facets), max(self.neighbours.shape[1], 2), 3))
+        edge_normals(self.kind, self.facets, spatial, normals)
+        if self.axes == 2:
+            ends = np.full((2, self.node_count), -1)
+            for corner in (0, 1):
+                ends[corner, self.facets[:, corner]] = np.arange(len(self.facets))
+            nodes = np.flatnonzero((np.diff(self.starts) == 2) & (ends >= 0).all(axis=0))[:, None]
+            other, one = ends[:, nodes[:, 0]]  # the facet that starts at the node, and the one that ends there
+            first, second, along = normals[one, 1], normals[other, 0], np.array([[0.0, 0.0, 1.0]])
+        else:
+            one, edge = np.nonzero(self.neighbours[:, :, 0] > np.arange(len(self.facets))[:, None])
+            other, across = self.neighbours[one, edge].T
+            nodes = self._ends(one, edge)
+            first, second = normals[one, edge], normals[other, across]
+            along = spatial[nodes[:, 1]] - spatial[nodes[:, 0]]
+        cross = np.cross(first, second)
+        angle = np.arctan2(np.linalg.norm(cross, axis=1), np.vecdot(first, second))
+        return Edges(nodes, np.stack([one, other], axis=1), np.copysign(angle, np.vecdot(cross, along)))
+
+    @cached_property
+    def free_edges(self) -> "Edges":
+        """The edges of one facet, which stands twice."""
+        if self.axes == 2:
+            nodes = np.flatnonzero(self.free)[:, None]
+            facet = self.star[self.starts[nodes[:, 0]], 0]
+        else:
+            facet, edge = np.nonzero(self.neighbours[:, :, 0] < 0)
+            nodes = self._ends(facet, edge)
+        return Edges(nodes, np.stack([facet, facet], axis=1), np.zeros(len(nodes)))
+
+    def _ends(self, facet: Indices, edge: Indices) -> Indices:
+        """Nodes (e, 2) at the ends of edges of facets in space."""
+        following = (edge + 1) % self.neighbours.shape[1]
+        return np.stack([self.facets[facet, edge], self.facets[facet, following]], axis=1)
+
+
+class Edges(NamedTuple):
+    """Edges of facets, in the plane nodes: nodes (e, 2), in the plane (e, 1); facets (e, 2) on both sides; turn (e,):
+    angle of the normal from the first to the second, positive where the body is convex."""
+
+    nodes: Indices
+    facets: Indices
+    turn: Array
+
+
+def in_space(positions: Array) -> Array:
+    """Positions (n, 2 or 3) as (n, 3)."""
+    if positions.shape[1] == 3:
+        return np.ascontiguousarray(positions, dtype=float)
+    return np.column_stack([positions, np.zeros(len(positions))])
+
+
+_MESHES: WeakKeyDictionary[Surface, FacetMesh] = WeakKeyDictionary()
 
 
 def _neighbours(corners: Indices) -> Indices:

@@ -1,11 +1,12 @@
 """Search for the facets of a surface closest to points, or first intersected along directions."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from arlequin.models.types import Array, Indices
-from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.facets import FacetMesh, in_space
 
 INSIDE = 1e-9  # gap of points that are not outside of a surface, in facet sizes
 BESIDE_DEPTH = 0.02  # how much deeper than behind the closest facet a point may be behind the one it faces, in sizes
@@ -22,6 +23,18 @@ class FacetProjections:
     reference: Array
     normal: Array
     gap: Array
+
+    def drop(self, points: Indices) -> None:
+        """Leaves some of the points without a partner."""
+        self.facet[points], self.gap[points], self.normal[points] = -1, np.inf, 0.0
+
+
+class Limits(NamedTuple):
+    """Within which points have partners: reach, m, overhang past free ends and depth, in facet sizes."""
+
+    reach: float
+    overhang: float = OVERHANG
+    depth: float = DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +101,7 @@ class FacetTree:
         closest, at = self.closest(points[behind], reach, overhang, depth), found.facet[behind]
         outside = ~(closest.gap <= INSIDE * self.mesh.size[at])
         other = (closest.facet != at) & (found.gap[behind] < closest.gap - BESIDE_DEPTH * self.mesh.size[at])
-        none = behind[outside | other]
-        found.facet[none], found.gap[none], found.normal[none] = -1, np.inf, 0.0
+        found.drop(behind[outside | other])
 
     def nearest(self, points: Array, reach: float, cones: Array = ANY) -> tuple[FacetProjections, Indices]:
         """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
@@ -115,13 +127,6 @@ class FacetTree:
             (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
-
-
-def in_space(positions: Array) -> Array:
-    """Positions (n, 2 or 3) as (n, 3)."""
-    if positions.shape[1] == 3:
-        return np.ascontiguousarray(positions, dtype=float)
-    return np.column_stack([positions, np.zeros(len(positions))])
 
 
 def _empty(count: int) -> FacetProjections:

@@ -14,8 +14,8 @@ from arlequin.multilevel.obstacles.base import RigidPlane
 from arlequin.multilevel.obstacles.meshed import RigidPolyline
 from arlequin.multilevel.obstacles.primitives import RigidBox, RigidSphere
 from arlequin.multilevel.pairing.collocation import pair_points
-from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.search.facets import FacetMesh, in_space
+from arlequin.multilevel.search.search import FacetTree
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 KINDS = [(2, "tri", 1), (2, "tri", 2), (3, "tet", 1), (3, "tet", 2), (3, "hex", 1), (3, "hex", 2)]

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from arlequin.models import mesh
 from arlequin.models.fem.solid import Solid
 from arlequin.models.materials.elastic import LinearElastic
-from arlequin.multilevel.search.facets import FacetMesh, frames
-from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.search.facets import FacetMesh, frames, in_space
+from arlequin.multilevel.search.search import FacetTree
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 KINDS = [(2, "tri", 1), (2, "tri", 2), (3, "tet", 1), (3, "tet", 2), (3, "hex", 1), (3, "hex", 2)]
