@@ -49,8 +49,8 @@ def test_a_kink(kink, restitution, scheme, step):
         turn @ (0.0, -1e-3),
     )  # fmt: skip
     found = turn.T @ result["part/mass/velocity"].values[-1, 0]
-    # 5e-4 m/s: gravity until the end
-    assert np.abs(found - moreau(normals, np.array([2.0, 0.0]), restitution)).max() < 5e-4
+    # 4e-6 m/s: gravity after the impact
+    assert np.abs(found - moreau(normals, np.array([2.0, 0.0]), restitution)).max() < 1e-5
 
 
 @pytest.mark.parametrize("step", [3.3e-3, 1.3e-3])
@@ -92,7 +92,7 @@ def test_a_corner_with_a_rough_floor(restitution, step):
     ]
     system = aq.System([mass], interfaces=contacts, gravity=(0.0, -9.81), velocity={"mass": (2.0, 0.0)})
     result = aq.simulate(system, aq.Theta(0.5), duration=duration, step=step, progress=False)
-    assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([exact, 0.0], abs=5.0 * step)
+    assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([exact, 0.0], abs=4.0 * step)
 
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()], ids=["theta", "newmark"])
@@ -124,15 +124,15 @@ def elastic_corner(cells: int) -> aq.Solid:
 @pytest.mark.parametrize("step", [2.2e-3, 6e-4])
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_an_elastic_corner(restitution, step):
-    """As from one elastic wall alone, within what the wall itself gives back, 0.06 m/s."""
+    """As from one elastic wall alone, within what the wall itself gives back, 0.05 m/s."""
     corner = elastic_corner(8)
     mass = aq.PointMasses("mass", [(0.8, 0.0)], mass=1.0, forces={"all": (0.0, -9.81)})
     law = aq.Unilateral(restitution=restitution)
     contact = aq.Interface("contact", mass.boundary("all"), corner.boundary("corner"), law)
     system = aq.System([mass, corner], interfaces=[contact], velocity={"mass": (2.0, 0.0)})
     result = aq.simulate(system, aq.Theta(0.5), duration=round(0.13 / step) * step, step=step, progress=False)
-    assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([-2.0 * restitution, 0.0], abs=0.06)
-    assert np.abs(result["energy"].sel(kind="scheme").values).max() < 1e-12
+    assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([-2.0 * restitution, 0.0], abs=0.05)
+    assert np.abs(result["energy"].sel(kind="scheme").values).max() < 1e-15
 
 
 def test_no_partner_on_the_other_side_of_thin_walls():

@@ -34,7 +34,7 @@ def test_a_block_tips_at_the_edge_of_a_table(kind: str, extra: int) -> None:
     centre = start + 0.5 * length + result["part/block/displacement"].values[:, 0, 0]
     gyration = (length**2 + height**2) / 12 + 0.25 * height**2
     exact = speed * (6e-3 * gyration / (GRAVITY * speed)) ** (1 / 3)
-    assert centre[np.argmax(tipped)] == pytest.approx(exact, abs=1e-3)
+    assert centre[np.argmax(tipped)] == pytest.approx(exact, abs=4e-4)
 
 
 STACKS = {
@@ -65,9 +65,9 @@ def test_stacks_rest(name: str, sides: str, friction: float | None) -> None:
     system = aq.System(parts, interfaces=contacts, gravity=(0.0, -GRAVITY))
     result = aq.simulate(system, aq.Theta(0.5), duration=0.05, step=1e-3, progress=False)
     for k, box in enumerate(parts):
-        assert np.abs(result[f"part/{box.name}/displacement"].values).max() < 1e-12
+        assert np.abs(result[f"part/{box.name}/displacement"].values).max() < 1e-15
         force = result[f"interface/c{k}/force"].values[-1]
-        assert force == pytest.approx([0.0, (3 - k) * GRAVITY], abs=1e-9)
+        assert force == pytest.approx([0.0, (3 - k) * GRAVITY], abs=1e-11)
 
 
 def turned(mesh: Any, axis: str, degrees: float) -> Any:
@@ -124,6 +124,6 @@ def test_crossing_bars_meet_edge_on_edge(multiplier: Any, cells: int) -> None:
     assert (hit[0] - 1) * 4e-5 == pytest.approx(2e-4, abs=8e-5)
     momentum = result["part/high/momentum"].values
     mass = float(result["part/high/mass"])
-    assert np.abs(momentum[:, :2]).max() < 1e-6 * mass
+    assert np.abs(momentum[:, :2]).max() < 1e-8 * mass
     assert momentum[-1, 2] > 0.7 * mass
-    assert np.abs(result["energy"].sel(kind="scheme").values).max() < 1e-12 * 0.5 * mass
+    assert np.abs(result["energy"].sel(kind="scheme").values).max() < 1e-14 * 0.5 * mass
