@@ -220,13 +220,27 @@ def test_what_is_driven_alone(largest, monkeypatch):
         run(lambda t: 1.5 * np.sin(3.0 * t))
 
 
-def test_contact_that_is_not_determined_is_refused_in_blocks_too():
-    """The same obstacle twice: how they share the force is arbitrary."""
-    one = aq.PointMasses("m", (0.0, 0.0), 1.0)
-    floor = aq.RigidPlane(point=(0.0, -1e-2), normal=(0.0, 1.0))
-    twice = [aq.Interface(name, one.boundary("all"), floor, aq.Unilateral()) for name in ("one", "two")]
-    with pytest.raises(aq.UserError, match=r"t = 0\.046 s: the displacements do not determine all multipliers"):
-        aq.simulate(aq.System([one], interfaces=twice, gravity=(0.0, -10.0)), aq.Theta(0.5), duration=0.1, step=1e-3)
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("friction", [None, 0.3])
+def test_the_same_obstacle_twice_shares_the_force(friction, restitution):
+    """The mass moves as on one, and each carries half: a node with more contact points than its motion determines takes
+    the stabilised form."""
+
+    def fall(count):
+        one = aq.PointMasses("m", (0.0, 0.0), 1.0)
+        floor = aq.RigidPlane(point=(0.0, -1e-2), normal=(0.0, 1.0))
+        laws = aq.Unilateral(restitution=restitution), friction and aq.Coulomb(friction)
+        floors = [aq.Interface(f"floor {i}", one.boundary("all"), floor, *laws) for i in range(count)]
+        system = aq.System([one], interfaces=floors, velocity=(0.5, 0.0), gravity=(0.0, -10.0))
+        return aq.simulate(system, aq.Theta(0.5), duration=0.1, step=1e-3)
+
+    single, twice = fall(1), fall(2)
+    pressure = single["interface/floor 0/pressure"].values
+    assert pressure.max() > 100.0
+    field = "part/m/displacement"
+    np.testing.assert_allclose(twice[field].values, single[field].values, rtol=0.0, atol=1e-13)
+    for i in range(2):
+        np.testing.assert_allclose(twice[f"interface/floor {i}/pressure"].values, 0.5 * pressure, rtol=1e-10, atol=1e-9)
 
 
 def test_a_block_ends_in_the_state_of_its_last_accepted_step(monkeypatch):
