@@ -1,12 +1,12 @@
 """Interface: a slave surface, its master, and the laws between them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from arlequin.models.checks import one_of, valid_name
+from arlequin.models.checks import one_of, positive, valid_name
 from arlequin.models.errors import UserError, UserTypeError, short_repr, shown
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.part import MeshedPart, Surface
@@ -43,8 +43,10 @@ class Interface:
     pairs the surfaces anew in each step, "small" keeps the pairing of the start. wear: `Archard`'s law at the points
     where the laws hold, on the slip of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated
     points are projected along it, not onto the closest point; contact between two points (masses, ends of beams) needs
-    it, see `arlequin.multilevel.pairing.collocation.PointPairing`. Unilateral laws hold at sharp corners and edges of
-    both sides, too (large sliding, without a direction).
+    it, see `arlequin.multilevel.pairing.collocation.PointPairing`. area: of each contact node, m², instead of its share
+    of the surface (1 m² for point masses, the section for ends of bars and beams): with area=1.0 the laws are in N, N/m
+    and N·s/m for Pa, Pa/m and Pa·s/m. Unilateral laws hold at sharp corners and edges of both sides, too (large
+    sliding, without a direction).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -66,6 +68,7 @@ class Interface:
     sliding: Literal["large", "small"] = "large"
     direction: Any = None
     wear: Archard | None = None
+    area: float | None = None
 
     __repr__ = short_repr
 
@@ -152,6 +155,11 @@ class Interface:
             raise UserError(f"interface '{self.name}': guides are the contact points: no multiplier, no direction")
         if self.direction is not None and self.weak:
             raise UserError(f"interface '{self.name}': a direction is for multiplier nodes or gauss")
+        if self.area is not None:
+            object.__setattr__(self, "area", positive("area", self.area))
+            if own or self._space != "nodes":
+                kind = "guides have 1 m²" if own else f"multiplier {self._space} integrates over the surface"
+                raise UserError(f"interface '{self.name}': an area is for contact at nodes: {kind}")
 
     @property
     def laws(self) -> tuple[NormalLaw, ...]:
@@ -171,17 +179,24 @@ class Interface:
         return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
     @property
+    def _points(self) -> Surface:
+        """The slave, with the areas of its contact points."""
+        if self.area is None:
+            return self.slave
+        return replace(self.slave, areas=np.full(len(self.slave.nodes), self.area))
+
+    @property
     def weak(self) -> bool:
         """Whether the laws hold against functions on the slave surface: gaps then are means with their weights."""
         return self._space not in ("nodes", "gauss")
 
-    def _corners(self) -> list[Pairing]:
+    def _corners(self, slave: Surface) -> list[Pairing]:
         """Sharp corners and edges, and ends, of both sides that the contact points of the slave leave out."""
         if isinstance(self.master, PairingMaster) or self.direction is not None:
             return []
         if not all(isinstance(law, SetValuedLaw) for law in self.laws):
             return []
-        slave, found = self.slave, list[Pairing | None]()
+        found = list[Pairing | None]()
         held = np.full(len(slave.nodes), self._space == "nodes")
         if self._space != "nodes" and FacetMesh.suits(slave):
             sharp = np.unique(sharp_edges(FacetMesh.of(slave)).nodes)
@@ -195,17 +210,18 @@ class Interface:
     def pairing(self) -> Pairing:
         """How the slave's contact points find their partners."""
         pairing: Pairing
+        slave = self._points
         if isinstance(self.master, PairingMaster):
-            pairing = self.master.pairing(self.slave)
+            pairing = self.master.pairing(slave)
         elif not self.weak:
             kind: Any = self._space
-            pairing = pair_points(self.slave, self.master, kind, direction=self.direction)
+            pairing = pair_points(slave, self.master, kind, direction=self.direction)
         elif isinstance(self.master, Surface):
-            pairing = MortarPairing(self.slave, self.master, self._space)
+            pairing = MortarPairing(slave, self.master, self._space)
         else:
-            pairing = MortarObstacle(self.slave, self.master, self._space)
+            pairing = MortarObstacle(slave, self.master, self._space)
         if self.sliding == "large":
-            return stacked([pairing], self._corners())
+            return stacked([pairing], self._corners(slave))
         if pairing.fixed:
             return pairing
         frozen = FrozenPairing.of(pairing, self)

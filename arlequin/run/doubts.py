@@ -12,6 +12,9 @@ from arlequin.models.loads.turbulence import SpanForce, Turbulence
 from arlequin.models.part import Part, Surface
 from arlequin.models.rigid.polygon import RigidBody
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.base import NormalLaw, SetValuedLaw
+from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.system.assembly import Assembly
 from arlequin.system.facing import facet_size, from_behind, turned
 from arlequin.system.system import System, surfaces_of
@@ -24,7 +27,7 @@ SLOW = 1e-6  # rate at which a gap closes, over the wave speed, below which noth
 def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -> None:
     """A `ModelWarning` for each doubt about a system that starts with u (d,), m, and v (d,), m/s; step: s, None in
     statics."""
-    lines = _depths(assembly.system) + _places(assembly, u)
+    lines = _depths(assembly.system) + _sections(assembly.system) + _places(assembly, u)
     if step is not None:
         lines += _steps(assembly, u, v, step)
     for line in lines:
@@ -91,6 +94,29 @@ def _depths(system: System) -> list[str]:
                 f"{other.thickness:g} m: give both their thickness="
             ] = None
     return list(found)
+
+
+def _sections(system: System) -> list[str]:
+    """Springs and dashpots against the end of a bar or beam, whose section multiplies them."""
+    found = []
+    for item in system.interfaces:
+        if item.area is not None or len(item.slave.nodes) != 1 or isinstance(item.master, PairingMaster):
+            continue
+        area, slave = float(item.slave.areas[0]), item.slave
+        if any(map(_spring, item.laws)) and abs(area - 1.0) > 1e-9:
+            found.append(
+                f"interface '{item.name}': the section of '{slave.part.name}' at '{slave.name}', {area:.6g} m², "
+                "multiplies stiffness and damping of its laws, Pa/m and Pa·s/m: give area=1.0 where they are in N/m "
+                f"and N·s/m, area={area:.6g} where the section is meant"
+            )
+    return found
+
+
+def _spring(law: NormalLaw) -> bool:
+    """Whether the pressure of a law is in proportion to the penetration or to its rate."""
+    if isinstance(law, Asperities):
+        return law.exponent == 1.0 and law.height == 0.0
+    return isinstance(law, SetValuedLaw) and law.compliance > 0.0
 
 
 def _places(assembly: Assembly, u: Array) -> list[str]:

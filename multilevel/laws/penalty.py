@@ -10,7 +10,10 @@ from arlequin.multilevel.laws.asperities import Asperities
 
 @checked_call
 def Penalty(stiffness: float) -> Asperities:
-    """Displacement penalty p = κ ⟨−g⟩₊, κ = `stiffness` in Pa/m: a linear asperity layer of zero height."""
+    """Displacement penalty p = κ ⟨−g⟩₊, κ = `stiffness` in Pa/m: a linear asperity layer of zero height.
+
+    At a single point the force is κ times its area: a stop of K N/m is `Interface(…, Penalty(K), area=1.0)`.
+    """
     return Asperities(positive("stiffness", stiffness), exponent=1.0, height=0.0)
 
 
@@ -21,8 +24,8 @@ def ImpactElement(stiffness: float, damping: float = 0.0) -> Asperities:
     A spring and a dashpot in parallel without tension: a layer of zero height that is damped both in loading and in
     unloading. Over a step the mean force of the spring is a discrete gradient, that of the dashpot −C Δg/Δt times the
     share of the path with g < 0, limited so that the sum is never tensile: its loss is never negative. A point mass has
-    the area 1 m²: K in N/m, C in N·s/m. With `Coulomb(μ, stiffness=K_T)` it is the element DIS_CHOC of Code_Aster
-    (V5.01.100).
+    the area 1 m², as has the end of a beam or bar with `Interface(…, area=1.0)`: K in N/m, C in N·s/m. With
+    `Coulomb(μ, stiffness=K_T)` it is the element DIS_CHOC of Code_Aster (V5.01.100).
     """
     damping = non_negative("damping", damping)
     return Asperities(positive("stiffness", stiffness), damping=damping, damping_exponent=0.0, damping_acts="both")

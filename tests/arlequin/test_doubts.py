@@ -354,3 +354,66 @@ def test_the_density_is_needed_where_mass_acts(part: Any) -> None:
     given = with_density(part, 1.0)
     run(aq.System([given], gravity=lambda t: np.multiply(t, down)), 1.0, aq.Static())
     assert aq.natural_frequencies(aq.System([given]), count=1).frequencies[0] > 0.0
+
+
+def stopped(part: Any, law: Any, **options: Any) -> aq.System:
+    """The end of a bar or beam on a stop."""
+    axes = part.positions.shape[1]
+    normal = -np.eye(axes)[0]
+    floor = aq.RigidPlane(point=(1.0, *np.zeros(axes - 1)), normal=tuple(normal))
+    return aq.System([part], interfaces=[aq.Interface("stop", part.boundary("right"), floor, law, **options)])
+
+
+def ends() -> list[Any]:
+    """Rods of 1 m on which 1 kN presses from the left."""
+    pressed = {"left": lambda x, t: (1e3 / (np.pi * 0.01) * t,)}
+    mesh, section = aq.mesh.interval(0.0, 1.0, cells=4), aq.Section.circle(0.1)
+    beams = [
+        aq.Beam(
+            "rod", mesh, STEEL, section, dimension=2, imposed={"left": {"y": 0.0, "rz": 0.0}},
+            end_loads={"left": lambda t: (1e3 * t, 0.0)},
+        ),
+        aq.Beam(
+            "rod", mesh, STEEL, section, dimension=3,
+            imposed={"left": dict.fromkeys(("y", "z", "rx", "ry", "rz"), 0.0)},
+            end_loads={"left": lambda t: (1e3 * t, 0.0, 0.0)},
+        ),
+    ]  # fmt: skip
+    return [aq.Bar("rod", mesh, STEEL, section=np.pi * 0.01, tractions=pressed), *beams]
+
+
+@pytest.mark.parametrize("part", ends(), ids=["bar", "beam 2D", "beam 3D"])
+def test_a_stop_at_the_end_of_a_bar_or_beam(part: Any) -> None:
+    """Its stiffness is in Pa/m, times the section, and a warning says so; with area=1.0 it is in N/m: u = F/K."""
+    section = np.pi * 0.01
+    for options, area in (({}, section), ({"area": 1.0}, 1.0), ({"area": section}, section)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", ModelWarning)
+            result = aq.simulate(stopped(part, aq.Penalty(1e6), **options), aq.Static(), duration=1.0, step=1.0)
+        lines = [str(each.message) for each in found if each.category is ModelWarning]
+        assert len(lines) == (not options)
+        assert options or "'rod' at 'right', 0.0314159 m², multiplies stiffness and damping" in lines[0]
+        end = result["part/rod/displacement"].values[-1, -1, 0]
+        np.testing.assert_allclose(end, 1e3 / (1e6 * area), rtol=1e-9)
+        np.testing.assert_allclose(result["interface/stop/pressure"].values[-1], 1e3 / area, rtol=1e-9)
+
+
+def test_layers_and_rigid_laws_at_ends_are_usual() -> None:
+    for law in (aq.Unilateral("gap"), aq.Asperities(1e12, 2.0, 1e-4)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ModelWarning)
+            run(stopped(ends()[0], law), 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"area": 0.0}, "area = 0.0: must be positive"),
+        ({"area": 1.0, "multiplier": "P1"}, "interface 'c': an area is for contact at nodes: multiplier P1 integrates"),
+        ({"area": 1.0, "multiplier": "gauss"}, "an area is for contact at nodes: multiplier gauss integrates"),
+    ],
+)
+def test_areas_of_nodes_alone(options: Any, message: str) -> None:
+    wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+    with pytest.raises(aq.UserError, match=message):
+        aq.Interface("c", BLOCK.boundary("right"), wall, aq.Penalty(1e9), **options)
