@@ -87,14 +87,14 @@ class ContactSeries:
         if self._faces.any():
             text = "smooth patch of the master that the contact point belongs to"
             out += group.variables(("point_face", "point", "1", text, self._faces))
-        rate = "normal force times slip rate, mean over the step"
+        rate = "normal force times tangential speed (elastic stick included), mean over the step"
         if self._frictional:
             out += group.variables(
                 ("wear_power", "time", "W", rate),
                 ("friction_power", "time", "W", "power dissipated by friction, mean over the step"),
                 ("traction", "frame point component", "Pa", "tangential traction on the slave"),
-                ("slip", "frame point", "m", "length of the slip in contact"),
-                ("wear_work", "frame point", "J/m2", "pressure times slip rate, integrated over the time"),
+                ("slip", "frame point", "m", "length of the tangential path in contact"),
+                ("wear_work", "frame point", "J/m2", "pressure times tangential speed, integrated over the time"),
             )
             unit = getattr(self._interface.friction, "state_unit", None)
             if unit is not None:

@@ -57,7 +57,8 @@ class Response:
     with imposed motions, and `component`, "x", "y", … or, of turns and moments, "rx", … Variables over frames are taken
     on the recorded frames. `arlequin.sensitivity.responses.KINDS` lists them all, the how-to explains them.
     reduce: "final", the value at the end; "mean", over all steps or frames but the start; "sum". data: a record of the
-    same length, without the start: the quantity is then ½ mean (s − data)²/deviation².
+    same length, without the start: the quantity is then ½ mean (s − data)²/deviation². The sum adds values without the
+    length of the steps: of a power, W, the step times the sum is the work, J.
 
     A `Response` is a function of the result, as any quantity of `gradient`; those of responses alone can be found by
     the adjoint, whose cost does not grow with the number of parameters.

@@ -14,7 +14,9 @@ class Archard:
 
     coefficient k, m³/J (= 1/Pa), > 0: volume worn by the work of the normal force on the slip, without the
     coefficient of friction; with the dimensionless coefficient K and the hardness H, Pa, k = K/H. density, kg/m³, of
-    the worn material: only the worn mass needs it. The gap opens by h, the sum over slave and master.
+    the worn material: only the worn mass needs it. The gap opens by h, the sum over slave and master. v_t is the whole
+    tangential rate of the contact: with friction that sticks elastically (`stiffness`) the motion of its springs counts
+    too.
 
     Explicit, of order 1 in the step: the depth worn in a step opens the gap in the next one, at a constant rate. With
     the stiffness s, Pa/m, by which the pressure of a point falls as this point alone wears (that of the asperities, or

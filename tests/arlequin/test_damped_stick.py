@@ -177,3 +177,18 @@ def test_bad_numbers() -> None:
         aq.Coulomb(0.1, stiffness=1.0, damping=-1.0)
     with pytest.raises(aq.UserError, match=r"friction damping = 2\.0: must be 0 without a stiffness"):
         aq.Coulomb(0.1, damping=2.0)
+
+
+def test_what_counts_as_wear_in_elastic_stick() -> None:
+    """A mass that is moved to and fro on sticking springs: its work rate of wear is F ‖v‖, its friction power 0."""
+    way = 1e-4
+    mass = aq.PointMasses("m", (0.0, 0.0), 2.0, imposed={"all": {"x": lambda t: way * np.sin(2 * np.pi * t)}})
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), aq.Coulomb(0.5, stiffness=1e4))
+    system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0))
+    result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=1e-3)
+    rub_of = result["interface/rub"].dataset
+    work = 1e-3 * float(rub_of["wear_power"][1:].sum())
+    np.testing.assert_allclose(work, 20.0 * 4.0 * way, rtol=1e-6)
+    np.testing.assert_allclose(rub_of["slip"].values[-1], 4.0 * way, rtol=1e-6)
+    assert abs(1e-3 * float(rub_of["friction_power"][1:].sum())) < 1e-12 * work
