@@ -1,4 +1,4 @@
-"""Timoshenko beams: straight, in the plane (u, v, θ) and in space (three displacements, three rotations)."""
+"""Straight beams with and without shear: in the plane (u, v, θ) and in space (three displacements, three rotations)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ _SPACE = (("x",), ("y",), ("z",), ("rx",), ("ry",), ("rz",))
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Beam:
-    """A straight elastic Timoshenko beam; nodal statics are exact for any number of elements.
+    """A straight elastic beam, Timoshenko's by default; nodal statics are exact for any number of elements.
 
     mesh: `mesh.interval(a, b, cells=n)` of the arc length s; the axis is origin + s·direction, by default the
     x axis; `Beam.between` takes two points. dimension: 2 (components x, y, rz) or 3 (x, y, z, rx, ry, rz),
@@ -51,6 +51,9 @@ class Beam:
     (in the plane the first direction's), the same for all beams that are pieces of one axis. end_loads: boundary →
     forces (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
     boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent or lumped.
+
+    shear=False neglects the shear deformation, rotary_inertia=False the inertia of the sections' rotation in bending:
+    with both the beam is that of Euler and Bernoulli, with cubic deflections. Its shear forces then are V = −M′.
 
     tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. Its
     size and direction are constant. It adds ½ ∫ N0 (v′² + w′²) ds to the elastic energy, which stiffens deflections; a
@@ -83,6 +86,8 @@ class Beam:
     direction: tuple[float, ...] | None = field(default=None, kw_only=True)
     up: tuple[float, ...] | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
+    shear: bool = field(default=True, kw_only=True)
+    rotary_inertia: bool = field(default=True, kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)
     tension: float = field(default=0.0, kw_only=True)
     carried_mass: float = field(default=0.0, kw_only=True)
@@ -104,6 +109,8 @@ class Beam:
         checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
         checks.one_of("dimension", self.dimension, (2, 3))
         checks.one_of("mass", self.mass, KINDS)
+        for name in ("shear", "rotary_inertia"):
+            checks.flag(name, getattr(self, name))
         checks.finite("tension", self.tension)
         for name in ("carried_mass", "added_mass", "fluid_damping"):
             checks.non_negative(name, getattr(self, name))
@@ -211,9 +218,7 @@ class Beam:
 
     def resultants(self, u: Array) -> Array:
         """Section forces (c, q, component) in local axes: N, V, M, or N, V_y, V_z, M_x, M_y, M_z (N, N·m)."""
-        local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
-        local = relative(local, self.dimension).reshape(len(local), -1)
-        return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(self.xi), local)
+        return self._section_forces(u, self.xi)
 
     def end_resultants(self, u: Array) -> Array:
         """Section forces (c, end, component) at the two ends of each cell, in local axes; see `resultants`.
@@ -221,9 +226,19 @@ class Beam:
         Those of the nodal displacements: exact in statics under loads at nodes. Of a load q (N/m) distributed along
         cells of length L they lack the reactions of the clamped cell, qL/2 of V and qL²/12 of M.
         """
+        return self._section_forces(u, np.array([0.0, 1.0]))
+
+    def _section_forces(self, u: Array, xi: Array) -> Array:
+        """Section forces (c, q, component) at ξ (q,) of each cell, in local axes."""
         local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
         local = relative(local, self.dimension).reshape(len(local), -1)
-        return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(np.array([0.0, 1.0])), local)
+        forces = self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(xi), local)
+        if not self.shear:
+            bending = self.rigidities[[2] if self.dimension == 2 else [5, 4]]
+            forces[..., 1 : self.dimension] = (
+                -bending * np.einsum("cpd,cd->cp", self.elements.third_derivatives(), local)[:, None]
+            )
+        return np.asarray(forces)
 
     @property
     def stress_components(self) -> tuple[str, ...]:
@@ -272,6 +287,7 @@ class Beam:
         section, ratio = self.section, 12 * self.material.young / self.material.shear
         planes = [(section.inertia_z, section.shear_y), (section.inertia_y, section.shear_z)][: self.dimension - 1]
         phi = np.stack([ratio * inertia / (shear * section.area * lengths**2) for inertia, shear in planes])
+        phi *= self.shear
         rotation = np.asarray(np.kron(np.eye(self.dimension - 1), self.frame), dtype=float)
         return BeamElements(lengths, phi, rotation)
 
@@ -288,7 +304,8 @@ class Beam:
     def inertias(self) -> Array:
         """Mass and rotary inertia per unit length in local axes: along, across, then about x, y, z (z in the plane)."""
         rho, s = self.material.density, self.section
-        rotary = [s.inertia_z] if self.dimension == 2 else [s.polar, s.inertia_y, s.inertia_z]
+        bending = [s.inertia_z] if self.dimension == 2 else [s.inertia_y, s.inertia_z]
+        rotary = [s.polar] * (self.dimension - 2) + [inertia * self.rotary_inertia for inertia in bending]
         own = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
         return np.array(own) + across(self, self.added_mass)
 

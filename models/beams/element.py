@@ -1,8 +1,9 @@
 """The two-node Timoshenko element with interdependent interpolation: shape functions and strains.
 
 Deflection v (cubic) and rotation θ (quadratic) solve the equations of the unloaded beam for any nodal values, with
-Φ = 12 EI/(κ G A L²): no locking, and nodal statics are exact. Local axes: x along the beam, y and z in the section;
-θ_z = v′ and θ_y = −w′ without shear. Element dofs are node-major: the components of node 1, then of node 2.
+Φ = 12 EI/(κ G A L²): no locking, and nodal statics are exact. Without shear Φ = 0: Hermite's cubic element. Local axes:
+x along the beam, y and z in the section; θ_z = v′ and θ_y = −w′ without shear. Element dofs are node-major: the
+components of node 1, then of node 2.
 Source: Friedman & Kosmatka, Computers & Structures 47, 1993.
 
 `element_integrals` gives the matrices of mass and drag per unit length.
@@ -74,6 +75,17 @@ class BeamElements:
         for k, (deflection, rotation, sign, phi) in enumerate(planes):
             dofs = [deflection, rotation, size + deflection, size + rotation]
             local[..., k, dofs] = _slope(xi, self.lengths[:, None], phi) * np.array([1.0, sign, 1.0, sign])
+        return local @ self._both_nodes()
+
+    def third_derivatives(self) -> Array:
+        """Third derivatives v‴ and, in space, w‴ (c, plane, d) of cubic deflections (Φ = 0), dofs in global axes."""
+        size, cells = self.components, np.arange(self.lengths.size)
+        planes, length = self._planes(cells), self.lengths[:, None]
+        local = np.zeros((cells.size, len(planes), 2 * size))
+        for k, (deflection, rotation, sign, _) in enumerate(planes):
+            dofs = [deflection, rotation, size + deflection, size + rotation]
+            rows = np.hstack([2 / length, np.ones_like(length), -2 / length, np.ones_like(length)])
+            local[:, k, dofs] = 6 / length**2 * rows * np.array([1.0, sign, 1.0, sign])
         return local @ self._both_nodes()
 
     def _planes(self, cells: np.ndarray) -> list[tuple[int, int, float, Array]]:

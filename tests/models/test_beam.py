@@ -44,18 +44,20 @@ def solve(beam, t=0.0):
     return u
 
 
+@pytest.mark.parametrize("with_shear", [True, False])
 @pytest.mark.parametrize("cells", [1, 3, 8])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_cantilever_under_end_forces_and_moments_is_exact_for_any_number_of_elements(dimension, cells):
+def test_cantilever_under_end_forces_and_moments_is_exact_for_any_number_of_elements(dimension, cells, with_shear):
     load = np.random.default_rng(1).normal(size=len(clamp(dimension))) * 1e3
-    beam = oblique(dimension, cells, end_loads={"right": tuple(load)})
+    beam = oblique(dimension, cells, end_loads={"right": tuple(load)}, shear=with_shear)
     u = solve(beam)
     turn = np.kron(np.eye(dimension - 1), beam.frame)
     f, tip = turn @ load, turn @ u[-beam.components :]
     e, g, a, n = STEEL.young, STEEL.shear, SECTION.area, LENGTH
 
     def bent(force, moment, inertia, shear):
-        deflection = force * n**3 / (3 * e * inertia) + moment * n**2 / (2 * e * inertia) + force * n / (shear * g * a)
+        deflection = force * n**3 / (3 * e * inertia) + moment * n**2 / (2 * e * inertia)
+        deflection += with_shear * force * n / (shear * g * a)
         return deflection, force * n**2 / (2 * e * inertia) + moment * n / (e * inertia)
 
     v, rz = bent(f[1], f[-1], SECTION.inertia_z, SECTION.shear_y)
@@ -98,9 +100,10 @@ def test_short_and_slender_elements_do_not_lock():
         assert solve(beam)[-2] == pytest.approx(exact, rel=1e-8)
 
 
-def test_section_forces_of_a_cantilever():
+@pytest.mark.parametrize("shear", [True, False])
+def test_section_forces_of_a_cantilever(shear):
     beam = Beam(
-        "b", interval(0, LENGTH, cells=3), STEEL, SECTION, imposed={"left": clamp(3)},
+        "b", interval(0, LENGTH, cells=3), STEEL, SECTION, imposed={"left": clamp(3)}, shear=shear,
         end_loads={"right": (5.0, 7.0, 11.0, 13.0, 0.0, 0.0)},
     )  # fmt: skip
     forces = beam.resultants(solve(beam))
@@ -133,6 +136,34 @@ def test_simply_supported_beam_vibrates_as_timoshenko_says(mass):
         errors.append(np.abs(found[:, None] / exact - 1).min(axis=0))
     assert errors[1].max() < 0.01
     assert (np.log2(errors[0] / errors[1]) > 1.85).all()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_frequencies_of_euler_and_bernoulli(dimension):
+    """ω = (nπ/L)² √(EI/ρA), by Rayleigh less for the rotary inertia; of order 4 in the size of the cells."""
+    held = {"left": dict.fromkeys(PLANE[:2] if dimension == 2 else SPACE[:4], 0.0)}
+    held["right"] = dict.fromkeys(("y",) if dimension == 2 else ("y", "z"), 0.0)
+    inertias = [SECTION.inertia_z, SECTION.inertia_y][: dimension - 1]
+    a, rho = SECTION.area, STEEL.density
+    for rotary in (False, True):
+        errors = []
+        for cells in (10, 20):
+            beam = Beam(
+                "b", interval(0, LENGTH, cells=cells), STEEL, SECTION, dimension=dimension, imposed=held,
+                shear=False, rotary_inertia=rotary,
+            )  # fmt: skip
+            found = 2 * np.pi * natural_frequencies(aq.System([beam]), 6).frequencies
+            k = np.pi / LENGTH * np.array([1, 2])
+            exact = [k**2 * np.sqrt(STEEL.young * i / (rho * (a + rotary * i * k**2))) for i in inertias]
+            errors.append(np.abs(found[:, None] / np.ravel(exact) - 1).min(axis=0))
+        assert errors[1].max() < 1e-5
+        assert (np.log2(errors[0] / errors[1]) > 3.8).all()
+
+
+@pytest.mark.parametrize("options", [{"shear": 1}, {"rotary_inertia": "no"}])
+def test_flags_are_true_or_false(options):
+    with pytest.raises(UserError, match="must be True or False"):
+        oblique(2, 2, **options)
 
 
 def test_torsion_and_stretching_frequencies():
