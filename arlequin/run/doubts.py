@@ -12,9 +12,15 @@ from arlequin.models.loads.turbulence import SpanForce, Turbulence
 from arlequin.models.part import Part, Surface
 from arlequin.models.rigid.polygon import RigidBody
 from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.laws.base import NormalLaw, SetValuedLaw
+from arlequin.multilevel.obstacles.base import Obstacle, PatchedObstacle
+from arlequin.multilevel.pairing.corners import corner_pairing
 from arlequin.multilevel.pairing.kinematics import PairingMaster
+from arlequin.multilevel.search.corners import sharp_edges
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.patches import CONCAVE, SmoothPatches
 from arlequin.system.assembly import Assembly
 from arlequin.system.facing import facet_size, from_behind, turned
 from arlequin.system.system import System, surfaces_of
@@ -27,7 +33,8 @@ SLOW = 1e-6  # rate at which a gap closes, over the wave speed, below which noth
 def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -> None:
     """A `ModelWarning` for each doubt about a system that starts with u (d,), m, and v (d,), m/s; step: s, None in
     statics."""
-    lines = _depths(assembly.system) + _sections(assembly.system) + _places(assembly, u)
+    system = assembly.system
+    lines = _depths(system) + _sections(system) + _corners(system) + _places(assembly, u)
     if step is not None:
         lines += _steps(assembly, u, v, step)
     for line in lines:
@@ -117,6 +124,60 @@ def _spring(law: NormalLaw) -> bool:
     if isinstance(law, Asperities):
         return law.exponent == 1.0 and law.height == 0.0
     return isinstance(law, SetValuedLaw) and law.compliance > 0.0
+
+
+def _corners(system: System) -> list[str]:
+    """Corners at which the contact points of an interface do not see all contacts."""
+    found = []
+    for item in system.interfaces:
+        if isinstance(item.master, PairingMaster) or item.sliding == "small" or item.direction is not None:
+            continue
+        master = f"the {type(item.master).__name__}"
+        if isinstance(item.master, Surface):
+            master = f"'{item.master.name}' of '{item.master.part.name}'"
+        slave, degrees = f"'{item.slave.name}' of '{item.slave.part.name}'", f"{np.rad2deg(CONCAVE):.0f}°"
+        if item.weak and _concave(item.master):
+            found.append(
+                f"interface '{item.name}': {master} has concave corners of more than {degrees}, in which weak "
+                'multipliers touch one face at a time: multiplier="nodes" or "gauss" touch each; where the surface is '
+                "meant to be smooth, take finer facets"
+            )
+        if all(isinstance(law, SetValuedLaw) for law in item.laws):
+            continue
+        if _between_nodes(item):
+            found.append(
+                f"interface '{item.name}': a sharp corner of {master} is at a facet of {slave}, between its nodes, "
+                "where layers and penalties do not act: take finer facets there, or Unilateral"
+            )
+        if (item.weak or item.multiplier == "gauss") and _sharp(item.slave):
+            found.append(
+                f"interface '{item.name}': {slave} has sharp corners, on which layers and penalties act late, at "
+                'points on its facets: multiplier="nodes" acts at once'
+            )
+    return found
+
+
+def _concave(master: Obstacle | Surface) -> bool:
+    """Whether the surface of a master has concave edges that part it."""
+    if isinstance(master, Surface):
+        return FacetMesh.suits(master) and SmoothPatches.of(FacetMesh.of(master)) is not None
+    return isinstance(master, PatchedObstacle) and len(master.patches()) > 0
+
+
+def _sharp(slave: Surface) -> bool:
+    """Whether a surface has sharp convex edges."""
+    return FacetMesh.suits(slave) and sharp_edges(FacetMesh.of(slave)).nodes.size > 0
+
+
+def _between_nodes(item: Interface) -> bool:
+    """Whether a sharp corner of the master lies within a facet's size of the slave's facets, and at none of its nodes,
+    at the start."""
+    held = np.ones(len(item.slave.nodes), dtype=bool)
+    corners = corner_pairing(item.slave, item.master, held, 1.0, free=False)
+    if corners is None:
+        return False
+    master = item.master.positions if isinstance(item.master, Surface) else np.zeros((0, item.slave.positions.shape[1]))
+    return bool(corners.at(item.slave.positions, master).paired.any())
 
 
 def _places(assembly: Assembly, u: Array) -> list[str]:

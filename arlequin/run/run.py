@@ -2,7 +2,7 @@
 
 import sys
 import time as clock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -59,7 +59,9 @@ Progress = Callable[[int, int], None]
 _BLOCK, _SHOWN = 50, 0.2
 SAVE_SECONDS = 10.0  # between two checkpoints
 SAVE_SHARE = 0.005  # at most this share of the run goes into them
-_ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of positions, relative to the extent of the surfaces
+_ROUND_OFF = 64.0 * float(
+    np.finfo(float).eps
+)  # of positions and rates, relative to the extent of surfaces and to what a rate is the sum of
 
 
 class Run:
@@ -183,9 +185,7 @@ class Run:
         self._statistics = _Statistics(compiled)
         self._reflection = None if scheme.static or configurations else Reflection(self.assembly, steps)
         duration = 1.0 if scheme.static else step
-        scales = [model.contact.scale for model in models]
-        # J by normal impulses, N·s
-        self._rounding = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
+        self._rounding = _Rounding(models, duration)
         strain, asperity = self.state.stored
         self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(models))
         self._found = found
@@ -371,8 +371,7 @@ class Run:
         audit, history = self._audit, self._history
         self.state = state
         try:
-            rounding = self._rounding * np.abs(batch.contact.normal).sum(axis=-1)
-            table, balance = audit.add(batch.works, rounding, self._stepper.conserves)
+            table, balance = audit.add(batch.works, self._rounding(batch.contact.normal), self._stepper.conserves)
         except RefusedWork as fall:
             t, who = batch.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
             share, at = f"{abs(fall.share):.2g} of the largest energy", f"at t = {t:.6g} s"
@@ -398,6 +397,29 @@ class Run:
     def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:
             self._progress(self.state.n, self.steps)
+
+
+class _Rounding:
+    """Work, J, that impulses of contact do on the round-off of their rates, for which an audit allows:
+
+        ε (L/Δt Σ_k |P_k| + (Σ_k √w_k |P_k|)²),
+
+    L the extent of the surfaces, for the round-off of positions, and w_k the inverse masses of rigid sides
+    (`Assembly.contact_mobility`), for that of the rates W P, |W_jk| ≤ √(w_j w_k), which add up to zero at rest.
+    """
+
+    def __init__(self, models: Sequence[Assembly], duration: float) -> None:
+        scales = [model.contact.scale for model in models]
+        self._rate = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
+        self._roots: dict[int, Array] = {}  # √w by the number of contact points: models of levels differ
+        for model in models:
+            own = np.sqrt(model.contact_mobility)
+            self._roots[own.size] = np.maximum(self._roots.get(own.size, 0.0), own)
+
+    def __call__(self, normal: Array) -> Array:
+        """Of steps (b, …) with the normal impulses (b, …, k), N·s."""
+        sizes = np.abs(normal)
+        return np.asarray(self._rate * sizes.sum(axis=-1) + _ROUND_OFF * (sizes @ self._roots[sizes.shape[-1]]) ** 2)
 
 
 def _compile_parts_ahead(system: System, scheme: Scheme) -> None:

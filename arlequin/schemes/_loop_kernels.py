@@ -469,7 +469,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 normal[:] = 0.0
                 status[:] = 0
         else:
-            if _mark_active(rows, rotating.corners, u, v, contact, room):
+            if _mark_active(rows, rotating, u, v, state.persistence, contact, room):
                 of_active = _chosen(contact.active, laws, history)
                 chosen = borrow(of_active)
             acts, used, residual, singular = _solve_in_configuration(
@@ -637,10 +637,10 @@ def _chosen(some, laws, history):
 @called_njit()
 def _named_rotation(rotation):
     """`Rotation` and `RotatingSteps` of their arrays."""
-    (corners, settled, points, velocity_by_impulse, proximal), steps = rotation
+    (corners, settled, points, velocity_by_impulse, proximal, lasting), steps = rotation
     columns, width, directions, arms, sagitta, angle_row = corners
     named = CornerRows(columns, width, directions, arms, sagitta, angle_row)
-    return Rotation(named, settled, points, velocity_by_impulse, proximal), RotatingSteps(*steps)
+    return Rotation(named, settled, points, velocity_by_impulse, proximal, lasting), RotatingSteps(*steps)
 
 
 @called_njit()
@@ -660,9 +660,10 @@ def _room(basis_rows, rows, size, history, points):
 
 
 @called_njit(forceinline=True)
-def _mark_active(rows, corners, u, v, contact, room):
+def _mark_active(rows, rotation, u, v, persistence, contact, room):
     """Marks the points that act in a step, in the configuration half a step on by the velocities at the start; whether
     they are others than in the step before."""
+    corners = rotation.corners
     step, laws, displacement, velocity = rows.step, rows.laws, room.displacement, room.velocity
     displacement[:] = 0.0
     velocity[:] = 0.0
@@ -673,7 +674,9 @@ def _mark_active(rows, corners, u, v, contact, room):
     _evaluate_rows(corners, contact.middle, contact.shares, contact.moved)
     changed = False
     for k in range(rows.gap.size):
-        limit = rows.touching + corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
+        lasts = rotation.points[k] and (persistence[k] & ACTS) > 0
+        limit = rotation.lasting if lasts else rows.touching
+        limit += corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
         contact.closed[k] = rows.gap[k] + contact.moved[laws.first[k]] <= limit
         acts = contact.closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
         changed = changed or acts != contact.active[k]

@@ -114,13 +114,14 @@ class CornerRows(NamedTuple):
 class Rotation(NamedTuple):
     """Rotating bodies as the θ-loop reads them. settled (q,): change of the basis' displacements, m or rad, below which
     the configuration stands; points (k,): on rotating bodies; velocity_by_impulse (d, q): M⁻¹Bᵀ; proximal: the term of
-    the contact problem where multipliers are not unique."""
+    the contact problem where multipliers are not unique; lasting: largest gap of a contact that lasts, m."""
 
     corners: CornerRows
     settled: Array
     points: NDArray[np.bool_]
     velocity_by_impulse: Array
     proximal: float
+    lasting: float
 
 
 class RotatingSteps(NamedTuple):

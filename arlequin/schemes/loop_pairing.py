@@ -147,6 +147,7 @@ class RotatingPairing:
                     Condensed(assembly, assembly.mass, active), assembly
                 ).velocity_by_impulse,
                 proximal=proximal_term(contact.method.method, contact.method.augmentation, True),
+                lasting=contact.scale.lasting,
             )
         )
 

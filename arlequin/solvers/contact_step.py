@@ -232,7 +232,7 @@ def solve_contact_step(
     closed = (
         np.zeros(contact.count, dtype=bool)
         if static
-        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity)
+        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity, lasts)
     )
     sliding = None
     if laws.state_dependent:

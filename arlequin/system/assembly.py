@@ -32,7 +32,7 @@ from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.absorption import Absorption
-from arlequin.system.contact import Contact
+from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
@@ -141,6 +141,23 @@ class Assembly:
     def linear(self) -> bool:
         """Whether all internal forces are K u."""
         return not any(isinstance(part, Nonlinear | PathDependent) for part in self.parts)
+
+    @cached_property
+    def contact_mobility(self) -> Array:
+        """The inverse mass, 1/kg, that the rigid sides of the contact points (k,) show at most: the largest trace of
+        A M⁻¹ Aᵀ, A the rows of a node's velocity; 0 where no side is rigid."""
+        found = np.zeros(self.contact.count)
+        for (a, b), pair in zip(pairwise(self.contact.start), self.contact.sides, strict=True):
+            found[a:b] = sum(self._mobility(side) for side in pair if side.rigid)
+        return found
+
+    def _mobility(self, side: ContactSide) -> float:
+        rows = sp.csr_array(side.nodes(np.zeros(side.count)) @ side.rows)
+        own = np.unique(rows.indices)
+        rates = rows[:, own].toarray()
+        inverse = np.linalg.pinv(self.mass[own][:, own].toarray(), hermitian=True)
+        each = np.einsum("id,de,ie->i", rates, inverse, rates)
+        return float(each.reshape(len(side.surface.positions), -1).sum(axis=1).max(initial=0.0))
 
     @cached_property
     def path_dependent(self) -> bool:

@@ -19,6 +19,7 @@ from arlequin.multilevel.pairing.kinematics import FixedPartnerPairing, Kinemati
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.multilevel.solvers.problem import ACTS
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import DofLayout
 from arlequin.system.system import surfaces_of
@@ -122,6 +123,7 @@ class ContactSubset:
 
 
 _TOUCHING = 1e-12  # gap, relative to the extent of the surfaces, that counts as zero
+_LASTING = 1e-9  # gap, relative to it, up to which round-off of the rates may add in a contact that lasts
 _ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates
 _DISTANT = 0.1  # share of the coordinates: ε of them over the smallest change that is looked at, 1e-14 of a size
 
@@ -147,6 +149,11 @@ class ContactScale:
     def touching(self) -> float:
         """Largest gap that counts as zero, m."""
         return _TOUCHING * self.extent + self.round_off
+
+    @property
+    def lasting(self) -> float:
+        """Largest gap of a contact that lasts, m."""
+        return _LASTING * self.extent + self.round_off
 
     @property
     def round_off(self) -> float:
@@ -281,13 +288,16 @@ class Contact:
             sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
         return sizes
 
-    def closed(self, gaps: Array, increment: Array) -> NDArray[np.bool_]:
+    def closed(self, gaps: Array, increment: Array, lasts: NDArray[np.int8] | None = None) -> NDArray[np.bool_]:
         """Mask (…, k) of closed points; gaps within round-off count as closed.
 
         A gap within the arcs of a step, increment (q,) = basis · Δt v, is closed too: a corner on which a rigid part
-        turns rises by as much.
+        turns rises by as much. On turning normals round-off of the rates of heavy bodies on light ones adds up: a
+        contact that lasts, lasts (k,) as in `State`, stays closed within more, as it opens by its rate alone.
         """
         limit = np.full(gaps.shape, self.scale.touching)
+        if lasts is not None:
+            limit[self.rotating & ((lasts & ACTS) > 0)] = self.scale.lasting
         if self.rigid:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]

@@ -417,3 +417,66 @@ def test_areas_of_nodes_alone(options: Any, message: str) -> None:
     wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
     with pytest.raises(aq.UserError, match=message):
         aq.Interface("c", BLOCK.boundary("right"), wall, aq.Penalty(1e9), **options)
+
+
+def square(low: float) -> aq.Solid:
+    """Turned by 45°, its corner at the height `low`."""
+    mesh = aq.mesh.rectangle((-0.01, 0.01), (-0.01, 0.01), cells=(2, 2))
+    turned = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0) @ mesh.p + [[0.0], [low + 0.01 * np.sqrt(2.0)]]
+    own = replace(mesh, doflocs=np.ascontiguousarray(turned)).with_boundaries({"low": lambda x: x[1] < low + 0.0142})
+    return aq.Solid("square", own, STEEL, plane="strain")
+
+
+def block(low: float, width: float, name: str = "block") -> aq.Solid:
+    mesh = aq.mesh.rectangle((-width, width), (low, low + 0.1), cells=(2, 2))
+    return aq.Solid(name, mesh, STEEL, plane="strain")
+
+
+def hollow() -> aq.Solid:
+    """With a notch of 90° in its upper side."""
+    mesh = aq.mesh.rectangle((-0.1, 0.1), (-0.1, 0.0), cells=(2, 1))
+    places = mesh.p.copy()
+    places[1, (np.abs(places[0]) < 1e-9) & (places[1] > -1e-9)] = -0.05
+    places[1] = np.where((np.abs(places[0]) > 0.05) & (places[1] > -0.05), 0.05, places[1])
+    own = replace(mesh, doflocs=places).with_boundaries({"top": lambda x: x[1] > -0.049})
+    return aq.Solid("hollow", own, STEEL, plane="strain")
+
+
+PENALTY, LAYER = aq.Penalty(1e12), aq.Asperities(1e12, 2.0, 1e-5)
+TABLE = aq.RigidBox((-0.13, -0.1), (0.13, 0.0))
+BETWEEN = "a sharp corner of the RigidBox is at a facet of 'bottom' of 'block', between its nodes"
+
+
+def standing(width: float, master: Any) -> tuple[Any, ...]:
+    one = block(1e-6, width)
+    return [one], one.boundary("bottom"), master
+
+
+def pressed(one: aq.Solid, side: str, two: aq.Solid) -> tuple[Any, ...]:
+    return [one, two], one.boundary(side), two.boundary("top")
+
+
+@pytest.mark.parametrize(
+    ("made", "law", "multiplier", "message"),
+    [
+        (lambda: standing(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "P1", "RigidBox has concave"),
+        (lambda: standing(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "nodes", None),
+        (lambda: pressed(block(1e-3, 0.02), "bottom", hollow()), LAW, None, "'top' of 'hollow' has concave corners of"),
+        (lambda: pressed(block(1e-3, 0.02), "bottom", hollow()), LAW, "gauss", None),
+        (lambda: standing(0.3, TABLE), PENALTY, None, BETWEEN),
+        (lambda: standing(0.3, TABLE), (LAW, LAYER), None, BETWEEN),
+        (lambda: standing(0.3, TABLE), LAW, None, None),
+        (lambda: standing(0.1, TABLE), PENALTY, None, None),
+        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAYER, None, "'low' of 'square' has sharp corners"),
+        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAYER, "nodes", None),
+        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAW, None, None),
+    ],
+)
+def test_corners_that_are_not_seen(made: Any, law: Any, multiplier: Any, message: str | None) -> None:
+    parts, slave, master = made()
+    contact = aq.Interface("c", slave, master, law, multiplier=multiplier)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ModelWarning)
+        run(aq.System(parts, interfaces=[contact]), 1e-7)
+    lines = [str(each.message) for each in found if each.category is ModelWarning]
+    assert [str(message) in line for line in lines] == ([True] if message else []), lines
