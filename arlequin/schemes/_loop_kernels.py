@@ -133,7 +133,7 @@ def _stretch_springs(first, area, friction, springs, gain, impulse, step, tracti
                 traction[t] *= radius / size
 
 
-@njit(cache=True)
+@called_njit(forceinline=True)
 def _predict(motion, push, imposed, state, prediction):
     """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`.
 
@@ -206,7 +206,7 @@ def _constrain(motion, v, constraint_sum, y, multipliers):
     y += motion.velocity @ missing
 
 
-@njit(cache=True)
+@called_njit(forceinline=True)
 def _advance(bulk, external, on_basis, prediction, state):
     """The state at the end of a step from y, φ and the impulses (q,) on the contact's basis; whether it is finite:
 
@@ -372,23 +372,26 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     bulk = _Bulk(
         row, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
     )  # fmt: skip
-    prediction = _Prediction(
+    own_prediction = _Prediction(
         np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
         np.empty(size), np.empty(state.lead.size), np.empty(state.lead.size),
     )  # fmt: skip
-    y, multipliers, velocity_change = prediction.y, prediction.multipliers, np.empty(size)
+    prediction = borrow(own_prediction)
+    y, multipliers = prediction.y, prediction.multipliers
     moving = _BulkState(
         u, v, state.momentum, state.internal, state.constraint_sum, state.lead, state.internal_average,
         state.damping_average, state.pulled,
     )  # fmt: skip
-    impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
-    normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
+    impulse, traction, history = state.impulse, state.spring_traction, state.history
+    own_solution = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8), np.empty(size)
+    trial, normal, status, velocity_change = borrow(own_solution)
     if rotation is None:
         on_basis = impulse
-        displacement, velocity, end = np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows)
-        ahead = np.zeros(basis_rows)  # Δt l₀
-        gaps, rate, closed = np.empty(points), np.empty(count_rows), np.empty(points, dtype=np.bool_)
-        closing = np.zeros((3, count_rows))
+        own_problem = (
+            np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
+            np.empty(count_rows), np.empty(points, dtype=np.bool_), np.zeros((3, count_rows)),
+        )  # fmt: skip
+        displacement, velocity, end, ahead, gaps, rate, closed, closing = borrow(own_problem)  # ahead: Δt l₀
         single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
         single = single and delassus[0, 0] > 0.0
     else:
@@ -518,6 +521,10 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         copy_table(normal, all_normal[n])
         for m in range(constraints):
             all_multipliers[n, m] = multipliers[m]
+    hold(own_prediction)
+    hold(own_solution)
+    if rotation is None:
+        hold(own_problem)
     if rotation is not None:
         hold(work_space)
         hold(of_active)
