@@ -419,7 +419,7 @@ def test_areas_of_nodes_alone(options: Any, message: str) -> None:
         aq.Interface("c", BLOCK.boundary("right"), wall, aq.Penalty(1e9), **options)
 
 
-def square(low: float) -> aq.Solid:
+def diamond(low: float) -> aq.Solid:
     """Turned by 45°, its corner at the height `low`."""
     mesh = aq.mesh.rectangle((-0.01, 0.01), (-0.01, 0.01), cells=(2, 2))
     turned = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0) @ mesh.p + [[0.0], [low + 0.01 * np.sqrt(2.0)]]
@@ -427,7 +427,7 @@ def square(low: float) -> aq.Solid:
     return aq.Solid("square", own, STEEL, plane="strain")
 
 
-def block(low: float, width: float, name: str = "block") -> aq.Solid:
+def oblong(low: float, width: float, name: str = "block") -> aq.Solid:
     mesh = aq.mesh.rectangle((-width, width), (low, low + 0.1), cells=(2, 2))
     return aq.Solid(name, mesh, STEEL, plane="strain")
 
@@ -447,29 +447,39 @@ TABLE = aq.RigidBox((-0.13, -0.1), (0.13, 0.0))
 BETWEEN = "a sharp corner of the RigidBox is at a facet of 'bottom' of 'block', between its nodes"
 
 
-def standing(width: float, master: Any) -> tuple[Any, ...]:
-    one = block(1e-6, width)
+def onto(width: float, master: Any) -> tuple[Any, ...]:
+    one = oblong(1e-6, width)
     return [one], one.boundary("bottom"), master
 
 
-def pressed(one: aq.Solid, side: str, two: aq.Solid) -> tuple[Any, ...]:
+def onto_part(one: aq.Solid, side: str, two: aq.Solid) -> tuple[Any, ...]:
     return [one, two], one.boundary(side), two.boundary("top")
 
 
 @pytest.mark.parametrize(
     ("made", "law", "multiplier", "message"),
     [
-        (lambda: standing(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "P1", "RigidBox has concave"),
-        (lambda: standing(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "nodes", None),
-        (lambda: pressed(block(1e-3, 0.02), "bottom", hollow()), LAW, None, "'top' of 'hollow' has concave corners of"),
-        (lambda: pressed(block(1e-3, 0.02), "bottom", hollow()), LAW, "gauss", None),
-        (lambda: standing(0.3, TABLE), PENALTY, None, BETWEEN),
-        (lambda: standing(0.3, TABLE), (LAW, LAYER), None, BETWEEN),
-        (lambda: standing(0.3, TABLE), LAW, None, None),
-        (lambda: standing(0.1, TABLE), PENALTY, None, None),
-        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAYER, None, "'low' of 'square' has sharp corners"),
-        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAYER, "nodes", None),
-        (lambda: pressed(square(1e-4), "low", block(-0.1, 0.1)), LAW, None, None),
+        (lambda: onto(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "P1", "RigidBox has concave"),
+        (lambda: onto(0.1, aq.RigidBox((-1.0, 0.0), (1.0, 1.0), inside=True)), LAW, "nodes", None),
+        (
+            lambda: onto_part(oblong(1e-3, 0.02), "bottom", hollow()),
+            LAW,
+            None,
+            "'top' of 'hollow' has concave corners of",
+        ),
+        (lambda: onto_part(oblong(1e-3, 0.02), "bottom", hollow()), LAW, "gauss", None),
+        (lambda: onto(0.3, TABLE), PENALTY, None, BETWEEN),
+        (lambda: onto(0.3, TABLE), (LAW, LAYER), None, BETWEEN),
+        (lambda: onto(0.3, TABLE), LAW, None, None),
+        (lambda: onto(0.1, TABLE), PENALTY, None, None),
+        (
+            lambda: onto_part(diamond(1e-4), "low", oblong(-0.1, 0.1)),
+            LAYER,
+            None,
+            "'low' of 'square' has sharp corners",
+        ),
+        (lambda: onto_part(diamond(1e-4), "low", oblong(-0.1, 0.1)), LAYER, "nodes", None),
+        (lambda: onto_part(diamond(1e-4), "low", oblong(-0.1, 0.1)), LAW, None, None),
     ],
 )
 def test_corners_that_are_not_seen(made: Any, law: Any, multiplier: Any, message: str | None) -> None:
