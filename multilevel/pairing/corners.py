@@ -14,7 +14,9 @@ from arlequin.multilevel.search.corners import NormalCones
 from arlequin.multilevel.search.facets import FacetMesh, frames, in_space
 from arlequin.multilevel.search.search import DEPTH, FacetTree
 
-AT_NODE = 1e-6  # nearer to a node of the slave than this, in facet sizes, the node itself is in contact
+# nearer to a node of the slave than this, relative to the extent of the surface, the corner is left to the node, whose
+# gap then counts as zero; a node that stands out by more does not touch
+AT_NODE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class CornerPairing:
         facet, at = found.facet, np.maximum(found.facet, 0)
         corners = self.mesh.facets[at]
         apart = np.linalg.norm(slave[corners] - positions[:, None], axis=2)
-        at_node = ((apart <= AT_NODE * self.mesh.size[at, None]) & self.held[corners]).any(axis=1)
+        at_node = ((apart <= AT_NODE * self.mesh.extent) & self.held[corners]).any(axis=1)
         facet = np.where(at_node, -1, facet)
         gap = np.where(facet < 0, np.inf, found.gap)
         normals = np.where(facet[:, None] < 0, 0.0, -found.normal[:, : self.mesh.axes])

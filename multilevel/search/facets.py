@@ -123,6 +123,12 @@ class FacetMesh:
         return Edges(nodes, np.stack([one, other], axis=1), np.copysign(angle, np.vecdot(cross, along)))
 
     @cached_property
+    def extent(self) -> float:
+        """Largest extent along an axis in the reference positions, m."""
+        used = self.origin[np.unique(self.facets)]
+        return float(np.ptp(used, axis=0).max())
+
+    @cached_property
     def free_edges(self) -> "Edges":
         """The edges of one facet, which stands twice."""
         if self.axes == 2:

@@ -154,3 +154,42 @@ def test_faces_of_a_saw_are_few():
     saw = aq.RigidPolyline(np.array([(0.5 * i, 0.3 * (i % 2)) for i in range(400)])[::-1])
     assert len(saw.patches()) == 2
     assert not aq.RigidPolyline([(1.0, 0.0), (0.5, 0.1), (0.0, 0.0)]).patches()
+
+
+def momenta(result, parts):
+    """Linear (t, 2) and angular momentum (t,) about the origin, of rigid bodies and masses in the plane."""
+    linear, angular = 0.0, 0.0
+    for part in parts:
+        of = result[f"part/{part.name}"].dataset
+        body = isinstance(part, aq.RigidBody)
+        mass = part.mass if body else float(of["mass"])
+        place = part.positions[0] + of["displacement"].values[:, 0]
+        velocity = of["velocity"].values[:, 0]
+        linear = linear + mass * velocity
+        angular = angular + mass * (place[:, 0] * velocity[:, 1] - place[:, 1] * velocity[:, 0])
+        if body:
+            angular = angular + part.inertias[2] * of["angular_velocity"].values
+    return linear, angular
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("friction", [None, 0.3])
+@pytest.mark.parametrize("kind", ["mass", "box"])
+def test_momenta_in_a_free_corner(kind, friction, restitution):
+    """A mass, and a turning box, thrown into the corner of a free L: both momenta are kept."""
+    corner = aq.RigidBody("L", [(0, 0), (1, 0), (1, 0.2), (0.2, 0.2), (0.2, 1), (0, 1)], mass=2.0)
+    if kind == "mass":
+        thrown_in = aq.PointMasses("thrown", [(0.5, 0.4)], mass=0.7)
+    else:
+        outline = np.array([(-0.1, -0.1), (0.1, -0.1), (0.1, 0.1), (-0.1, 0.1)]) @ rotation(0.3).T + (0.6, 0.5)
+        thrown_in = aq.RigidBody("thrown", [tuple(corner) for corner in outline], mass=0.7)
+    law = aq.Unilateral(restitution=restitution)
+    side = "all" if kind == "mass" else "outline"
+    rubs = friction and aq.Coulomb(friction)
+    contact = aq.Interface("contact", thrown_in.boundary(side), corner.boundary("outline"), law, friction=rubs)
+    system = aq.System([corner, thrown_in], interfaces=[contact], velocity={"thrown": (-1.5, -1.0)})
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.6, step=1e-3, progress=False)
+    impulse = float(result["interface/contact/impulse"].sum())
+    assert impulse > 0.5
+    for found in momenta(result, (corner, thrown_in)):
+        np.testing.assert_allclose(found, np.broadcast_to(found[0], found.shape), rtol=0.0, atol=1e-13 * impulse)
