@@ -147,17 +147,19 @@ class Assembly:
         """The inverse mass, 1/kg, that the rigid sides of the contact points (k,) show at most: the largest trace of
         A M⁻¹ Aᵀ, A the rows of a node's velocity; 0 where no side is rigid."""
         found = np.zeros(self.contact.count)
-        for (a, b), pair in zip(pairwise(self.contact.start), self.contact.sides, strict=True):
-            found[a:b] = sum(self._mobility(side) for side in pair if side.rigid)
+        for (a, b), pair, kin in zip(
+            pairwise(self.contact.start), self.contact.sides, self.contact.reference, strict=True
+        ):
+            found[a:b] = sum(self._mobility(side, kin.normals.shape[1]) for side in pair if side.rigid)
         return found
 
-    def _mobility(self, side: ContactSide) -> float:
+    def _mobility(self, side: ContactSide, axes: int) -> float:
         rows = sp.csr_array(side.nodes(np.zeros(side.count)) @ side.rows)
         own = np.unique(rows.indices)
         rates = rows[:, own].toarray()
         inverse = np.linalg.pinv(self.mass[own][:, own].toarray(), hermitian=True)
         each = np.einsum("id,de,ie->i", rates, inverse, rates)
-        return float(each.reshape(len(side.surface.positions), -1).sum(axis=1).max(initial=0.0))
+        return float(each.reshape(-1, axes).sum(axis=1).max(initial=0.0))
 
     @cached_property
     def path_dependent(self) -> bool:
