@@ -229,15 +229,13 @@ class Beam:
         return self._section_forces(u, np.array([0.0, 1.0]))
 
     def _section_forces(self, u: Array, xi: Array) -> Array:
-        """Section forces (c, q, component) at ξ (q,) of each cell, in local axes."""
+        """Section forces (c, q, component) at ξ (q,) of each cell, in local axes; V = −EI v‴, with shear κGAγ."""
         local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
         local = relative(local, self.dimension).reshape(len(local), -1)
         forces = self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(xi), local)
-        if not self.shear:
-            bending = self.rigidities[[2] if self.dimension == 2 else [5, 4]]
-            forces[..., 1 : self.dimension] = (
-                -bending * np.einsum("cpd,cd->cp", self.elements.third_derivatives(), local)[:, None]
-            )
+        bending = self.rigidities[[2] if self.dimension == 2 else [5, 4]]
+        third = np.einsum("cpd,cd->cp", self.elements.third_derivatives(), local)
+        forces[..., 1 : self.dimension] = -bending * third[:, None]
         return np.asarray(forces)
 
     @property

@@ -9,6 +9,7 @@ Source: Friedman & Kosmatka, Computers & Structures 47, 1993.
 `element_integrals` gives the matrices of mass and drag per unit length.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,23 +70,20 @@ class BeamElements:
 
     def slopes(self, xi: Array) -> Array:
         """Slopes of the deflections v′ and, in space, w′ (c, q, plane, d) at ξ (q,), from dofs in global axes."""
-        size, cells = self.components, np.arange(self.lengths.size)
-        planes = self._planes(cells)
-        local = np.zeros((cells.size, xi.size, len(planes), 2 * size))
-        for k, (deflection, rotation, sign, phi) in enumerate(planes):
-            dofs = [deflection, rotation, size + deflection, size + rotation]
-            local[..., k, dofs] = _slope(xi, self.lengths[:, None], phi) * np.array([1.0, sign, 1.0, sign])
-        return local @ self._both_nodes()
+        return self._of_deflections(lambda length, phi: _slope(xi, length, phi), xi.size)
 
     def third_derivatives(self) -> Array:
-        """Third derivatives v‴ and, in space, w‴ (c, plane, d) of cubic deflections (Φ = 0), dofs in global axes."""
+        """v‴ and, in space, w‴ (c, plane, d), uniform in the element, from dofs in global axes."""
+        return self._of_deflections(_third_derivative, 1)[:, 0]
+
+    def _of_deflections(self, rows: Callable[[Array, Array], Array], points: int) -> Array:
+        """What rows(L, Φ) (c, q, 4) give from v₁, θ₁, v₂, θ₂ of each plane (c, q, plane, d), dofs in global axes."""
         size, cells = self.components, np.arange(self.lengths.size)
-        planes, length = self._planes(cells), self.lengths[:, None]
-        local = np.zeros((cells.size, len(planes), 2 * size))
-        for k, (deflection, rotation, sign, _) in enumerate(planes):
+        planes = self._planes(cells)
+        local = np.zeros((cells.size, points, len(planes), 2 * size))
+        for k, (deflection, rotation, sign, phi) in enumerate(planes):
             dofs = [deflection, rotation, size + deflection, size + rotation]
-            rows = np.hstack([2 / length, np.ones_like(length), -2 / length, np.ones_like(length)])
-            local[:, k, dofs] = 6 / length**2 * rows * np.array([1.0, sign, 1.0, sign])
+            local[..., k, dofs] = rows(self.lengths[:, None], phi) * np.array([1.0, sign, 1.0, sign])
         return local @ self._both_nodes()
 
     def _planes(self, cells: np.ndarray) -> list[tuple[int, int, float, Array]]:
@@ -121,10 +119,20 @@ def _rotation(xi: Array, length: Array, phi: Array) -> Array:
     return np.stack([bubble, first, -bubble, last], axis=-1) / (1 + phi)[..., None]
 
 
+def _sway(length: Array) -> Array:
+    """(2v₁ − 2v₂)/L + θ₁ + θ₂ from v₁, θ₁, v₂, θ₂ (p, 1, 4), to which v‴ and γ are in proportion."""
+    one = np.ones_like(length)
+    return np.stack([2 / length, one, -2 / length, one], axis=-1)
+
+
+def _third_derivative(length: Array, phi: Array) -> Array:
+    """v‴ (p, 1, 4)."""
+    return _sway(length) * (6 / (length**2 * (1 + phi)))[..., None]
+
+
 def _shear(length: Array, phi: Array, points: int) -> Array:
     """γ = v′ − θ (p, q, 4), uniform in the element; in closed form: the difference loses digits at small Φ."""
-    one = np.ones_like(length)
-    row = np.stack([2 / length, one, -2 / length, one], axis=-1) * (-phi / (2 * (1 + phi)))[..., None]
+    row = _sway(length) * (-phi / (2 * (1 + phi)))[..., None]
     return np.broadcast_to(row, (length.shape[0], points, 4))
 
 
