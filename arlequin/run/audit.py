@@ -13,6 +13,8 @@ from arlequin.system.assembly import Assembly
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # of the largest energy: round-off
 _SCHEME = 1e-9  # of it: what the accuracy of contact forces leaves of `scheme` where that is 0
+# of positions, relative to the extent of surfaces, and of rates, relative to the terms that they are the sum of
+_ROUND_OFF = 64.0 * float(np.finfo(float).eps)
 # + stored or dissipated, − supplied to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
@@ -24,6 +26,29 @@ def growing_of(assemblies: Sequence[Assembly]) -> tuple[str, ...]:
     """
     stores = any((own.laws.compliance[own.laws.level == 1] > 0.0).any() for own in assemblies)
     return tuple(kind for kind in GROWING if kind != "impact" or not stores)
+
+
+class ContactRounding:
+    """Work, J, that impulses of contact do on the round-off of their rates, for which an audit allows:
+
+        ε (L/Δt Σ_k |P_k| + (Σ_k √w_k |P_k|)²),
+
+    L the extent of the surfaces, for the round-off of positions, and w_k the inverse masses of rigid sides
+    (`Assembly.contact_mobility`), for that of the rates W P, |W_jk| ≤ √(w_j w_k), which add up to zero at rest.
+    """
+
+    def __init__(self, models: Sequence[Assembly], duration: float) -> None:
+        scales = [model.contact.scale for model in models]
+        self._rate = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
+        self._roots: dict[int, Array] = {}  # √w by the number of contact points: models of levels differ
+        for model in models:
+            own = np.sqrt(model.contact_mobility)
+            self._roots[own.size] = np.maximum(self._roots.get(own.size, 0.0), own)
+
+    def __call__(self, normal: Array) -> Array:
+        """Of steps (b, …) with the normal impulses (b, …, k), N·s."""
+        sizes = np.abs(normal)
+        return np.asarray(self._rate * sizes.sum(axis=-1) + _ROUND_OFF * (sizes @ self._roots[sizes.shape[-1]]) ** 2)
 
 
 class RefusedWork(Exception):

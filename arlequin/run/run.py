@@ -2,7 +2,7 @@
 
 import sys
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -25,7 +25,7 @@ from arlequin.results.history import TimeSeries
 from arlequin.results.members_series import MembersSeries
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
-from arlequin.run.audit import Audit, RefusedWork, growing_of
+from arlequin.run.audit import Audit, ContactRounding, RefusedWork, growing_of
 from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
@@ -59,9 +59,6 @@ Progress = Callable[[int, int], None]
 _BLOCK, _SHOWN = 50, 0.2
 SAVE_SECONDS = 10.0  # between two checkpoints
 SAVE_SHARE = 0.005  # at most this share of the run goes into them
-_ROUND_OFF = 64.0 * float(
-    np.finfo(float).eps
-)  # of positions and rates, relative to the extent of surfaces and to what a rate is the sum of
 
 
 class Run:
@@ -185,7 +182,7 @@ class Run:
         self._statistics = _Statistics(compiled)
         self._reflection = None if scheme.static or configurations else Reflection(self.assembly, steps)
         duration = 1.0 if scheme.static else step
-        self._rounding = _Rounding(models, duration)
+        self._rounding = ContactRounding(models, duration)
         strain, asperity = self.state.stored
         self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(models))
         self._found = found
@@ -397,29 +394,6 @@ class Run:
     def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:
             self._progress(self.state.n, self.steps)
-
-
-class _Rounding:
-    """Work, J, that impulses of contact do on the round-off of their rates, for which an audit allows:
-
-        ε (L/Δt Σ_k |P_k| + (Σ_k √w_k |P_k|)²),
-
-    L the extent of the surfaces, for the round-off of positions, and w_k the inverse masses of rigid sides
-    (`Assembly.contact_mobility`), for that of the rates W P, |W_jk| ≤ √(w_j w_k), which add up to zero at rest.
-    """
-
-    def __init__(self, models: Sequence[Assembly], duration: float) -> None:
-        scales = [model.contact.scale for model in models]
-        self._rate = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
-        self._roots: dict[int, Array] = {}  # √w by the number of contact points: models of levels differ
-        for model in models:
-            own = np.sqrt(model.contact_mobility)
-            self._roots[own.size] = np.maximum(self._roots.get(own.size, 0.0), own)
-
-    def __call__(self, normal: Array) -> Array:
-        """Of steps (b, …) with the normal impulses (b, …, k), N·s."""
-        sizes = np.abs(normal)
-        return np.asarray(self._rate * sizes.sum(axis=-1) + _ROUND_OFF * (sizes @ self._roots[sizes.shape[-1]]) ** 2)
 
 
 def _compile_parts_ahead(system: System, scheme: Scheme) -> None:
