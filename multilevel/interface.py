@@ -179,7 +179,7 @@ class Interface:
         return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
     @property
-    def _points(self) -> Surface:
+    def _side(self) -> Surface:
         """The slave, with the areas of its contact points."""
         if self.area is None:
             return self.slave
@@ -210,7 +210,7 @@ class Interface:
     def pairing(self) -> Pairing:
         """How the slave's contact points find their partners."""
         pairing: Pairing
-        slave = self._points
+        slave = self._side
         if isinstance(self.master, PairingMaster):
             pairing = self.master.pairing(slave)
         elif not self.weak:

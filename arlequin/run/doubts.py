@@ -132,10 +132,7 @@ def _corners(system: System) -> list[str]:
     for item in system.interfaces:
         if isinstance(item.master, PairingMaster) or item.sliding == "small" or item.direction is not None:
             continue
-        master = f"the {type(item.master).__name__}"
-        if isinstance(item.master, Surface):
-            master = f"'{item.master.name}' of '{item.master.part.name}'"
-        slave, degrees = f"'{item.slave.name}' of '{item.slave.part.name}'", f"{np.rad2deg(CONCAVE):.0f}°"
+        master, slave, degrees = _named(item.master), _named(item.slave), f"{np.rad2deg(CONCAVE):.0f}°"
         if item.weak and _concave(item.master):
             found.append(
                 f"interface '{item.name}': {master} has concave corners of more than {degrees}, in which weak "
@@ -155,6 +152,11 @@ def _corners(system: System) -> list[str]:
                 'points on its facets: multiplier="nodes" acts at once'
             )
     return found
+
+
+def _named(side: Any) -> str:
+    """A side of an interface, as a message names it."""
+    return f"'{side.name}' of '{side.part.name}'" if isinstance(side, Surface) else f"the {type(side).__name__}"
 
 
 def _concave(master: Obstacle | Surface) -> bool:
@@ -197,11 +199,8 @@ def _places(assembly: Assembly, u: Array) -> list[str]:
                 )
             continue
         if behind:
-            what = f"the {type(item.master).__name__}"
-            if isinstance(item.master, Surface):
-                what = f"'{item.master.name}' of '{item.master.part.name}'"
             found.append(
-                f"interface '{item.name}': {what} faces away from '{item.slave.name}' of '{item.slave.part.name}', "
+                f"interface '{item.name}': {_named(item.master)} faces away from {_named(item.slave)}, "
                 f"which touches it from behind and would pass through: {turned(item.master)}"
             )
             continue

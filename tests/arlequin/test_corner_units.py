@@ -69,10 +69,8 @@ def table(units: Units) -> aq.Study:
 def wedge(units: Units) -> aq.Study:
     """An elastic square falls with its corner on an elastic block."""
     height = 0.01 * np.sqrt(2)
-    made, below = (
-        aq.mesh.rectangle((-0.01, 0.01), (-0.01, 0.01), cells=(2, 2)),
-        aq.mesh.rectangle((-0.05, 0.05), (-0.02, 0.0), cells=(10, 2)),
-    )
+    made = aq.mesh.rectangle((-0.01, 0.01), (-0.01, 0.01), cells=(2, 2))
+    below = aq.mesh.rectangle((-0.05, 0.05), (-0.02, 0.0), cells=(10, 2))
     turned = Rotation.from_euler("z", 45, degrees=True)
     mesh = units.mesh(made, turned, (0.0, height + 2e-4), low=lambda x: x[1] < height)
     square = aq.Solid("part", mesh, units.soft(), plane="strain", thickness=units.length)
