@@ -1,4 +1,4 @@
-"""Corners, edges, piles and friction in other units: results scale to round-off.
+"""Corners, edges, piles and friction in other units: results scale to the last digits.
 
 Lengths, masses and times are multiplied by powers of four, which floating-point arithmetic does exactly (square roots
 of masses and stiffnesses, too): a tolerance without the unit of what it is compared with shows up here.
@@ -167,5 +167,5 @@ def test_other_units(made: Callable[[Units], aq.Study], units: Units) -> None:
     for name, scale in scales.items():
         exact = first[name].values
         np.testing.assert_allclose(
-            other[name].values / scale, exact, rtol=0.0, atol=1e-9 * np.abs(exact).max(), err_msg=name
+            other[name].values / scale, exact, rtol=0.0, atol=1e-13 * np.abs(exact).max(), err_msg=name
         )

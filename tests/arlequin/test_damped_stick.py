@@ -189,6 +189,6 @@ def test_what_counts_as_wear_in_elastic_stick() -> None:
     result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=1e-3)
     rub_of = result["interface/rub"].dataset
     work = 1e-3 * float(rub_of["wear_power"][1:].sum())
-    np.testing.assert_allclose(work, 20.0 * 4.0 * way, rtol=1e-6)
-    np.testing.assert_allclose(rub_of["slip"].values[-1], 4.0 * way, rtol=1e-6)
+    np.testing.assert_allclose(work, 20.0 * 4.0 * way, rtol=1e-12)
+    np.testing.assert_allclose(rub_of["slip"].values[-1], 4.0 * way, rtol=1e-12)
     assert abs(1e-3 * float(rub_of["friction_power"][1:].sum())) < 1e-12 * work

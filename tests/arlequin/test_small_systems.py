@@ -238,9 +238,11 @@ def test_the_same_obstacle_twice_shares_the_force(friction, restitution):
     pressure = single["interface/floor 0/pressure"].values
     assert pressure.max() > 100.0
     field = "part/m/displacement"
-    np.testing.assert_allclose(twice[field].values, single[field].values, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(twice[field].values, single[field].values, rtol=0.0, atol=1e-16)
     for i in range(2):
-        np.testing.assert_allclose(twice[f"interface/floor {i}/pressure"].values, 0.5 * pressure, rtol=1e-10, atol=1e-9)
+        np.testing.assert_allclose(
+            twice[f"interface/floor {i}/pressure"].values, 0.5 * pressure, rtol=1e-13, atol=1e-12
+        )
 
 
 def test_a_block_ends_in_the_state_of_its_last_accepted_step(monkeypatch):
