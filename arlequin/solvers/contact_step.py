@@ -17,6 +17,7 @@ from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.multilevel.solvers.reversal import solve_released
 from arlequin.multilevel.solvers.sliding import SlidingStep
 from arlequin.step.acceptance import RESIDUAL_LIMIT, warn_of_branches
 from arlequin.step.batch import StepBatch
@@ -198,6 +199,7 @@ def solve_contact_step(
     lasts: NDArray[np.int8] | None = None,
     sticks: NDArray[np.int8] | None = None,
     reached: Array | None = None,
+    again: bool = False,
 ) -> ContactStep:
     """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
@@ -212,8 +214,10 @@ def solve_contact_step(
     θ-scheme; step Δt, s; theta: weight of the end of the step in the mean forces; history of the laws, guess (r,), N·s,
     and lasts (k,), what lasts of the last step (see docs/theory/contact.md): those of `State`; static: a load step;
     worn: wear of the points; sticks (k,): `lasts` for the friction laws, of schemes whose contact does not persist;
-    reached (q,), m: displacement at the end of a load step by the pass before, where partners are sought first. For an
-    example see docs/how-to/scheme.md.
+    reached (q,), m: displacement at the end of a load step by the pass before, where partners are sought first; again:
+    whether the guess is the solution of a pass before in the same step: points that it releases at a reversal (see
+    `arlequin.multilevel.solvers.closing`) are released again while they reverse, as which do so depends on forces that
+    may not be unique. For an example see docs/how-to/scheme.md.
     """
     laws, time = contact.laws, 1.0 if static else step
 
@@ -280,13 +284,19 @@ def solve_contact_step(
             closing=table,
         )
         if sliding is None:
-            part = known(some.laws, guess=guess[some.rows], method=contact.method)
-            if not part.residual <= RESIDUAL_LIMIT and guess[some.rows].any():
-                # far from the solution the iterations can cycle: those from no impulses are others
-                other = known(some.laws, guess=np.zeros(some.rows.size), method=contact.method)
-                part = other if other.residual < part.residual else part
-            if part.singular and contact.indeterminate(some.points):
-                part = known(some.laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
+
+            def solved(laws: PointLaws, known: Any = known, some: Any = some, at: Array = guess[some.rows]) -> Any:
+                part = known(laws, guess=at, method=contact.method)
+                if not part.residual <= RESIDUAL_LIMIT and at.any():
+                    # far from the solution the iterations can cycle: those from no impulses are others
+                    other = known(laws, guess=np.zeros(some.rows.size), method=contact.method)
+                    part = other if other.residual < part.residual else part
+                if part.singular and contact.indeterminate(some.points):
+                    part = known(laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
+                return part
+
+            kept = solve_released(solved, some.laws, guess[some.rows], free, table) if again else None
+            part = solved(some.laws) if kept is None or not kept.residual <= RESIDUAL_LIMIT else kept
         else:
             scaled = OrthotropicRows.of(some.laws, kinematics.tangents[some.points])
             if scaled is not None:
@@ -318,7 +328,7 @@ def solve_contact_step(
             break
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
-        middle, guess = led_to, solution.impulse
+        middle, guess, again = led_to, solution.impulse, True
         kinematics = contact.kinematics(middle, kinematics if keep else None, worn)
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
     answers = np.zeros(kinematics.rows)

@@ -90,9 +90,10 @@ def contact_step(
     guess: Array,
     shift: Array | None = None,
     reached: Array | None = None,
+    again: bool = False,
 ) -> ContactStep:
     """The contact problem of a step; rows, shift (q,): y without contact impulses, and u₁ − u₀ − Δt y, on the basis;
-    reached (q,): see `solve_contact_step`."""
+    reached (q,), again: see `solve_contact_step`."""
     step, weight = coefficients.step, coefficients.weight
     return solve_contact_step(
         contact,
@@ -108,6 +109,7 @@ def contact_step(
         scale=coefficients.inertia,
         static=coefficients.static,
         reached=reached,
+        again=again,
     )
 
 

@@ -186,8 +186,10 @@ class StepEquations:
         rows = self._contact.basis @ y + free.contact
         if own.static and number <= _SEEKING:
             self._reached = self._contact.basis @ self.displacement(y)
-        reached = self._reached
-        found = contact_step(own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached)
+        reached, again = self._reached, guess is not self.state.impulse
+        found = contact_step(
+            own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached, again
+        )
         change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
         solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)
         return NewtonPass(

@@ -24,7 +24,7 @@ from arlequin.multilevel.solvers._krylov_kernels import (
     round_operator,
     solve_iteratively,
 )
-from arlequin.multilevel.solvers.problem import FreeMotion, LawTable
+from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion, LawTable
 
 await_compilation(__name__)
 
@@ -32,7 +32,6 @@ OPEN, SLIP, STICK = 0, 1, 2
 GAP_LEVEL, VELOCITY_LEVEL = 1, 2
 NEWTON = 0  # methods, see `arlequin.multilevel.solvers.options.METHODS`
 NEWTON_STEPS = 500  # before other methods are tried
-AT_REST = 1e-12  # slip rate, relative to the largest rate of a step, that is round-off
 PROXIMAL = 1e-3  # proximal term of large singular systems, relative to the compliance of a row
 MAX_STALLED = 10  # Newton steps that do not halve the certificate
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps

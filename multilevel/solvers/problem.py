@@ -22,6 +22,7 @@ class FreeMotion(NamedTuple):
 
 
 ACTS, STICKS = 1, 2  # bits of the persistence flags, see `arlequin.multilevel.solvers.closing.persistence`
+AT_REST = 1e-12  # slip rate, relative to the largest rate of a step, that is round-off
 ON_BORDER = 1e-9  # distance from the border of the friction disk, relative to its radius, that is round-off
 
 

@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 import arlequin as aq
 
 GRAVITY = 9.81
-UNSOLVED = (66,)  # a step does not converge, cut to 1/256 of it
 
 
 def tumbling(seed: int) -> aq.Study:
@@ -49,7 +48,7 @@ def check(seed: int) -> None:
     assert float(result["interface/floor/impulse"].sum()) > 0.0, seed
 
 
-@pytest.mark.parametrize("seed", [5, 15, 18])
+@pytest.mark.parametrize("seed", [5, 15, 18, 66])  # 66: all corners come to rest in one step, their forces not unique
 def test_tumbling_boxes(seed: int) -> None:
     check(seed)
 
@@ -57,12 +56,5 @@ def test_tumbling_boxes(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 300, 20))
 def test_more_tumbling_boxes(first: int) -> None:
-    for seed in sorted(set(range(first, first + 20)) - set(UNSOLVED)):
+    for seed in range(first, first + 20):
         check(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.xfail(reason="a step has no solution that the passes find", raises=aq.UserError, strict=False)
-@pytest.mark.parametrize("seed", UNSOLVED)
-def test_tumbling_boxes_that_stop(seed: int) -> None:
-    check(seed)
