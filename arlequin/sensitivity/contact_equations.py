@@ -60,7 +60,9 @@ class PointMotion(NamedTuple):
 class Statuses(NamedTuple):
     """Of k points in b steps (b, k): whether the multiplier acts; OPEN, SLIP or STICK; whether ġ₀ > 0; whether a spring
     is put back to the friction disk, and whether it starts beyond it; whether friction loses energy; whether it closes
-    the mean slip rate. Points that friction releases at a reversal are SLIP for the step and OPEN here."""
+    the mean slip rate. Points that friction releases at a reversal are SLIP for the step and OPEN here. direction
+    (b, k, 2): unit vectors in which points slip whatever their slip rates are, nan where they follow these; None where
+    all do."""
 
     active: NDArray[np.bool_]
     status: NDArray[np.int8]
@@ -69,6 +71,7 @@ class Statuses(NamedTuple):
     beyond: NDArray[np.bool_]
     rubs: NDArray[np.bool_]
     on_mean: NDArray[np.bool_]
+    direction: Array | None = None
 
 
 class PointValues(NamedTuple):
@@ -196,25 +199,45 @@ class ContactEquations:
         """Statuses of solved steps; delassus (r,): its diagonal. A multiplier acts where it exceeds its slack in the
         natural map."""
         laws, first, lever = self.laws, self.laws.first[:-1], self.weight * self.step
-        g0, g1, rate0, rate1 = self._ends(motion)
+        g0, g1, rate0, rate1 = self.ends(motion)
         pull = self.step * self.data.area
         multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
         parting = rate0 > 0.0
         slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, parting))
         slack = slack + self.data.compliance * multiplier / pull
         scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + self.data.compliance / pull
-        closed = g0 + 0.5 * self.step * rate0 <= self.touching
+        closed = self.middle_gap(motion) <= self.touching
         if self.form.staggered:  # they look at velocities between their own: what acts has been allowed
             closed = multiplier > _ROUND_OFF * np.abs(motion.impulse[..., 0])
         allowed = (laws.level == 1) | ((laws.level == 2) & closed)
         active = allowed & (multiplier * np.where(scale > 0.0, scale, 1.0) > slack) & (multiplier > 0.0)
+        status, on_mean = self._friction_closing(motion, status)
+        return Statuses(active, status, parting, *self._spring_statuses(motion), on_mean)
+
+    def _spring_statuses(self, motion: PointMotion) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """`limited`, `beyond` and `rubs` of `Statuses`."""
         reached, edge, start = self._reached(motion)
         beyond = start > edge
-        radius = self._radius(edge, start, beyond)
-        limited = _length(reached) > radius
-        lost, size = self._rubbed(motion, limited, beyond)
-        status, on_mean = self._friction_closing(motion, status)
-        return Statuses(active, status, parting, limited, beyond, lost > _ROUND_OFF * size, on_mean)
+        limited = _length(reached) > self._radius(edge, start, beyond)
+        lost, size = self._rubbed(motion, limited, beyond, motion.impulse[..., 0] > 0.0)
+        return limited, beyond, lost > _ROUND_OFF * size
+
+    def with_motion(self, motion: PointMotion, now: Statuses) -> Statuses:
+        """Statuses that are given, with what follows from the motion: the sign of the rates at the start, and whether
+        friction loses energy."""
+        _, _, rate0, _ = self.ends(motion)
+        lost, size = self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))
+        return now._replace(parting=rate0 > 0.0, rubs=lost > _ROUND_OFF * size)
+
+    def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
+        """Points (b, k) whose springs of friction act: those under pressure, or that are given as closed."""
+        return np.asarray(motion.impulse[..., 0].real > 0.0 if now.direction is None else now.status != OPEN)
+
+    def slip_directions(self, motion: PointMotion, now: Statuses) -> Array:
+        """Unit vectors (b, k, 2) of the slip rates of sliding points without springs, nan of others."""
+        along, _ = self._slip_rates(motion, now.on_mean)
+        slides = (now.status == SLIP) & ~self.laws.elastic_stick & (_length(along) > 0.0)
+        return np.where(slides[..., None], _quotient(1.0, _length(along))[..., None] * along, np.nan)
 
     def _friction_closing(
         self, motion: PointMotion, status: NDArray[np.int8]
@@ -240,7 +263,7 @@ class ContactEquations:
         pull = self.step * data.area
         impulse = motion.impulse
         normal = impulse[..., 0]
-        g0, g1, rate0, rate1 = self._ends(motion)
+        g0, g1, rate0, rate1 = self.ends(motion)
         multiplier = normal - pull * self._tractions(g0, g1)
         slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
         kind = np.result_type(*motion, *data)
@@ -252,12 +275,15 @@ class ContactEquations:
             stick = along + (compliance / pull)[:, None] * impulse[..., 1:]
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
             friction = self._friction(motion, now)
-            slip = impulse[..., 1:] + _quotient(friction * normal, _length(along))[..., None] * along
+            unit = _quotient(1.0, _length(along))[..., None] * along
+            if now.direction is not None:
+                unit = np.where(np.isnan(now.direction), unit, now.direction)
+            slip = impulse[..., 1:] + (friction * normal)[..., None] * unit
             slides = ((now.status == SLIP) & (friction.real > 0.0))[..., None]
             tangential = np.where((now.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:]))
             residual[..., 1:] = np.where(self.rows[:, 1:] >= 0, tangential, impulse[..., 1:])
             if laws.has_elastic_stick:
-                spring[..., 1:] = self._springs(motion, now.limited, now.beyond)
+                spring[..., 1:] = self._springs(motion, now.limited, now.beyond, self._held(motion, now))
             if data.wear.any():
                 worn[:] = self._worn(motion)
         return PointValues(residual, spring, worn)
@@ -281,12 +307,14 @@ class ContactEquations:
 
     def blocks(self, motion: PointMotion, now: Statuses) -> "PointBlocks":
         """Derivatives of the equations by the motion."""
-        from arlequin.sensitivity._contact_kernels import contact_blocks
+        from arlequin.sensitivity._contact_kernels import V0, V1, contact_blocks
 
         laws, data, (b, k) = self.laws, self.data, motion.depth.shape
         out = PointBlocks(*map(np.zeros, ((b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2))))
         by_start, by_end = self._slopes(motion)
         slip, _ = self._slip_rates(motion, now.on_mean)
+        fixed = np.zeros(slip.shape, dtype=bool) if now.direction is None else ~np.isnan(now.direction)
+        slip = slip if now.direction is None else np.where(fixed, now.direction, slip)
         reached, edge, start = self._reached(motion)
         path = self._path(motion)[..., 1:]
         friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
@@ -302,6 +330,11 @@ class ContactEquations:
         given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
         arguments: Any = self.step, self.weight, self._reflected, *given, *out
         contact_blocks(*arguments)
+        if fixed.any():  # a direction that does not turn with the slip rate
+            turned = np.zeros((b, k, 3), dtype=bool)
+            turned[..., 1:] = fixed
+            for of in (V1, V0):
+                out.residual[:, :, of][turned] = 0.0
         return out
 
     def _slopes(self, motion: PointMotion) -> tuple[Array, Array]:
@@ -309,7 +342,7 @@ class ContactEquations:
         if not self.laws.has_regular:
             none = np.zeros(motion.depth.shape)
             return none, none
-        g0, g1, *_ = self._ends(motion)
+        g0, g1, *_ = self.ends(motion)
         _, slopes = self._law_values(g0, g1)
         return np.imag(self._tractions(g0 + 1j * EPS, g1 + 0j)) / EPS, slopes.sum(axis=0)
 
@@ -325,7 +358,7 @@ class ContactEquations:
         laws, data, step = self.laws, self.data, self.step
         pull = step * data.area
         normal = motion.impulse[..., 0]
-        g0, g1, *_ = self._ends(motion)
+        g0, g1, *_ = self.ends(motion)
         path = self._path(motion)
         multiplier = normal - pull * self._tractions(g0, g1)
         opening = (path[..., 0] + motion.opening) / step
@@ -335,7 +368,9 @@ class ContactEquations:
         return {
             "slip": slip,
             "wear_power": normal * slip / step**2,
-            "friction": np.where(now.rubs, self._rubbed(motion, now.limited, now.beyond)[0], 0.0),
+            "friction": np.where(
+                now.rubs, self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))[0], 0.0
+            ),
             "impact": -multiplier * kept,
         }
 
@@ -361,10 +396,10 @@ class ContactEquations:
         rest of the cone, of slip the slip rate; nan where there is no such status."""
         laws, data = self.laws, self.data
         pull = self.step * data.area
-        g0, g1, rate0, rate1 = self._ends(motion)
+        g0, g1, rate0, rate1 = self.ends(motion)
         multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
         slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
-        middle = g0 + 0.5 * self.step * rate0 - self.touching
+        middle = self.middle_gap(motion) - self.touching
         allowed = (laws.level == 1) | ((laws.level == 2) & (middle.real <= 0.0))
         first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
         out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
@@ -385,7 +420,7 @@ class ContactEquations:
 
     def normal_parts(self, motion: PointMotion) -> Any:
         """Normal impulses (b, 3, k), N·s, of the laws: stored, dissipated, multiplier."""
-        g0, g1, *_ = self._ends(motion)
+        g0, g1, *_ = self.ends(motion)
         stored, dissipated = self.step * self.data.area * self._parts(g0, g1)
         return np.stack([stored, dissipated, motion.impulse[..., 0] - stored - dissipated], axis=1)
 
@@ -394,12 +429,17 @@ class ContactEquations:
         own, motion = self.changed(motion, data, moved)
         return np.imag(own.normal_parts(motion)) / EPS
 
-    def _ends(self, motion: PointMotion) -> tuple[Any, Any, Any, Any]:
+    def ends(self, motion: PointMotion) -> tuple[Any, Any, Any, Any]:
         """Gaps and rates of the normal rows at both ends (b, k)."""
         g1 = self.data.gap + motion.depth + motion.u1[..., 0]
         g0 = self.data.gap + motion.depth - motion.opening + motion.u0[..., 0]
         drift = motion.opening / self.step
         return g0, g1, motion.v0[..., 0] + drift, motion.v1[..., 0] + drift
+
+    def middle_gap(self, motion: PointMotion) -> Any:
+        """Gap (b, k), m, at the predicted middle of the step, by which points count as closed."""
+        gap, _, rate, _ = self.ends(motion)
+        return gap + 0.5 * self.step * rate
 
     def _closing(self, rate: Any, parting: NDArray[np.bool_]) -> Any:
         """What is added to the rate at the end: ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊, without the first in central differences."""
@@ -528,16 +568,16 @@ class ContactEquations:
         less = np.where(own.real < 1.0, 1.0 - own, 0.0)
         return edge + less * np.where(beyond, start - edge, 0.0)
 
-    def _rubbed(self, motion: PointMotion, limited: Any, beyond: Any) -> tuple[Any, Any]:
+    def _rubbed(self, motion: PointMotion, limited: Any, beyond: Any, held: Any) -> tuple[Any, Any]:
         """Energy that friction loses (b, k), J, of either sign by round-off, and the size of its terms."""
         laws, data, step = self.laws, self.data, self.step
         path = self._path(motion)[..., 1:]
         terms = [-(motion.impulse[..., 1:] * path).sum(axis=-1) / step]
         if laws.has_elastic_stick:
             reached, *_ = self._reached(motion)
-            before, after = motion.spring[..., 1:], self._springs(motion, limited, beyond)
+            before, after = motion.spring[..., 1:], self._springs(motion, limited, beyond, held)
             flexibility = data.area / data.tangential_stiffness
-            held = [
+            sprung = [
                 -(motion.impulse[..., 1:] * (motion.u1 - motion.u0)[..., 1:]).sum(axis=-1) / step,
                 -0.5 * flexibility * (after**2).sum(axis=-1),
                 0.5 * flexibility * (before**2).sum(axis=-1),
@@ -545,16 +585,16 @@ class ContactEquations:
             ]
             none = np.zeros_like(terms[0])
             terms = [
-                np.where(laws.elastic_stick, own, of) for own, of in zip(held, [*terms, none, none, none], strict=True)
+                np.where(laws.elastic_stick, own, of)
+                for own, of in zip(sprung, [*terms, none, none, none], strict=True)
             ]
         return sum(terms), sum(np.abs(own) for own in terms)
 
-    def _springs(self, motion: PointMotion, limited: Any, beyond: Any) -> Any:
+    def _springs(self, motion: PointMotion, limited: Any, beyond: Any, held: Any) -> Any:
         """Spring tractions at the end (b, k, 2); see `end_spring_traction`."""
         reached, edge, start = self._reached(motion)
         scale = np.where(limited, _quotient(self._radius(edge, start, beyond), _length(reached)), 1.0)
-        held = self.laws.elastic_stick & (motion.impulse[..., 0].real > 0.0)
-        return np.where(held[..., None], reached * scale[..., None], 0.0)
+        return np.where((self.laws.elastic_stick & held)[..., None], reached * scale[..., None], 0.0)
 
     def _worn(self, motion: PointMotion) -> Any:
         """What is worn off (b, k), m: k/A times the normal force times the slip."""

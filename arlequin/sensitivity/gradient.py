@@ -18,7 +18,10 @@ from arlequin.results.time_mean import time_mean
 from arlequin.run.progress import Progress
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.adjoint import run_with_adjoint
-from arlequin.sensitivity.models_at import WEIGHTS
+from arlequin.sensitivity.event import Event
+from arlequin.sensitivity.events import find_events
+from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.models_at import WEIGHTS, ModelDerivative
 from arlequin.sensitivity.recording import RecordWithDerivatives
 from arlequin.sensitivity.responses import Response
 from arlequin.sensitivity.tangent import run_with_tangents
@@ -26,6 +29,7 @@ from arlequin.sensitivity.tangent import run_with_tangents
 Quantity = Callable[[xarray.DataTree], Any]
 
 _MANY = 4  # parameters for each quantity, from which on the adjoint is quicker
+MOST_BEND = 0.25  # of the events that a gradient passes: see `arlequin.sensitivity.events`
 _NEAR = 1e-3  # of the size of a result: step along its derivative of the differences of a quantity
 
 
@@ -38,6 +42,7 @@ def gradient(
     at: Mapping[str, float] | None = None,
     scales: Mapping[str, float] | None = None,
     method: Literal["auto", "tangent", "adjoint"] = "auto",
+    events: bool = True,
     progress: Progress | bool | None = None,
 ) -> xarray.Dataset:
     """Values of quantities of a run and their derivatives by parameters, as a Dataset.
@@ -49,10 +54,12 @@ def gradient(
     `study`. at: values of other parameters. scales: changes of parameters that matter, by default their values: data
     are differenced over 2e-5 of them.
 
+    events: whether the derivatives follow the instants of impacts, onsets of contact, stops and reversals of slip
+    (`arlequin.sensitivity.events`); otherwise they are those at the statuses of contact that the run had.
+
     The derivatives are those of the run with its steps, not of finite differences of runs: matrices M, K, D, C, laws,
     gaps, loads and starts are differentiated by p, with differences of order 4 (they are smooth in p), and the
-    equations of each step, at the statuses of contact that the run had, give the derivatives of its motion from those
-    of the one before (tangents):
+    equations of each step at its statuses give the derivatives of its motion from those of the one before (tangents):
 
         A y' = b' + λμ (C'ᵀφ + Cᵀφ' + B'ᵀP + BᵀP') − A'y,    E(P, y, …)' = 0,
 
@@ -63,10 +70,13 @@ def gradient(
     the first, blocks of steps being computed again from checkpoints. "auto": the adjoint where all quantities are
     responses and there are at least four times as many parameters. Both give the same, to round-off.
 
-    Where the status of a contact point changes, the derivative jumps or has one side. `down` and `up` are the changes
-    of each parameter at which that happens first, to first order: between them all statuses stay. In runs with many
-    impacts this range is small, and the gradient says little about the average: `smoothed_gradient` does. The adjoint
-    does not give it.
+    At an event, these jump: the state loses half the difference of the motions whose event comes one step earlier and
+    one step later, times the delay of the event. The error is of first order in the step. Statics and central
+    differences are derived at given statuses. UserError where the steps do not resolve an event.
+
+    `down` and `up` are the changes of each parameter at which a status of contact changes first, to first order:
+    between them all statuses stay. The adjoint does not give it. Where impacts come and go, quantities jump and the
+    gradient says little about the average: `smoothed_gradient` does.
 
     Linear parts, junctions, springs, modal parts, contact with fixed normals, regular and set-valued laws, Coulomb
     friction with elastic stick, friction of the slip rate or the pressure, Archard wear, by `Theta`, `Midpoint`, the
@@ -74,6 +84,9 @@ def gradient(
     `UserError`.
 
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
+    Its attributes: events, how many there were; bend, the largest change of the approach of a point in the step before
+    it touches, relative to it, which is refused above 0.25; grouped, the most points that touched in one step, which
+    count as one event.
 
     >>> import arlequin as aq
     >>> def slider(friction, speed=1.0):
@@ -100,10 +113,11 @@ def gradient(
     others = [name for name in quantities if name not in responses]
     if method == "adjoint" and others:
         raise UserError(f"method = 'adjoint': {others[0]} is no Response, as aq.Response('energy/friction', 'final')")
+    finder = find_resolved_events if events else None
     if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
-        values, rows = run_with_adjoint(study, point, widths, names, responses, progress)
-        return _dataset(list(quantities), names, point, values, rows)
-    run = run_with_tangents(study, point, widths, names, responses, bool(others), progress)
+        values, rows, passed = run_with_adjoint(study, point, widths, names, responses, progress, finder)
+        return _dataset(list(quantities), names, point, values, rows, passed)
+    run = run_with_tangents(study, point, widths, names, responses, bool(others), progress, finder)
     found = {name: (run.values[name], run.responses[name]) for name in responses}
     for name in others:
         assert run.record is not None
@@ -113,12 +127,18 @@ def gradient(
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
-    return _dataset(list(quantities), names, point, values, rows).assign(sides)
+    return _dataset(list(quantities), names, point, values, rows, run.events).assign(sides)
 
 
 def _dataset(
-    quantities: Sequence[str], names: Sequence[str], point: Mapping[str, float], values: Sequence[float], rows: Array
+    quantities: Sequence[str],
+    names: Sequence[str],
+    point: Mapping[str, float],
+    values: Sequence[float],
+    rows: Array,
+    events: Sequence[Event],
 ) -> xarray.Dataset:
+    onsets = max((len(event.points) for event in events), default=0)
     return xarray.Dataset(
         {
             "value": ("quantity", values),
@@ -126,7 +146,29 @@ def _dataset(
             "parameter_value": ("parameter", [point[name] for name in names]),
         },
         coords={"quantity": list(quantities), "parameter": list(names)},
+        attrs={
+            "events": len(events),
+            "bend": max((event.bend or 0.0 for event in events), default=0.0),
+            "grouped": onsets if onsets > 1 else 0,
+        },
     )
+
+
+def find_resolved_events(
+    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]
+) -> list[Event]:
+    """The events of solved steps, see `find_events`; UserError where the steps do not resolve one."""
+    events = find_events(linear, first, last, derivatives)
+    for event in events:
+        if event.bend is not None and event.bend > MOST_BEND:
+            t = event.n * linear.equations.model.study.step
+            raise UserError(
+                f"the steps do not resolve the contact event at t = {t:.6g} s (point {event.points[0]}): its approach "
+                f"changes by {event.bend:.2g} of itself within a step, allowed {MOST_BEND}, so that a derivative by "
+                "its instant has no meaning: take smaller steps, smoothed_gradient, or events=False, the derivative at "
+                "given statuses"
+            )
+    return events
 
 
 def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:

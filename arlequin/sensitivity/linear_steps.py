@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,14 @@ class TangentBlock:
     depth: Array
     opening: Array
 
+    def cut(self, first: int, last: int) -> "TangentBlock":
+        """Those of the steps first ≤ j < last."""
+        at, ends = slice(first, last), slice(first, last + 1)
+        return TangentBlock(
+            self.u[ends], self.v[ends], self.multipliers[at], self.impulse[at], self.springs[ends], self.depth[ends],
+            self.opening[ends],
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class LinearSteps:
@@ -88,12 +97,22 @@ class LinearSteps:
         now = contact.statuses(motion, block.status, delassus)
         return cls(equations, contact, block, motion, now, springs, delassus)
 
+    def cut(self, first: int, last: int) -> "LinearSteps":
+        """The steps first ≤ j < last."""
+        at, ends = slice(first, last), slice(first, last + 1)
+        motion = PointMotion(*(own[at] for own in self.motion))
+        now: Any = (None if own is None else own[at] for own in self.statuses)
+        return LinearSteps(
+            self.equations, self.contact, self.equations.cut(self.block, first, last), motion, Statuses(*now),
+            self.springs[ends], self.delassus,
+        )  # fmt: skip
+
     @cached_property
     def tables(self) -> RowTables:
         """Derivatives by the motion."""
         form = self.equations.form
         step, weight = form.step, form.weight
-        every, (point, of) = self.contact.blocks(self.motion, self.statuses), self._places
+        every, (point, of) = self.contact.blocks(self.motion, self.statuses), self.places
 
         def on_normal(values: Array) -> Array:
             out = np.zeros((len(self.block), point.size, *values.shape[2:]))
@@ -116,7 +135,7 @@ class LinearSteps:
 
     def by_parameter(self, derivative: ModelDerivative) -> tuple[Array, Array, Array]:
         """∂E/∂p (b, r), ∂s₁/∂p (b, r) and ∂w/∂p (b, r) at this motion and these statuses."""
-        count, (point, of) = len(self.block), self._places
+        count, (point, of) = len(self.block), self.places
         if not derivative.changes_contact or not point.size:
             none = np.zeros((count, point.size))
             return none, none, none
@@ -192,10 +211,10 @@ class LinearSteps:
     @cached_property
     def rows_of_points(self) -> NDArray[np.int64]:
         """Rows (r, 3) of the point of each row, −1 where it has fewer."""
-        return np.ascontiguousarray(self.contact.rows[self._places[0]])
+        return np.ascontiguousarray(self.contact.rows[self.places[0]])
 
     @property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Point (r,) of each row, and which of its rows it is."""
         first = self.contact.laws.first
         point = np.repeat(np.arange(self.contact.laws.count), np.diff(first))

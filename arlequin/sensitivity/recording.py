@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
 from arlequin.run.audit import Audit
 from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited, bulk_of
+from arlequin.sensitivity.event import Event, PassedEvents
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import StepOperators
@@ -80,6 +82,15 @@ class Carried:
     external: Array
     contact: Array | None = None
     reaction: Array | None = None
+
+    @classmethod
+    def before(cls, equations: BulkEquations, block: Block) -> "Carried":
+        """Before the first step of a block of dynamics, but for the energy of the laws."""
+        if equations.form.carries:
+            own = block.start.own
+            return cls(0.0, own.internal, own.damping, own.external)
+        ends, loads = equations.ends(block), equations.model.loads(block.n, len(block))
+        return cls(0.0, ends.internal[0], ends.damping[0], loads[0])
 
     @classmethod
     def first(cls, model: StudyModel) -> "Carried":
@@ -244,9 +255,11 @@ class RecordedChanges:
         self._derivative, self._contact = derivative, base.assembly.contact
         self._pair = [RecordedSteps(BulkEquations(derivative.models[sign]), record) for sign in (1, -1)]
 
-    def add(self, own: StepBatch, linear: LinearSteps, normal: Array, moved: TangentBlock, i: int) -> None:
+    def add(
+        self, own: StepBatch, linear: LinearSteps, normal: Array, moved: TangentBlock, losses: "Losses", i: int
+    ) -> None:
         """own: what the run records of the steps; normal (b, 3, k), see `RecordedSteps.solved`; moved: with the
-        derivatives by the parameter, the i-th."""
+        derivatives by the parameter, the i-th; losses: by events."""
         derivative, contact, statuses = self._derivative, linear.contact, linear.statuses
         data, along = linear.motion_by(derivative, moved, i)
         parts = contact.normal_parts_along(linear.motion, data, along)
@@ -277,7 +290,7 @@ class RecordedChanges:
                 work["scheme"] -= work[kind]
             if worn is not None and own.worn is not None:
                 batch = replace(batch, worn=own.worn + by * worn)
-            recorder.add(replace(batch, contact=amounts), carried)
+            recorder.add(losses.taken_from(replace(batch, contact=amounts), i, by), carried)
 
     def fixed(self) -> dict[Key, Array]:
         """Derivatives of the variables without time that depend on the parameter: positions, masses, areas."""
@@ -317,6 +330,67 @@ def _moved(block: Block, moved: TangentBlock, normal: Indices, i: int, by: float
     )
 
 
+def _before_jump(moved: TangentBlock, event: Event, delay: Array) -> TangentBlock:
+    """Without what an event with a delay (p,) changes of the state after the last step."""
+    lost = event.moved
+    ends = {
+        "u": lost.fields[0], "v": lost.fields[1], "springs": lost.springs, "depth": lost.depth, "opening": lost.opening
+    }  # fmt: skip
+    found = {name: getattr(moved, name).copy() for name in ends}
+    for name, own in ends.items():
+        found[name][-1] += np.multiply.outer(own, delay)
+    return replace(moved, **found)
+
+
+def _fields(batch: StepBatch) -> dict[str, Array]:
+    """What is recorded of steps and may change, by its name; that of contact with a point before it."""
+    names = "u", "v", "works", "multipliers", "gaps", "worn", "spring_traction", "reactions"
+    found = {name: getattr(batch, name) for name in names if getattr(batch, name) is not None}
+    return found | {f".{name}": own for name, own in vars(batch.contact).items() if name != "status"}
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What is recorded of the steps around events loses by their delays: of the step that ends at n the fields of
+    `StepBatch`, with the derivatives (p,) of the delay."""
+
+    of: dict[int, list[tuple[dict[str, Array], Array]]]
+
+    def add(self, event: Event, delay: Array, first: int) -> None:
+        """first: the first step that is not recorded yet, which takes what falls to those before."""
+        for share, n, run, shifted in event.shifts:
+            one, other = (_fields(_recorded(linear)) for linear in (run, shifted))
+            for j in range(len(run.block)):
+                change = {name: share * (other[name][j] - one[name][j]) for name in one}
+                self.of.setdefault(max(n + j + 1, first), []).append((change, delay))
+
+    def taken_from(self, batch: StepBatch, i: int, by: float) -> StepBatch:
+        """Recorded steps at the change `by` of the parameter i, to first order."""
+        here = [(at, self.of[n]) for at, n in enumerate(batch.n.tolist()) if n in self.of]
+        if not here:
+            return batch
+        fields = {name: own.copy() for name, own in _fields(batch).items()}
+        for at, losses in here:
+            for change, delay in losses:
+                for name, own in change.items():
+                    fields[name][at] -= by * delay[i] * own
+        amounts: Any = {name[1:]: own for name, own in fields.items() if name.startswith(".")}
+        others: Any = {name: own for name, own in fields.items() if not name.startswith(".")}
+        return replace(batch, contact=replace(batch.contact, **amounts), **others)
+
+    def forget(self, n: int) -> None:
+        """Those of the steps up to step n."""
+        for at in [at for at in self.of if at <= n]:
+            del self.of[at]
+
+
+def _recorded(linear: LinearSteps) -> StepBatch:
+    """What a run records of some steps, but for the energy of the laws at their start."""
+    normal = linear.contact.normal_parts(linear.motion)
+    before = Carried.before(linear.equations, linear.block)
+    return recorded(linear.equations, linear.block, linear.springs, normal, before)[0]
+
+
 @dataclass(frozen=True, eq=False)
 class RecordWithDerivatives:
     """What a run records, and the derivatives of its variables by the name of each parameter."""
@@ -334,6 +408,7 @@ class Recording:
         study, record = base.study, Record(None, fields_every=base.study.fields_every)
         self._own, self._names = RecordedSteps(equations, record), names
         self._changes = [RecordedChanges(base, own, record) for own in derivatives]
+        self._losses = Losses({})
         history = self._own.history
 
         def recorder(attributes: dict[str, Any]) -> Recorder:
@@ -344,13 +419,27 @@ class Recording:
         self._each = [recorder({"derivative_by": name}) for name in names]
         self._append()
 
-    def add(self, linear: LinearSteps, moved: TangentBlock) -> None:
+    def add(self, linear: LinearSteps, moved: TangentBlock, passed: PassedEvents) -> None:
         """The steps of a block."""
+        n, count = linear.block.n, len(linear.block)
+        for event, delay in passed.delays:
+            self._losses.add(event, delay, first=n + 1)
+        cuts = sorted({0, count} | {at for at, *_ in passed.jumps if at > 0})
+        for a, b in pairwise(cuts):
+            here, there = (linear, moved) if b - a == count else (linear.cut(a, b), moved.cut(a, b))
+            for at, event, delay in passed.jumps:
+                if at == b:
+                    there = _before_jump(there, event, delay)
+            self._add(here, there)
+
+    def _add(self, linear: LinearSteps, moved: TangentBlock) -> None:
+        """Steps between two jumps of the derivatives."""
         normal = linear.contact.normal_parts(linear.motion)
         batch, carried = self._own.solved(linear.block, linear.springs, normal)
         self._own.add(batch, carried)
         for i, changes in enumerate(self._changes):
-            changes.add(batch, linear, normal, moved, i)
+            changes.add(batch, linear, normal, moved, self._losses, i)
+        self._losses.forget(linear.block.n + len(linear.block))
         self._append()
 
     def _append(self) -> None:

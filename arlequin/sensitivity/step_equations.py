@@ -9,7 +9,7 @@ Derivatives by a parameter obey the same equations: with A = μM + aK + bD, y = 
 of the b-equation by the parameter at the solved step.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,7 @@ class BulkEquations:
 
     model: StudyModel
     _ends: list[tuple[Block, BulkEnds]] = field(default_factory=list, init=False, repr=False)
+    _kept: list[tuple[Block, dict[str, Array]]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def form(self) -> StepCoefficients:
@@ -98,6 +99,64 @@ class BulkEquations:
         """Means (b, d) over the steps of loads (b + 1, d) of the run."""
         start = block.start.own.external if self.form.carries else loads[0]
         return self.form.mean(self.form.averaged(loads, start))
+
+    def fields(self, block: Block) -> Array:
+        """The fields of the state (f, b + 1, d) at the ends of solved steps."""
+        if not self.form.carries:
+            return np.stack([block.u, block.v])
+        carried = self._carried(block)
+        bulk = carried["external"] - carried["internal"] - carried["damping"]
+        return np.stack([block.u, block.v, carried["lead"], bulk])
+
+    def _carried(self, block: Block) -> dict[str, Array]:
+        """What the generalised-α family carries along (b + 1, d), see `OneStepState`, at the ends of solved steps; that
+        of the last block is kept."""
+        if not (self._kept and self._kept[0][0] is block):
+            own, ends, averaged = block.start.own, self.ends(block), self.form.averaged
+            found = {
+                "lead": self.leads(block),
+                "internal": averaged(ends.internal, own.internal),
+                "damping": averaged(ends.damping, own.damping),
+                "external": averaged(self.model.loads(block.n, len(block)), own.external),
+            }
+            self._kept[:] = [(block, found)]
+        return self._kept[0][1]
+
+    def cut(self, block: Block, first: int, last: int) -> Block:
+        """The steps first ≤ j < last of a block."""
+        out = block.cut(first, last)
+        if not self.form.carries or first == 0:
+            return out
+        carried = {name: own[first] for name, own in self._carried(block).items()}
+        return replace(out, start=replace(block.start, own=replace(block.start.own, **carried)))
+
+    def by_fields(self, change: Array) -> tuple[Array, Array]:
+        """Changes of the right-hand sides of the b- and the c-equation, (d,) and (m,), with those of the fields (f, d)
+        before the step."""
+        assembly, form = self.model.bulk, self.form
+        displaced = form.displacement * change[0] + (form.lead * change[2] if form.carries else 0.0)
+        right = form.inertia * (assembly.mass @ change[1]) - assembly.stiffness @ displaced
+        if form.carries:
+            right += form.carried * change[3]
+            if assembly.viscous is not None:
+                right -= form.velocity * (assembly.viscous @ change[1])
+        return right, (1.0 - form.weight) * (assembly.constraints @ change[1])
+
+    def fields_after(self, change: Array, y: Array) -> Array:
+        """Changes of the fields (f, d) after a step by those before it and by that of y (d,)."""
+        form, scaled = self.form, min(self.form.fields, 3)
+        out = np.zeros_like(change)
+        out[:scaled] = form.updates[:scaled, :scaled] @ change[:scaled] + form.updates[:scaled, -1, None] * y
+        if form.carries:
+            average = (1.0 - form.alpha_f) * self._resisting(out) + form.alpha_f * self._resisting(change)
+            out[3] = form.updates[3, 3] * change[3] - average / form.inertia
+        return out
+
+    def _resisting(self, fields: Array) -> Array:
+        """K u + D v (d,)."""
+        assembly = self.model.bulk
+        found = np.asarray(assembly.stiffness @ fields[0])
+        return found if assembly.viscous is None else found + assembly.viscous @ fields[1]
 
     @cached_property
     def imposed_by_state(self) -> Array:

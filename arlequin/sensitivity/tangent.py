@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -19,14 +20,15 @@ from arlequin.run.simulate import Study
 from arlequin.schemes.central import CentralStepper
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.static import StaticStepper
+from arlequin.sensitivity.event import Event, PassedEvents, StepState
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
-from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights
+from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
 from arlequin.sensitivity.sliding_friction import is_derived
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, coefficients_of
-from arlequin.sensitivity.trajectory import blocks
+from arlequin.sensitivity.windows import Finder, windows
 from arlequin.system.assembly import Assembly
 
 _VALUES = 1 << 22  # values of a field of the derivatives in a block of `by_start`, at most
@@ -54,6 +56,7 @@ class Tangent:
         self.model, self.derivatives = model, derivatives
         self.equations = BulkEquations(model)
         self.operators = StepOperators(self.equations)
+        self._due: list[tuple[int, Event, Array]] = []  # events whose jump is still to come, in the state before a step
 
     def first(self) -> Motion:
         """At t = 0."""
@@ -61,8 +64,11 @@ class Tangent:
         none = np.zeros((self.operators.rows, len(self.derivatives)))
         return Motion(fields, none, none, none)
 
-    def steps(self, linear: LinearSteps, motion: Motion) -> tuple[Motion, TangentBlock]:
-        """The derivatives in the steps of a block, from those at its start."""
+    def steps(
+        self, linear: LinearSteps, motion: Motion, events: Sequence[Event] = ()
+    ) -> tuple[Motion, TangentBlock, PassedEvents]:
+        """The derivatives in the steps of a block, from those at its start; events: those of the block, in their
+        order."""
         block, count = linear.block, len(linear.block)
         each = [self.equations.by_parameter(block, own) for own in self.derivatives]
         by_contact = [
@@ -76,7 +82,15 @@ class Tangent:
         )  # fmt: skip
         # of constraints and averaged forces the impulses are found along with the steps
         small = d <= DENSE and not (m and self.equations.form.carries)
-        end = (self._small if small else self._large)(linear, each, by_contact, motion.copies(), out)
+        pass_steps = (self._small if small else self._large)(linear, each, by_contact, out)
+        state = motion.copies()
+        inside = {event.n - block.n for event in events} | {due - block.n for due, *_ in self._due}
+        inside |= {event.due - block.n for event in events}
+        passed = PassedEvents([], [])
+        for first, last in pairwise(sorted({0, count} | {at for at in inside if 0 < at < count})):
+            self._meet(block.n, first, events, state, out, passed)
+            pass_steps(slice(first, last), state)
+        self._meet(block.n, count, (), state, out, passed)
         starts = (motion.fields[0], motion.fields[1], None, None, motion.springs, motion.depth)
         whole_u, whole_v, multipliers, impulse, whole_s, whole_d = (
             np.concatenate([own[None], values]) if own is not None else values
@@ -85,7 +99,31 @@ class Tangent:
         if small and m:
             multipliers = self._multipliers(each, whole_u[:-1], whole_v[:-1], impulse)
         openings = np.concatenate([motion.opening[None], np.diff(whole_d, axis=0)])
-        return end, TangentBlock(whole_u, whole_v, multipliers, impulse, whole_s, whole_d, openings)
+        for at, event, delay in passed.jumps:
+            openings[at] += np.multiply.outer(event.moved.depth - event.moved.opening, delay)
+        return Motion(*state), TangentBlock(whole_u, whole_v, multipliers, impulse, whole_s, whole_d, openings), passed
+
+    def _meet(
+        self, n: int, at: int, events: Sequence[Event], state: tuple[Array, ...], out: Any, passed: PassedEvents
+    ) -> None:
+        """What events change of the state before step `at` of a block from step n on, and the delays of those in this
+        step; out: the derivatives at the ends of the steps."""
+        met = [(at, event, delay) for due, event, delay in self._due if due == n + at]
+        self._due = [own for own in self._due if own[0] != n + at]
+        for _, event, delay in met:
+            _lose(state, event, delay)
+        if met and at > 0:
+            for room, own in zip((*out[:2], *out[4:]), (*state[0][:2], *state[1:3]), strict=True):
+                room[at - 1] = own
+        seen = tuple(own.copy() for own in state)  # by the margins: with what events of the step before still change
+        for _, event, delay in self._due:
+            _lose(seen, event, delay)
+        for event in events:
+            if event.n == n + at:
+                delay = event.along(StepState(*seen)) + event.by_parameter
+                self._due.append((event.due, event, delay))
+                passed.delays.append((event, delay))
+        passed.jumps.extend(met)
 
     def _multipliers(self, each: list[ByParameter], u: Array, v: Array, impulse: Array) -> Array:
         """φ' (b, m, p) of a scheme of two fields: of those at the starts of the steps (b, d, p), and P' (b, r, p)."""
@@ -107,27 +145,31 @@ class Tangent:
         return found
 
     def _small(
-        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
-    ) -> Motion:
-        """The steps by dense operators, in a compiled loop."""
+        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], out: Any
+    ) -> Callable[[slice, tuple[Array, ...]], None]:
+        """Passes some of the steps by dense operators, in a compiled loop."""
         from arlequin.sensitivity._recursion_kernels import tangent_steps
 
-        tables, d = linear.tables, self.operators.count
+        tables, d, bulk = linear.tables, self.operators.count, _bulk(each, self.operators.count)
         y = np.zeros((len(linear.block), d, len(each)))
         for i, own in enumerate(each):
             if own.right.any() or own.missing.any() or own.imposed.any():
                 y[..., i] = self.operators.solve(own.right, own.missing, own.imposed)[0]
-        tangent_steps(
-            (self.equations.form.updates, *self.operators.dense), linear.rows_of_points, tables.each,
-            (tables.by_depth, tables.by_opening), (y, *by_contact, _bulk(each, d)), state, (*out[:2], *out[3:]),
-            linear.contact.laws.has_elastic_stick,
-        )  # fmt: skip
-        return Motion(*state)
+
+        def pass_steps(at: slice, state: tuple[Array, ...]) -> None:
+            tangent_steps(
+                (self.equations.form.updates, *self.operators.dense), linear.rows_of_points,
+                tuple(own[at] for own in tables.each), (tables.by_depth[at], tables.by_opening[at]),
+                (y[at], *(own[at] for own in by_contact), bulk[at]), state,
+                tuple(own[at] for own in (*out[:2], *out[3:])), linear.contact.laws.has_elastic_stick,
+            )  # fmt: skip
+
+        return pass_steps
 
     def _large(
-        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], state: tuple[Array, ...], out: Any
-    ) -> Motion:
-        """The steps by solves with the factor, of all parameters at once."""
+        self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], out: Any
+    ) -> Callable[[slice, tuple[Array, ...]], None]:
+        """Passes some of the steps by solves with the factor, of all parameters at once."""
         equations, assembly, rows = self.equations, self.model.bulk, linear.rows_of_points
         condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
         tables, updates = linear.tables, form.updates
@@ -136,48 +178,53 @@ class Tangent:
             np.stack([getattr(own, name) for own in each], axis=-1) for name in ("right", "missing", "imposed")
         )
         bulk, by_state = _bulk(each, self.operators.count), equations.imposed_by_state
-        x, s, depth, opening = state
         scaled = min(form.fields, 3)  # fields whose updates are numbers
-        rows_v = np.asarray(basis @ x[1])
-        for j in range(len(linear.block)):
-            known = imposed[j] + np.einsum("fp,fpq->pq", by_state, x[:, dofs]) if dofs.size else None
-            displaced = form.displacement * x[0] + (form.lead * x[2] if form.carries else 0.0)
-            b = right[j] + form.inertia * (assembly.mass @ x[1]) - assembly.stiffness @ displaced
-            if form.carries:
-                b += form.carried * x[3]
-                if assembly.viscous is not None:
-                    b -= form.velocity * (assembly.viscous @ x[1])
-            free = condensed.predict(b, missing[j] + (1.0 - form.weight) * (assembly.constraints @ x[1]), known)
-            rows_u = np.asarray(basis @ x[0])
-            own = [table[j] for table in tables.each]
-            forced = (
-                _gathered(rows, own[1], free.contact) + _gathered(rows, own[2], rows_u)
-                + _gathered(rows, own[3], rows_v) + _gathered(rows, own[4], s) + by_contact[0][j]
-                + tables.by_depth[j][:, None] * depth + tables.by_opening[j][:, None] * opening
-            )  # fmt: skip
-            shift = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
-            forced += _gathered(rows, own[10], shift)
-            impulse = self._impulses(rows, own[0], own[1], forced)
-            y, pulled = condensed.correct(free, form.impulse * impulse)
-            s = (
-                _gathered(rows, own[5], impulse) + _gathered(rows, own[6], basis @ y)
-                + _gathered(rows, own[7], rows_u) + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s)
-                + _gathered(rows, own[11], shift) + by_contact[1][j]
-            )  # fmt: skip
-            after = np.einsum("fg,gdp->fdp", updates[:scaled, :scaled], x[:scaled])
-            after += updates[:scaled, -1, None, None] * y
-            if form.carries:
-                resisting = [self._resisting(*own[:2]) for own in (x, after)]
-                average = (1.0 - form.alpha_f) * resisting[1] + form.alpha_f * resisting[0]
-                last = updates[3, 3] * x[3] + bulk[j] - average / form.inertia
-                after = np.concatenate([after, last[None]])
-            opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], basis @ y)
-            opening += _gathered(rows, own[14], rows_v) + by_contact[2][j]
-            x, rows_v = after, np.asarray(basis @ after[1])
-            depth = depth + opening
-            for room, values in zip(out, (x[0], x[1], pulled / form.impulse, impulse, s, depth), strict=True):
-                room[j] = values
-        return Motion(np.ascontiguousarray(x), s, depth, opening)
+
+        def pass_steps(at: slice, state: tuple[Array, ...]) -> None:
+            x, s, depth, opening = state
+            rows_v = np.asarray(basis @ x[1])
+            for j in range(at.start, at.stop):
+                known = imposed[j] + np.einsum("fp,fpq->pq", by_state, x[:, dofs]) if dofs.size else None
+                displaced = form.displacement * x[0] + (form.lead * x[2] if form.carries else 0.0)
+                b = right[j] + form.inertia * (assembly.mass @ x[1]) - assembly.stiffness @ displaced
+                if form.carries:
+                    b += form.carried * x[3]
+                    if assembly.viscous is not None:
+                        b -= form.velocity * (assembly.viscous @ x[1])
+                free = condensed.predict(b, missing[j] + (1.0 - form.weight) * (assembly.constraints @ x[1]), known)
+                rows_u = np.asarray(basis @ x[0])
+                own = [table[j] for table in tables.each]
+                forced = (
+                    _gathered(rows, own[1], free.contact) + _gathered(rows, own[2], rows_u)
+                    + _gathered(rows, own[3], rows_v) + _gathered(rows, own[4], s) + by_contact[0][j]
+                    + tables.by_depth[j][:, None] * depth + tables.by_opening[j][:, None] * opening
+                )  # fmt: skip
+                shift = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
+                forced += _gathered(rows, own[10], shift)
+                impulse = self._impulses(rows, own[0], own[1], forced)
+                y, pulled = condensed.correct(free, form.impulse * impulse)
+                s = (
+                    _gathered(rows, own[5], impulse) + _gathered(rows, own[6], basis @ y)
+                    + _gathered(rows, own[7], rows_u) + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s)
+                    + _gathered(rows, own[11], shift) + by_contact[1][j]
+                )  # fmt: skip
+                after = np.einsum("fg,gdp->fdp", updates[:scaled, :scaled], x[:scaled])
+                after += updates[:scaled, -1, None, None] * y
+                if form.carries:
+                    resisting = [self._resisting(*own[:2]) for own in (x, after)]
+                    average = (1.0 - form.alpha_f) * resisting[1] + form.alpha_f * resisting[0]
+                    last = updates[3, 3] * x[3] + bulk[j] - average / form.inertia
+                    after = np.concatenate([after, last[None]])
+                opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], basis @ y)
+                opening += _gathered(rows, own[14], rows_v) + by_contact[2][j]
+                x, rows_v = after, np.asarray(basis @ after[1])
+                depth = depth + opening
+                for room, values in zip(out, (x[0], x[1], pulled / form.impulse, impulse, s, depth), strict=True):
+                    room[j] = values
+            for room, values in zip(state, (x, s, depth, opening), strict=True):
+                room[:] = values
+
+        return pass_steps
 
     def _resisting(self, u: Array, v: Array) -> Array:
         """K u + D v (d, p)."""
@@ -195,6 +242,12 @@ class Tangent:
             largest = np.abs(matrix).max(axis=1)  # rows of gaps, rates and impulses have units of their own
             out[coupled] = np.linalg.solve(matrix / largest[:, None], -forced[coupled] / largest[:, None])
         return out
+
+
+def _lose(state: tuple[Array, ...], event: Event, delay: Array) -> None:
+    """What the derivatives of a state lose by an event with a delay (p,)."""
+    for own, lost in zip(state, event.moved, strict=True):
+        own -= np.multiply.outer(lost, delay)
 
 
 def impulse_matrix(
@@ -241,12 +294,13 @@ def _gathered(rows: Indices, table: Array, field: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class TangentRun:
     """A run with its derivatives: values of responses, and their derivatives (p,); changes (2,) of each parameter, down
-    and up, at which a first status of contact changes; the record, where it was wanted."""
+    and up, at which a first status of contact changes; the record, where it was wanted; the events that were passed."""
 
     values: dict[str, float]
     responses: dict[str, Array]
     reach: dict[str, Array]
     record: RecordWithDerivatives | None
+    events: list[Event]
 
 
 def run_with_tangents(
@@ -257,36 +311,42 @@ def run_with_tangents(
     responses: Mapping[str, Response] = MappingProxyType({}),
     record: bool = True,
     progress: Progress | bool | None = None,
+    find_events: Finder | None = None,
 ) -> TangentRun:
     """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
-    whether all that the run records is wanted with its derivatives, beside the responses."""
+    whether all that the run records is wanted with its derivatives, beside the responses; find_events: see
+    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses."""
     base, derivatives = derived(study, at, scales, wrt)
     tangent, steps = Tangent(base, derivatives), base.study.steps
     recording = Recording(tangent.equations, derivatives, wrt) if record else None
     sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
-    motion, springs = tangent.first(), start_springs(base)
+    motion, delays = tangent.first(), list[tuple[Event, Array]]()
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
-        for block in blocks(base, None, None, steps, 1 + len(derivatives)):
-            linear = LinearSteps.of(tangent.equations, block, springs, tangent.operators.diagonal)
+        for window in windows(tangent.equations, tangent.operators, steps, 1 + len(derivatives)):
+            linear = window.own
             linear.check()
-            motion, moved = tangent.steps(linear, motion)
+            events = () if find_events is None else window.events(find_events, derivatives)
+            motion, moved, passed = tangent.steps(linear, motion, events)
+            delays += passed.delays
             for own in sums.values():
                 own.add(linear, moved)
             if recording is not None:
-                recording.add(linear, moved)
+                recording.add(linear, moved, passed)
             for i, of in enumerate(derivatives):
                 down, up = linear.reach(of, moved, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
-            springs = linear.springs[-1]
             if told is not None:
-                told(block.n + len(block), steps)
+                told(linear.block.n + len(linear.block), steps)
+        for own in sums.values():
+            own.jump(delays)
     return TangentRun(
         {name: own.value for name, own in sums.items()},
         {name: own.derivatives for name, own in sums.items()},
         dict(zip(wrt, reach, strict=True)),
         None if recording is None else recording.close(),
+        [event for event, _ in delays if event.bend is not None],
     )
 
 
@@ -315,6 +375,19 @@ def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, sprin
     return state[0], state[1]
 
 
+def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
+    """What a response loses in the steps of an event for each step by which this comes later; values (n,): of the
+    series of the run."""
+    response = weights.response
+
+    def sources(linear: LinearSteps) -> Sources:
+        return BlockResponse(response, linear).sources(np.ones(1))
+
+    numbers = event.n + np.arange(3)  # the steps n − 1, n, n + 1 end at these
+    lost = event.gains(lambda linear: BlockResponse(response, linear).values(), sources)
+    return float(weights.of(numbers, values[numbers - 1]) @ lost)
+
+
 class _ResponseSum:
     """A response with its derivatives (p,), added up over the blocks of a run."""
 
@@ -332,6 +405,12 @@ class _ResponseSum:
         sources = here.sources(weights)
         for i, of in enumerate(self._by):
             self.derivatives[i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
+
+    def jump(self, delays: Sequence[tuple[Event, Array]]) -> None:
+        """What events, with their delays (p,), change of the series in their own steps; once all steps are added."""
+        values = np.concatenate(self._pieces)
+        for event, delay in delays:
+            self.derivatives -= delay * event_loss(event, self._weights, values)
 
     @property
     def value(self) -> float:
@@ -376,15 +455,6 @@ def _check_explicit(assembly: Assembly) -> None:
         raise UserError("gradients of CentralDifference take no absorbing junctions: take Newmark")
     if any(not item.rest for part in assembly.parts for item in part.imposed if item.kind == "velocity"):
         raise UserError("gradients of CentralDifference take no imposed velocities: give imposed displacements")
-
-
-def start_springs(model: StudyModel) -> Array:
-    """Spring tractions (r,) of friction at t = 0, Pa."""
-    laws, contact = model.assembly.laws, model.assembly.contact
-    if not laws.has_elastic_stick:
-        return np.zeros(laws.row_count)
-    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
-    return laws.spring_traction(model.first.history, kinematics.tangents)
 
 
 def check_supported(assembly: Assembly) -> None:

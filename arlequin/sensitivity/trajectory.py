@@ -40,6 +40,23 @@ class Block:
     def __len__(self) -> int:
         return len(self.impulse)
 
+    def cut(self, first: int, last: int) -> "Block":
+        """The steps first ≤ j < last, but for what the scheme carries along in `start`."""
+        at, ends = slice(first, last), slice(first, last + 1)
+        return Block(
+            self.n + first, self.u[ends], self.v[ends], self.multipliers[at], self.impulse[at], self.status[at],
+            self.depth[at], self.opening[at], self.start,
+        )  # fmt: skip
+
+    def joined(self, other: "Block") -> "Block":
+        """With the steps that follow."""
+        names = "u", "v", "multipliers", "impulse", "status", "depth", "opening"
+        fields = {}
+        for name in names:
+            own, more = getattr(self, name), getattr(other, name)
+            fields[name] = np.concatenate([own, more[1:] if name in ("u", "v") else more])
+        return Block(self.n, **fields, start=self.start)
+
 
 @dataclass(frozen=True)
 class Wear:
@@ -49,15 +66,17 @@ class Wear:
     opening: Array
 
 
-def blocks(model: StudyModel, state: State | None, wear: Wear | None, steps: int, fields: int = 1) -> Iterator[Block]:
+def blocks(
+    model: StudyModel, state: State | None, wear: Wear | None, steps: int, fields: int = 1, least: int = 1
+) -> Iterator[Block]:
     """The steps of a run from a state, None for its start, to step `steps`, in blocks; fields: how many of the size of
-    the motion are kept of each step, beside it."""
+    the motion are kept of each step, beside it; least: steps of each block but the last."""
     stepper, count = model.stepper, model.assembly.contact_count
     if state is None:
         state = stepper.start(model.first.u, model.first.v)
     if wear is None:
         wear = Wear(np.zeros(count), np.zeros(count))
-    most = max(min(MOST, _VALUES // max(model.assembly.dof_count * fields, 1)), 1)
+    most = max(min(MOST, _VALUES // max(model.assembly.dof_count * fields, 1)), least)
     while state.n < steps:
         first, batches = state, []
         last = min(state.n + most, steps)

@@ -192,7 +192,7 @@ def test_a_thrown_mass_comes_to_rest_exactly(name: str) -> None:
 
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
 def test_derivatives_through_released_reversals(method: Any) -> None:
-    """Of the motion as it is discretised, with its statuses: those of differences of runs."""
+    """At the statuses of the run: those of differences of runs."""
 
     def study(start: float, mu: float) -> aq.Study:
         return _oscillator(aq.Theta(0.5), 1.0, 1.0 / 80.0, start, mu)
@@ -202,7 +202,7 @@ def test_derivatives_through_released_reversals(method: Any) -> None:
 
     at = {"start": 1.05, "mu": 0.1}
     response: Any = aq.Response("part/mass/displacement", "final", component="x") if method == "adjoint" else end
-    found = aq.gradient(study, response, at, method=method)["gradient"].values.ravel()
+    found = aq.gradient(study, response, at, method=method, events=False)["gradient"].values.ravel()
     for own, name in zip(found, at, strict=True):
         ends = [end(study(**{**at, name: at[name] + change}).run(progress=False)) for change in (1e-6, -1e-6)]
         assert own == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)

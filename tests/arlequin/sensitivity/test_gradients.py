@@ -12,6 +12,9 @@ import arlequin as aq
 from arlequin.multilevel.laws.friction import CompiledFriction
 from arlequin.sensitivity import adjoint, tangent
 
+# differences of runs between two changes of status have the derivatives at given statuses
+gradient = partial(aq.gradient, events=False)
+
 # of the values: steps of central differences, the best of which counts; at most a fifth of the reach of the statuses
 STEPS = (1e-4, 1e-5, 1e-6)
 
@@ -328,7 +331,7 @@ def test_gradients_are_those_of_central_differences(case):
     round-off of runs, 1e-14 of the quantity, is 1e-8 of it in their differences. Between changes of status: as far as
     the gradient says that they stay; amounts, as the length of a slip, have kinks that are nearer."""
     study, at, quantities = CASES[case]
-    found = aq.gradient(study, quantities, at)
+    found = gradient(study, quantities, at)
     plain = {key: own if callable(own) else mean(own) for key, own in quantities.items()}
     for i, name in enumerate(at):
         reach, own = min(found["up"].values[i], -found["down"].values[i]), found["gradient"].values[:, i]
@@ -388,7 +391,7 @@ def thrown(height=1e-5, damping=1e6, speed=0.5, gap=5e-6):
 def test_derivatives_of_a_damped_layer(name):
     at = {"height": 1e-5, "damping": 1e6, "speed": 0.5, "gap": 5e-6}[name]
     quantity = {"speed": lambda result: result["part/mass/velocity"][-1, 0, 0]}
-    found = aq.gradient(thrown, quantity, {name: at})
+    found = gradient(thrown, quantity, {name: at})
     step = min(1e-4 * at, 0.2 * found["up"].item(), -0.2 * found["down"].item())
     against = difference(thrown, {name: at}, name, quantity, step)
     np.testing.assert_allclose(found["gradient"].values[0], against, rtol=1e-7)
@@ -411,7 +414,7 @@ def test_steps_where_a_layer_is_just_left():
         return aq.Study(aq.System([part], interfaces=[face]), aq.Theta(0.5), 3e-4, 1e-6)
 
     quantity = {"kinetic": energy("kinetic")}
-    found = aq.gradient(block, quantity, {"friction": 0.4})
+    found = gradient(block, quantity, {"friction": 0.4})
     assert found["up"] > 8e-5 and found["down"] < -8e-5
     against = difference(block, {"friction": 0.4}, "friction", quantity, 4e-5)
     np.testing.assert_allclose(found["gradient"].values[0], against, rtol=1e-7)
@@ -429,9 +432,7 @@ def test_equations_of_different_units():
         return aq.Study(aq.System([part], interfaces=[face], velocity=(3.0, -speed)), aq.Theta(0.5), 4e-5, 5e-7)
 
     energies = {kind: aq.Response(f"energy/{kind}", "final") for kind in ("kinetic", "strain", "friction")}
-    one, other = (
-        aq.gradient(block, energies, {"speed": 2.0}, method=way)["gradient"] for way in ("tangent", "adjoint")
-    )
+    one, other = (gradient(block, energies, {"speed": 2.0}, method=way)["gradient"] for way in ("tangent", "adjoint"))
     np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
@@ -440,10 +441,8 @@ def test_scales_of_parameters_change_nothing(scale):
     """Even of a thousand times the value: amounts have derivatives of their own, data are smooth."""
     at = {"friction": 0.3}
     quantity = {"power": "interface/rub/wear_power"}
-    one = aq.gradient(worn, quantity, at)["gradient"].item()
-    assert aq.gradient(worn, quantity, at, scales={"friction": 0.3 * scale})["gradient"].item() == pytest.approx(
-        one, 1e-9
-    )
+    one = gradient(worn, quantity, at)["gradient"].item()
+    assert gradient(worn, quantity, at, scales={"friction": 0.3 * scale})["gradient"].item() == pytest.approx(one, 1e-9)
 
 
 @pytest.mark.parametrize("node", [0, 2, 5])
@@ -460,7 +459,7 @@ def test_loads_of_many_functions(node):
         return aq.Study(aq.System([masses]), aq.Theta(0.5), 0.1, 1e-3)
 
     quantity = {"kinetic": energy("kinetic")}
-    found = aq.gradient(driven, quantity, {"amplitude": 1.5})["gradient"].values[0]
+    found = gradient(driven, quantity, {"amplitude": 1.5})["gradient"].values[0]
     against = difference(driven, {"amplitude": 1.5}, "amplitude", quantity, 1e-3)
     np.testing.assert_allclose(found, against, rtol=1e-9)
     assert found[0] > 1e-4
@@ -485,12 +484,12 @@ def test_impulses_of_constraints(scheme):
         "reaction": lambda result: result["part/two/reaction"][-1, 0, 0], "work": energy("external_work"),
     }  # fmt: skip
     at = {"stiffness": 100.0, "amplitude": 1e-2, "mass": 1.0}
-    found = aq.gradient(lambda **own: tied(scheme=scheme, **own), quantities, at)
+    found = gradient(lambda **own: tied(scheme=scheme, **own), quantities, at)
     for i, (name, value) in enumerate(at.items()):
         against = difference(lambda **own: tied(scheme=scheme, **own), at, name, quantities, 1e-4 * value)
         np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=2e-6)
     force = {"force": lambda result: result["junction/junction/force"][30, 0]}
-    found = aq.gradient(within(glued, scheme), force, {"young": 2e11})["gradient"].values[0]
+    found = gradient(within(glued, scheme), force, {"young": 2e11})["gradient"].values[0]
     np.testing.assert_allclose(found, difference(within(glued, scheme), {}, "young", force, 2e5, 2e11), rtol=1e-6)
 
 
@@ -501,7 +500,7 @@ def test_variables_without_time():
         "energy": lambda result: 0.5 * result["part/one/mass"] * result["part/one/velocity"][-1, 0, 0] ** 2,
     }
     at = {"place": 1.0, "mass": 1.5, "stiffness": 100.0}
-    found = aq.gradient(tied, quantities, at)
+    found = gradient(tied, quantities, at)
     for i, (name, value) in enumerate(at.items()):
         against = difference(tied, at, name, quantities, 1e-4 * value)
         np.testing.assert_allclose(found["gradient"].values[:, i], against, rtol=1e-6, atol=1e-10)
@@ -519,8 +518,8 @@ def test_a_start_with_a_kink_is_told():
 
     way = {"way": lambda result: result["part/mass/displacement"][-1, 0, 0]}
     with pytest.raises(aq.UserError, match=r"depend on speed with a kink within .*scales=\{'speed': 0.001\}"):
-        aq.gradient(slider, way, {"speed": 0.0}, scales={"speed": 1.0})
-    found = aq.gradient(slider, way, {"speed": 0.0}, scales={"speed": 1e-3})["gradient"].item()
+        gradient(slider, way, {"speed": 0.0}, scales={"speed": 1.0})
+    found = gradient(slider, way, {"speed": 0.0}, scales={"speed": 1e-3})["gradient"].item()
     assert found == pytest.approx(difference(slider, {}, "speed", way, 1e-7, 0.0)[0], rel=1e-6)
 
 
@@ -596,7 +595,7 @@ def test_adjoints_are_tangents(case, small, monkeypatch):
             monkeypatch.setattr(module, "DENSE", 0)
     study, at, responses = RESPONSES[case]
     named = {response.path: response for response in responses}
-    one, other = (aq.gradient(study, named, at, method=method) for method in ("tangent", "adjoint"))
+    one, other = (gradient(study, named, at, method=method) for method in ("tangent", "adjoint"))
     np.testing.assert_allclose(other["value"], one["value"], rtol=1e-12)
     scale = np.abs(one["gradient"] * one["parameter_value"]).max("parameter") / np.abs(one["parameter_value"])
     assert (np.abs(one["gradient"] - other["gradient"]) <= 1e-10 * scale).all()
@@ -606,10 +605,10 @@ def test_a_response_is_a_quantity_of_the_result():
     """Of the gradients' own pass and of the recorded result."""
     result = worn().run()
     _, at, responses = RESPONSES["worn"]
-    found = aq.gradient(worn, {own.path: own for own in responses}, {"load": at["load"]})
+    found = gradient(worn, {own.path: own for own in responses}, {"load": at["load"]})
     values, adjoints = (
         found["value"].values,
-        aq.gradient(worn, {own.path: own for own in responses}, {"load": 20.0}, method="adjoint")["value"].values,
+        gradient(worn, {own.path: own for own in responses}, {"load": 20.0}, method="adjoint")["value"].values,
     )
     np.testing.assert_allclose(values, [own(result) for own in responses], rtol=1e-12)
     np.testing.assert_allclose(adjoints, values, rtol=1e-12)
@@ -633,7 +632,7 @@ def test_what_junctions_absorb_is_no_damping():
     lost = aq.Response("energy/damping", "final")
     against = difference(bars, {"young": 2e11}, "young", {"lost": lost}, 1e-4 * 2e11)[0]
     for method in ("tangent", "adjoint"):
-        found = aq.gradient(bars, lost, {"young": 2e11}, method=method)["gradient"].item()
+        found = gradient(bars, lost, {"young": 2e11}, method=method)["gradient"].item()
         assert found == pytest.approx(against, rel=1e-6)
 
 
@@ -643,15 +642,15 @@ def test_modes_are_found_once_where_the_part_stays(monkeypatch):
     calls, own = [], modal.modal_basis
     monkeypatch.setattr(modal, "modal_basis", lambda *args: calls.append(1) or own(*args))
     response = aq.Response("interface/support/wear_power")
-    aq.gradient(rod, response, {"gap": 3e-5, "friction": 0.3})
+    gradient(rod, response, {"gap": 3e-5, "friction": 0.3})
     assert len(calls) == 2  # of the run, and of one step that tells whether there is such a result
-    aq.gradient(rod, response, {"young": 1e11})
+    gradient(rod, response, {"young": 1e11})
     assert len(calls) == 2 + 6
 
 
 def test_an_energy_that_a_study_has_not_is_told():
     with pytest.raises(aq.UserError, match="energy/damping: the result has no such variable"):
-        aq.gradient(bar, aq.Response("energy/damping", "final"), {"young": 2e11})
+        gradient(bar, aq.Response("energy/damping", "final"), {"young": 2e11})
 
 
 def test_blocks_and_checkpoints_change_nothing(monkeypatch):
@@ -659,9 +658,9 @@ def test_blocks_and_checkpoints_change_nothing(monkeypatch):
 
     response = {"power": aq.Response("interface/rub/wear_power")}
     at = {"friction": 0.3, "layer": 1e9}
-    one = [aq.gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
+    one = [gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
     monkeypatch.setattr(trajectory, "MOST", 17)
-    other = [aq.gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
+    other = [gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
     np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
@@ -674,7 +673,7 @@ def test_reach_is_where_a_status_changes():
         wall = aq.Interface("wall", ball.boundary("all"), aq.RigidPlane(point=gap, normal=-1.0), aq.Unilateral())
         return aq.Study(aq.System([ball], interfaces=[wall], velocity=1.0), aq.Theta(0.5), 0.01, 1e-3)
 
-    found = aq.gradient(thrown, "interface/wall/impulse", {"gap": 3.2e-3})
+    found = gradient(thrown, "interface/wall/impulse", {"gap": 3.2e-3})
     assert found["up"].item() == pytest.approx(0.3e-3, rel=1e-9)
     assert found["down"].item() == pytest.approx(-0.7e-3, rel=1e-9)
 
@@ -712,7 +711,7 @@ def test_smoothed_gradient_of_jumps():
 )  # fmt: skip
 def test_bad_input(of, wrt, options, message):
     with pytest.raises(aq.UserError, match=message):
-        aq.gradient(worn, of, wrt, **options)
+        gradient(worn, of, wrt, **options)
 
 
 @pytest.mark.parametrize(
@@ -728,7 +727,7 @@ def test_bad_input(of, wrt, options, message):
 )
 def test_other_schemes_are_refused(change, message):
     with pytest.raises(aq.UserError, match=message):
-        aq.gradient(lambda speed: replace(bar(speed=speed), **change), energy("kinetic"), {"speed": 5.0})
+        gradient(lambda speed: replace(bar(speed=speed), **change), energy("kinetic"), {"speed": 5.0})
 
 
 @pytest.mark.parametrize(
@@ -740,7 +739,7 @@ def test_other_schemes_are_refused(change, message):
 )
 def test_works_that_are_no_responses(make, name, value, message):
     with pytest.raises(aq.UserError, match=message):
-        aq.gradient(make, aq.Response("energy/external_work", "final"), {name: value})
+        gradient(make, aq.Response("energy/external_work", "final"), {name: value})
 
 
 @pytest.mark.parametrize("name", ["theta", "step", "duration"])
@@ -753,17 +752,17 @@ def test_parameters_of_the_time_integration_are_refused(name):
         return aq.Study(bar().system, aq.Theta(now["theta"]), now["duration"], now["step"])
 
     with pytest.raises(aq.UserError, match="changes the scheme, the step or the duration"):
-        aq.gradient(study, "interface/wall/impulse", {"value": at[name]})
+        gradient(study, "interface/wall/impulse", {"value": at[name]})
 
 
 def test_a_response_alone_is_named_by_its_path():
-    found = aq.gradient(bar, aq.Response("interface/wall/impulse", "sum"), ["speed"])
+    found = gradient(bar, aq.Response("interface/wall/impulse", "sum"), ["speed"])
     assert found["quantity"].values.tolist() == ["interface/wall/impulse"]
 
 
 def test_what_is_no_study_is_refused():
     with pytest.raises(aq.UserError, match="must give a Study"):
-        aq.gradient(lambda load: 3, "interface/rub/wear_power", {"load": 1.0})
+        gradient(lambda load: 3, "interface/rub/wear_power", {"load": 1.0})
     with pytest.raises(aq.UserError, match="'mass' is no parameter of wrt"):
         aq.smoothed_gradient(worn, "interface/rub/wear_power", ["load"], spread={"load": 1.0, "mass": 1.0})
 
@@ -788,7 +787,7 @@ def test_a_pressed_rod(rigid):
     exact[2] = stiff
     force = aq.Response("interface/wall/force", "final", component="x")
     for method in ("tangent", "adjoint"):
-        found = aq.gradient(rod, force, at, method=method)
+        found = gradient(rod, force, at, method=method)
         np.testing.assert_allclose(found["value"], stiff * 1e-4, rtol=1e-12)
         np.testing.assert_allclose(found["gradient"].values[0], exact, rtol=1e-10, atol=1e-12 * exact.max())
 
@@ -817,15 +816,15 @@ def test_responses_of_statics(wear, small, monkeypatch):
     at = {"young": 1e9, "layer": 1e15, "friction": 0.3, "depth": 2e-5}
     study = partial(pressed, wear=wear, slide=1e-5 if wear is None else 4e-5)
     result = study(**at).run()
-    one, other = (aq.gradient(study, of, at, method=method) for method in ("tangent", "adjoint"))
+    one, other = (gradient(study, of, at, method=method) for method in ("tangent", "adjoint"))
     for i, (path, response) in enumerate(of.items()):
         assert one["value"].values[i] == pytest.approx(response(result), 1e-9), path
         found = one["gradient"].values[i]
         np.testing.assert_allclose(other["gradient"].values[i], found, rtol=1e-9, err_msg=path)
-        plain = aq.gradient(study, {"plain": response.__call__}, at)["gradient"].values[0]
+        plain = gradient(study, {"plain": response.__call__}, at)["gradient"].values[0]
         np.testing.assert_allclose(plain, found, rtol=1e-6, atol=1e-9 * np.abs(found).max(), err_msg=path)
     with pytest.raises(aq.UserError, match="energy/friction has no Response in statics: take a function"):
-        aq.gradient(pressed, aq.Response("energy/friction", "final"), at)
+        gradient(pressed, aq.Response("energy/friction", "final"), at)
 
 
 def test_statics_that_contact_alone_holds_are_refused():
@@ -837,7 +836,7 @@ def test_statics_that_contact_alone_holds_are_refused():
         return aq.Study(system, aq.Static(), 1.0, 0.1)
 
     with pytest.raises(aq.UserError, match="held without contact"):
-        aq.gradient(loose, {"strain": energy("strain")}, {"load": 10.0})
+        gradient(loose, {"strain": energy("strain")}, {"load": 10.0})
 
 
 @pytest.mark.parametrize(
@@ -849,7 +848,7 @@ def test_statics_that_contact_alone_holds_are_refused():
 )  # fmt: skip
 def test_friction_that_remembers_is_refused(law):
     with pytest.raises(aq.UserError, match="one of the slip rate and the pressure alone"):
-        aq.gradient(lambda load: sliding(load=load, law=law), "interface/rub/wear_power", {"load": 20.0})
+        gradient(lambda load: sliding(load=load, law=law), "interface/rub/wear_power", {"load": 20.0})
 
 
 class OwnLaw(CompiledFriction):
@@ -870,8 +869,8 @@ class OwnLaw(CompiledFriction):
 def test_a_law_of_ones_own_of_the_slip_rate():
     """Has the gradients of the law that it is."""
     at, quantity = {"static": 0.5, "dynamic": 0.2, "velocity": 0.3}, {"friction": energy("friction")}
-    found = aq.gradient(lambda **own: sliding(law=OwnLaw(*own.values())), quantity, at)["gradient"]
-    np.testing.assert_allclose(found, aq.gradient(sliding, quantity, at)["gradient"], rtol=1e-12)
+    found = gradient(lambda **own: sliding(law=OwnLaw(*own.values())), quantity, at)["gradient"]
+    np.testing.assert_allclose(found, gradient(sliding, quantity, at)["gradient"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.1)])
@@ -887,7 +886,7 @@ def test_viscous_friction_of_a_slider(scheme):
 
     def errors(step):
         quantity = aq.Response("part/mass/velocity", "final", component="x")
-        found = aq.gradient(partial(slider, step=step), quantity, ["static", "viscous", "speed"])
+        found = gradient(partial(slider, step=step), quantity, ["static", "viscous", "speed"])
         m0, mv, v0, gt = 0.1, 0.2, 1.0, 10.0 * 0.2
         e = np.exp(-mv * gt)
         exact = [(e - 1.0) / mv, m0 / mv**2 * (1.0 - e) - gt * (v0 + m0 / mv) * e, e]
@@ -916,4 +915,4 @@ def test_bad_responses(path, options, message):
 def test_a_record_of_another_length_is_refused():
     record = aq.Response("interface/rub/wear_power", data=np.zeros(7))
     with pytest.raises(aq.UserError, match="must have the length of the series without its start, 100"):
-        aq.gradient(worn, {"misfit": record}, {"load": 20.0})
+        gradient(worn, {"misfit": record}, {"load": 20.0})

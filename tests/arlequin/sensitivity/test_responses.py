@@ -1,12 +1,16 @@
 """Every kind of response against the result, differences of runs, and tangents."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import arlequin as aq
 from arlequin.sensitivity.responses import KINDS
+
+# differences of runs between two changes of status have the derivatives at given statuses
+gradient = partial(aq.gradient, events=False)
 
 STEP = 1e-4  # of the values: most of the steps of central differences
 
@@ -167,7 +171,7 @@ def test_every_response(case):
     found = every_response(result, study(**at).scheme == aq.CentralDifference())
     responses = {key: response for key, (response, _) in found.items()}
     sizes, values = np.array([size for _, size in found.values()]), [own(result) for own in responses.values()]
-    tangents = aq.gradient(study, responses, at, method="tangent")
+    tangents = gradient(study, responses, at, method="tangent")
     np.testing.assert_allclose(tangents["value"], values, rtol=1e-12, atol=1e-14 * sizes.max())
     for i, name in enumerate(at):
         reach = min(tangents["up"].values[i], -tangents["down"].values[i])
@@ -178,7 +182,7 @@ def test_every_response(case):
         assert not wrong, (name, wrong)
     if case == "imposed motion":
         return  # a parameter of the motion has no adjoint
-    adjoints = aq.gradient(study, responses, at, method="adjoint")
+    adjoints = gradient(study, responses, at, method="adjoint")
     assert (np.abs(adjoints["value"] - values) <= 1e-12 * sizes).all()
     for i, name in enumerate(at):
         one, other = (own["gradient"].values[:, i] for own in (tangents, adjoints))
@@ -205,7 +209,7 @@ def test_relative_sensitivities_are_those_of_other_units():
     energies = {kind: aq.Response(f"energy/{kind}", "mean") for kind in kinds}
     relative = []
     for unit in (1.0, 1e3):
-        found = aq.gradient(falling, energies, at, at={"unit": unit}, method="tangent")
+        found = gradient(falling, energies, at, at={"unit": unit}, method="tangent")
         relative.append((found["gradient"] * found["parameter_value"] / found["value"]).values)
     np.testing.assert_allclose(*relative, rtol=1e-7, atol=1e-7 * np.abs(relative[0]).max())
 
@@ -230,7 +234,7 @@ def test_a_record_on_frames_and_of_a_point():
     gap = study().run()["interface/rub/gap"].values[1:, 0]
     misfit = aq.Response("interface/rub/gap", data=gap + 1e-8, deviation=2e-8)
     for method in ("tangent", "adjoint"):
-        found = aq.gradient(study, misfit, {"load": 20.0}, method=method)
+        found = gradient(study, misfit, {"load": 20.0}, method=method)
         assert found["value"].item() == pytest.approx(0.125, rel=1e-9)
         against = difference(study, {"load": 20.0}, "load", {"misfit": misfit}, 1e-3)[0]
         assert found["gradient"].item() == pytest.approx(against, rel=1e-6)
@@ -249,4 +253,4 @@ def test_a_record_on_frames_and_of_a_point():
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
 def test_what_a_result_has_not_is_told_at_once(path, options, message, method):
     with pytest.raises(aq.UserError, match=message):
-        aq.gradient(pin, aq.Response(path, **options), {"load": 20.0}, method=method)
+        gradient(pin, aq.Response(path, **options), {"load": 20.0}, method=method)

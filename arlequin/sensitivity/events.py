@@ -1,0 +1,492 @@
+"""Derivatives of a run through its contact events: impacts, onsets of lasting contact, stops and reversals of slip.
+
+The statuses of contact in each step make the run a product of smooth steps F_s. A parameter moves the instant of an
+event; the equations of the steps at their statuses, which all steps keep, do not know of that. Where point i has the
+status a before step j, s in it and b in the next, the motion whose event comes one step later, and that whose event
+comes one step earlier, are made of steps at given statuses too:
+
+    late    step j at a, j + 1 at s                       from the state before step j
+    early   step j − 1 at s, j at b, j + 1 at b           from the state before step j − 1
+
+In the mean over the instants of the steps, the state at the end of step j + 1 loses ½ (x_early − x_late) for each step
+by which the event comes later, and the series of the steps j − 1, j, j + 1 likewise. The delay is that of the zero of
+a margin m, the gap or the slip rate with the status a, which changes by Δm in step j:
+
+    δx_{j+2} = DF_{j+1} DF_j δx_j − ½ (x_early − x_late) δn,        δn = −(∇m · δx_j + m_p)/Δm.
+
+As Δt → 0 that is the jump of the derivative at an event, f⁺ − Dg f⁻ times the change of its instant, without the flows
+f and the jump law g. It is a product of two vectors for each event, whose transpose is the adjoint.
+
+At the end of contact the force is continuous. The impulse of the rest of the step in which it ends is of the order of
+the step, and counts as much as its jump where steps are long: with P₋ < 0 the impulse of step j if the point stayed,
+and P₊ > 0 that of the step before, contact ends σ = P₊/(P₊ − P₋) of a step after the middle of that step, and
+
+    δx_{j+1} += (σ − ½) ∂x_{j+1}/∂P δP₋.
+
+Several stops of slip in a step are passed one after the other, in the order of their instants; onsets in one step move
+together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a margin
+of their own, move with the first. Starts of slip and beginnings of layers are no events: forces are continuous there.
+Springs of friction that stick from the first touch of a layer on stretch from there: that touch is one.
+
+The derivative needs events further apart than a step. `bend` tells how much the approach of a point changes from one
+step to the next before an onset, relative to it: coupled points that strike one after the other, and grazing contact,
+have a large one.
+
+Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems (2004) (jumps of derivatives).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import SLIP, STICK
+from arlequin.sensitivity.adjoint import Adjoint, product
+from arlequin.sensitivity.contact_equations import ContactEquations, PointMotion, Statuses
+from arlequin.sensitivity.event import Event, Shift, StepState
+from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.models_at import ModelDerivative
+from arlequin.sensitivity.operators import StepOperators
+from arlequin.sensitivity.point_works import PointQuantity
+from arlequin.sensitivity.response_series import PointSeries, Sources
+from arlequin.sensitivity.tangent import impulse_matrix
+from arlequin.sensitivity.trajectory import Block
+
+_PASSES = 20  # of Newton's method for a step at given statuses
+_CONVERGED = 1e-13  # change of an impulse, relative to the largest
+_MULTIPLIER_LEVELS = 1, 2  # of the gap, of the velocity
+
+
+def find_events(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> list[Event]:
+    """The events in the steps first ≤ j < last of solved steps, in their order; none in statics and in central
+    differences. Those of steps without neighbours, at the start and the end of a run, are left out."""
+    form = linear.equations.form
+    if form.static or form.staggered:
+        return []
+    shifts = _Shifts(linear, derivatives)
+    found: list[Event] = []
+    for j in shifts.steps_with_events(max(first, 1), min(last, len(linear.block) - 2)):
+        found.extend(shifts.events(j))
+    return found
+
+
+@dataclass(frozen=True)
+class _Root:
+    """An event of a point: the margin as a quantity of points, before and at the end of the step, and its instant."""
+
+    point: int
+    onset: bool
+    quantity: PointQuantity
+    before: float
+    after: float
+
+    @property
+    def instant(self) -> float:
+        """In the step, 0 … 1."""
+        return self.before / (self.before - self.after)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shifts:
+    """Steps of a run, and those whose points change their statuses earlier or later."""
+
+    linear: LinearSteps
+    derivatives: Sequence[ModelDerivative]
+    _last: list[tuple[tuple[int, int], LinearSteps]] = field(default_factory=list, init=False, repr=False)
+
+    @cached_property
+    def operators(self) -> StepOperators:
+        """Of the steps."""
+        return StepOperators(self.linear.equations)
+
+    @property
+    def contact(self) -> ContactEquations:
+        """The equations of the points."""
+        return self.linear.contact
+
+    @cached_property
+    def directions(self) -> Array:
+        """Of slip (b, k, 2), see `ContactEquations.slip_directions`."""
+        return self.contact.slip_directions(self.linear.motion, self.linear.statuses)
+
+    @cached_property
+    def _fields(self) -> Array:
+        """Fields of the state before each step (f, b + 1, d)."""
+        equations, block = self.linear.equations, self.linear.block
+        return equations.fields(block)
+
+    def state(self, i: int) -> StepState:
+        """Before step i of the run."""
+        linear, block = self.linear, self.linear.block
+        return StepState(self._fields[:, i], linear.springs[i], block.depth[i], block.opening[i])
+
+    # statuses that change
+
+    @cached_property
+    def _pressed(self) -> NDArray[np.bool_]:
+        return self.linear.motion.impulse[..., 0] > 0.0
+
+    @cached_property
+    def _sliding(self) -> NDArray[np.bool_]:
+        """Points (b, k) that slip in a direction of their own throughout the step."""
+        now, friction = self.linear.statuses, self.contact.laws.frictional
+        slides = (now.status == SLIP) & ~now.on_mean & ~np.isnan(self.directions[..., 0])
+        return slides & self._pressed & friction
+
+    @cached_property
+    def _onsets(self) -> NDArray[np.bool_]:
+        """Points (b, k) whose multiplier acts, and did not in the step before."""
+        active = self.linear.statuses.active & np.isin(self.contact.laws.level, _MULTIPLIER_LEVELS)
+        return active & ~_before(active, True)
+
+    @cached_property
+    def _catches(self) -> NDArray[np.bool_]:
+        """Points (b, k) on layers that stick from the first touch on: their springs of friction begin to stretch."""
+        laws, sticks = self.contact.laws, self.linear.statuses.status == STICK
+        springs = laws.elastic_stick & ~np.isin(laws.level, _MULTIPLIER_LEVELS)
+        stays = np.append(sticks[1:], sticks[-1:], axis=0)
+        return springs & self._pressed & ~_before(self._pressed, True) & sticks & stays
+
+    @cached_property
+    def _stops(self) -> NDArray[np.bool_]:
+        """Points (b, k) that slid in the step before, and do so no more, or backwards."""
+        turned = (self.directions * _before(self.directions, np.nan)).sum(axis=-1)
+        stays = self._sliding & (turned > 0.0)
+        return _before(self._sliding, False) & self._pressed & ~stays
+
+    @cached_property
+    def _changed(self) -> NDArray[np.bool_]:
+        """Points (b, k) of which any status differs from that of the step before, but for ends of contact."""
+        now = self.linear.statuses
+        fields = [now.active, now.status, now.on_mean]
+        differs = np.any([own != _before(own, own[0]) for own in fields], axis=0)
+        return differs & ~(_before(now.active, False) & ~now.active)
+
+    @cached_property
+    def _ends(self) -> NDArray[np.bool_]:
+        """Points (b, k) whose multiplier acts no more, and did in both steps before."""
+        active = self.linear.statuses.active & np.isin(self.contact.laws.level, _MULTIPLIER_LEVELS)
+        before = _before(active, False)
+        return before & _before(before, False) & ~active
+
+    def steps_with_events(self, first: int, last: int) -> list[int]:
+        """Steps with an onset, a stop of slip, or an end of contact."""
+        some = (self._onsets | self._catches | self._stops | self._ends)[first:last].any(axis=1)
+        return [int(j) for j in first + np.flatnonzero(some)]
+
+    # steps at given statuses
+
+    def _statuses(self, source: NDArray[np.int64]) -> Statuses:
+        """Of one step, those of each point in the step source (k,) of the run."""
+        points = np.arange(source.size)
+        chosen: Any = (own[source, points][None] for own in self.linear.statuses[:7])
+        return Statuses(*chosen)._replace(direction=self.directions[source, points][None])
+
+    def run(self, i: int, count: int) -> "_Steps":
+        """Steps of the run."""
+        return _Steps(self.linear.cut(i, i + count), self.state(i + count))
+
+    def shifted(self, i: int, sources: Sequence[NDArray[np.int64]]) -> "_Steps":
+        """Steps from the state before step i of the run, each at the statuses of the steps in its source (k,)."""
+        states, steps = [self.state(i)], []
+        for at, source in enumerate(sources, i):
+            end, solved = self._step(states[-1], at, self._statuses(source))
+            states.append(end)
+            steps.append(solved)
+        linear = self.linear
+        own = linear.block.cut(i, i + len(sources))
+        fields = np.stack([state.fields for state in states], axis=1)
+        block = Block(
+            n=own.n, u=fields[0], v=fields[1],
+            multipliers=np.array([solved.multipliers for solved in steps]),
+            impulse=np.array([solved.impulse for solved in steps]),
+            status=np.concatenate([solved.statuses.status for solved in steps]),
+            depth=np.array([state.depth for state in states[:-1]]),
+            opening=np.array([state.opening for state in states[:-1]]),
+            start=linear.equations.cut(linear.block, i, i + len(sources)).start,
+        )  # fmt: skip
+        motion = PointMotion(*(np.concatenate(own) for own in zip(*(solved.motion for solved in steps), strict=True)))
+        given: Any = (np.concatenate(own) for own in zip(*(solved.statuses for solved in steps), strict=True))
+        springs = np.array([state.springs for state in states])
+        made = LinearSteps(
+            linear.equations, self.contact, block, motion, Statuses(*given), springs, linear.delassus
+        )  # fmt: skip
+        return _Steps(made, states[-1])
+
+    def _step(self, state: StepState, i: int, now: Statuses) -> "tuple[StepState, _Solved]":
+        """The state after a step, and its solution: the bulk is linear, so that it moves as in step i of the run but
+        for the differences of the states and of the impulses."""
+        linear, contact, block = self.linear, self.contact, self.linear.block
+        equations, operators = linear.equations, self.operators
+        form, assembly, condensed = equations.form, equations.model.bulk, equations.condensed
+        change, dofs = state.fields - self._fields[:, i], operators.imposed
+        right, missing = equations.by_fields(change)
+        known = np.einsum("fp,fp->p", equations.imposed_by_state, change[:, dofs]) if dofs.size else None
+        free = condensed.predict(right, missing, known)
+        basis = assembly.contact.basis
+        rows = [np.asarray(basis @ own) for own in change[:3]]
+        before, more = linear.motion, np.zeros(operators.rows)
+        (point, of), scale = linear.places, np.abs(block.impulse[i]).max(initial=0.0)
+
+        def moved() -> PointMotion:
+            y = free.contact + form.impulse * operators.compliance.move(more)
+            u1 = rows[0] + form.step * y + (form.step**2 * rows[2] if form.carries else 0.0)
+            v1 = rows[1] + (y - rows[1]) / form.weight
+            changes = (more, u1, v1, rows[0], rows[1])
+            pairs = zip(before[:5], changes, strict=True)
+            own: Any = (now[i : i + 1] + contact.spread(by[None]) for now, by in pairs)
+            given: Any = (*own, contact.spread(state.springs[None]), state.depth[None], state.opening[None])
+            return PointMotion(*given)
+
+        for _ in range(_PASSES):  # slip in space, layers and springs are not linear
+            motion = moved()
+            statuses = contact.with_motion(motion, now)
+            residual = contact.evaluate(motion, statuses).residual[0, point, of]
+            by = np.moveaxis(contact.blocks(motion, statuses).residual[0], 1, 0)[:, point, of]
+            coupled, matrix = impulse_matrix(
+                linear.rows_of_points, by[0], form.step * by[1] + by[2] / form.weight, operators.compliance,
+                form.impulse, residual != 0.0,
+            )  # fmt: skip
+            if not coupled.size:
+                break
+            largest = np.abs(matrix).max(axis=1)
+            step = np.linalg.solve(matrix / largest[:, None], -residual[coupled] / largest)
+            more[coupled] += step
+            if np.abs(step).max() <= _CONVERGED * max(scale, np.abs(block.impulse[i] + more).max()):
+                break
+        motion = moved()
+        statuses = contact.with_motion(motion, now)
+        values = contact.evaluate(motion, statuses)
+        y, pulled = condensed.correct(free, form.impulse * more)
+        end = self._fields[:, i + 1] + equations.fields_after(change, y)
+        springs = np.zeros(operators.rows)
+        springs[:] = values.spring[0, point, of]
+        worn = values.worn[0]
+        solved = _Solved(block.multipliers[i] + pulled / form.impulse, block.impulse[i] + more, motion, statuses)
+        return StepState(end, springs, state.depth + worn, worn), solved
+
+    # events
+
+    def _root(self, j: int, point: int, old: LinearSteps) -> _Root | None:
+        """The event of a point in step j; old: the step with its old status. None where the margin does not change its
+        sign: the status changes with another one."""
+        before = self._step_before(j)
+        onset = bool(self._onsets[j, point])
+        quantity: PointQuantity
+        if self._catches[j, point]:
+            quantity = _gap_to_layer
+        elif not onset:
+            quantity = _Along(self.directions[j - 1, point], point)
+        elif self.contact.laws.level[point] == 1:
+            quantity = _gap_at_end
+        else:
+            quantity = _middle_gap
+            if _value(before, quantity, point) <= self.contact.touching:
+                quantity = _rate_at_end
+        ends = (_value(linear, quantity, point) for linear in (before, old))
+        root = _Root(point, onset, quantity, *ends)
+        return root if root.after < min(root.before, 0.0) or (onset and root.after < root.before) else None
+
+    def _step_before(self, j: int) -> LinearSteps:
+        if not (self._last and self._last[0][0] == (j - 1, 1)):
+            self._last[:] = [((j - 1, 1), self.run(j - 1, 1).steps)]
+        return self._last[0][1]
+
+    def events(self, j: int) -> list[Event]:
+        """The events of step j, in the order of their instants, and the ends of contact."""
+        found = self._jumps(j)
+        ends = [self._end(j, int(point), len(found) + i) for i, point in enumerate(np.flatnonzero(self._ends[j]))]
+        return found + [event for event in ends if event is not None]
+
+    def _jumps(self, j: int) -> list[Event]:
+        """The onsets and stops of slip of step j."""
+        count = self.contact.laws.count
+        candidates = np.flatnonzero(self._onsets[j] | self._catches[j] | self._stops[j])
+        here = np.full(count, j)
+        old_source = here.copy()
+        old_source[candidates] = j - 1
+        old = self.shifted(j, [old_source]).steps
+        roots = [root for root in (self._root(j, int(i), old) for i in candidates) if root is not None]
+        if not roots:
+            return []
+        onsets = [root for root in roots if root.onset]
+        groups = [[root] for root in roots if not root.onset] + ([onsets] if onsets else [])
+        groups.sort(key=lambda group: min(root.instant for root in group))
+        alone = self._changed[j].copy()
+        alone[[root.point for root in roots]] = False
+        moving = [np.zeros(count, dtype=bool) for _ in groups]
+        for some, group in zip(moving, groups, strict=True):
+            some[[root.point for root in group]] = True
+        moving[0] |= alone
+        late = [self.run(j, 2)]  # of the last events, one more each time
+        later = np.zeros(count, dtype=bool)
+        for some in reversed(moving):
+            later |= some
+            late.append(self.shifted(j, [np.where(later, j - 1, j), np.where(later, j, j + 1)]))
+        late.reverse()
+        early = [self.run(j - 1, 3)]
+        sooner = np.zeros(count, dtype=bool)
+        for some in moving:
+            sooner |= some
+            sources = [np.where(sooner, j, j - 1), np.where(sooner, j + 1, j), np.full(count, j + 1)]
+            early.append(self.shifted(j - 1, sources))
+        return [
+            self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
+            for at, group in enumerate(groups)
+        ]
+
+    def _jump(
+        self, j: int, group: list[_Root], old: LinearSteps, early: "list[_Steps]", late: "list[_Steps]", order: int
+    ) -> Event:
+        """Of points that move together, without and with them earlier, and with and without them later."""
+        n, first = self.linear.block.n + j, self.contact.laws.first
+        weights = self.linear.block.impulse[j][first[[root.point for root in group]]]
+        weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(group), 1.0 / len(group))
+        margins = [
+            (root.quantity, root.point, -share / (root.after - root.before))
+            for root, share in zip(group, weights.tolist(), strict=True)
+        ]
+        ends = zip(*(steps.end for steps in (early[1], early[0], late[0], late[1])), strict=True)
+        return self._made(
+            j, order, [root.point for root in group], 2, [0.5 * ((a - b) - (c - d)) for a, b, c, d in ends],
+            (old, margins),
+            max((self._bend(j, root.point) for root in group if root.onset), default=0.0),
+            (Shift(0.5, n - 1, early[0].steps, early[1].steps), Shift(-0.5, n, late[1].steps, late[0].steps)),
+        )  # fmt: skip
+
+    def _end(self, j: int, point: int, order: int) -> Event | None:
+        """Of a point whose contact ends."""
+        source = np.full(self.contact.laws.count, j)
+        source[point] = j - 1
+        own, stays = self.run(j, 1), self.shifted(j, [source])
+        before, after = _value(self._step_before(j), _multiplier, point), _value(stays.steps, _multiplier, point)
+        if not after < 0.0 < before:
+            return None
+        factor = -(before / (before - after) - 0.5) / after
+        moved = [a - b for a, b in zip(stays.end, own.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, own.steps, stays.steps)
+        return self._made(j, order, [point], 1, moved, (stays.steps, [(_multiplier, point, factor)]), None, (shift,))
+
+    def _made(
+        self,
+        j: int,
+        order: int,
+        points: list[int],
+        due: int,
+        moved: list[Array],
+        margins: tuple[LinearSteps, list[tuple[PointQuantity, int, float]]],
+        bend: float | None,
+        shifts: tuple[Shift, ...],
+    ) -> Event:
+        """With the derivatives of the delay, a sum of quantities of points in a step, with their factors."""
+        operators, equations = self.operators, self.linear.equations
+        old, terms = margins
+        sources = Sources.zeros(1, operators.count, operators.rows)
+        by_parameter = np.zeros(len(self.derivatives))
+        for quantity, point, factor in terms:
+            series, weight = _series(old, quantity, point), np.array([factor])
+            series.add_sources(weight, sources)
+            by_parameter += [series.by_parameter(weight, derivative) for derivative in self.derivatives]
+        adjoint = Adjoint(equations, operators)
+        passed = adjoint.steps(old, sources)
+        for i, derivative in enumerate(self.derivatives):
+            at_once = equations.by_parameter(old.block, derivative)
+            by_parameter[i] += product(passed, at_once, old.by_parameter(derivative))
+        rows, n = np.zeros((2, operators.rows)), self.linear.block.n + j
+        rows[:, self.contact.laws.first[:-1]] = moved[2:]
+        return Event(
+            n=n, order=order, points=tuple(points), due=n + due, moved=StepState(moved[0], moved[1], *rows),
+            by_state=StepState(*adjoint.state), by_parameter=by_parameter, bend=bend,
+            last=self.run(j + due - 1, 1).steps, shifts=shifts,
+        )  # fmt: skip
+
+    def _bend(self, j: int, point: int) -> float:
+        """Change of the approach in the step before an onset, relative to it."""
+        own = self.linear.motion.v0[:, point, 0] + self.linear.block.opening[:, point] / self.contact.step
+        return float(abs(own[j] - own[j - 1]) / (abs(own[j]) + 1e-300))
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Steps with the state after them."""
+
+    steps: LinearSteps
+    end: StepState
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """A step at given statuses: φ (m,), P (r,), motion and statuses of the points."""
+
+    multipliers: Array
+    impulse: Array
+    motion: PointMotion
+    statuses: Statuses
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """Slip rate of a point along a direction (2,)."""
+
+    direction: Array
+    point: int
+
+    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+        rates = motion.v1[..., 1:]
+        out = np.zeros(rates.shape[:-1], dtype=rates.dtype)
+        out[:, self.point] = rates[:, self.point] @ self.direction
+        return out
+
+
+def _middle_gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Gap at the predicted middle of the step, by which points count as closed, m."""
+    return contact.middle_gap(motion)
+
+
+def _gap_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Gap at the end, m."""
+    return contact.ends(motion)[1]
+
+
+def _multiplier(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Impulse of the multiplier, N·s."""
+    return contact.normal_parts(motion)[:, 2]
+
+
+def _gap_to_layer(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Gap at the end to the highest layer, m."""
+    tops = contact.data.top
+    highest = np.argmax(np.where(np.isnan(np.real(tops)), -np.inf, np.real(tops)), axis=1)
+    return contact.ends(motion)[1] - tops[np.arange(len(tops)), highest]
+
+
+def _rate_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Rate of the gap at the end, m/s."""
+    return contact.ends(motion)[3]
+
+
+def _series(linear: LinearSteps, quantity: PointQuantity, point: int) -> PointSeries:
+    """A quantity of one point."""
+
+    def shares(assembly: Any) -> Array:
+        out = np.zeros(linear.contact.laws.count)
+        out[point] = 1.0
+        return out
+
+    return PointSeries(linear, quantity, shares)
+
+
+def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
+    """Of the last step."""
+    return float(_series(linear, quantity, point).values()[-1])
+
+
+def _before(values: Any, start: Any) -> Any:
+    """Values of the step before each (b, …), `start` for the first."""
+    out = np.empty_like(values)
+    out[1:], out[0] = values[:-1], start
+    return out

@@ -1,0 +1,87 @@
+"""The solved steps of a run in windows that overlap, so that each event has the steps around it at hand."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from arlequin.models.types import Array
+from arlequin.sensitivity.event import Event
+from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.operators import StepOperators
+from arlequin.sensitivity.step_equations import BulkEquations
+from arlequin.sensitivity.trajectory import Block, Wear, blocks
+from arlequin.step.state import State
+
+AROUND = 4  # steps beyond those of a window, on either side
+
+Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative]], list[Event]]
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """What a window is computed from again: the steps before it that the last one solved, None at the start, spring
+    tractions (r,), Pa, before these, the state, wear and number of the steps that follow, and which are its own."""
+
+    before: Block | None
+    springs: Array
+    state: State
+    wear: Wear
+    steps: int
+    own: slice
+
+    def window(self, equations: BulkEquations, operators: StepOperators) -> "Window":
+        """The window, solved again."""
+        last = self.state.n + self.steps
+        (block,) = blocks(equations.model, self.state, self.wear, last, least=2 * AROUND)
+        return self._around(block, equations, operators)
+
+    def _around(self, block: Block, equations: BulkEquations, operators: StepOperators) -> "Window":
+        wide = block if self.before is None else self.before.joined(block)
+        return Window(LinearSteps.of(equations, wide, self.springs, operators.diagonal), self)
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Solved steps with those around them."""
+
+    wide: LinearSteps
+    checkpoint: Checkpoint
+
+    @cached_property
+    def own(self) -> LinearSteps:
+        """The steps that are its own: those of all windows are those of the run."""
+        at = self.checkpoint.own
+        whole = at == slice(0, len(self.wide.block))
+        return self.wide if whole else self.wide.cut(at.start, at.stop)
+
+    def events(self, find: Finder, derivatives: Sequence[ModelDerivative], before: int = 0) -> list[Event]:
+        """The events of its own steps, and of so many steps before these."""
+        at = self.checkpoint.own
+        return find(self.wide, at.start - before, at.stop, derivatives)
+
+
+def windows(equations: BulkEquations, operators: StepOperators, steps: int, fields: int = 1) -> Iterator[Window]:
+    """The steps of a run; fields: see `blocks`."""
+    before, springs = None, start_springs(equations.model)
+    for block in blocks(equations.model, None, None, steps, fields, least=2 * AROUND):
+        count = len(block) + (0 if before is None else len(before))
+        last = count if block.n + len(block) == steps else count - AROUND
+        own = slice(0 if before is None else AROUND, last)
+        window = Checkpoint(before, springs, block.start, block.wear, len(block), own)._around(
+            block, equations, operators
+        )
+        yield window
+        before = equations.cut(window.wide.block, max(count - 2 * AROUND, 0), count)
+        springs = window.wide.springs[max(count - 2 * AROUND, 0)]
+
+
+def start_springs(model: StudyModel) -> Array:
+    """Spring tractions (r,) of friction at t = 0, Pa."""
+    laws, contact = model.assembly.laws, model.assembly.contact
+    if not laws.has_elastic_stick:
+        return np.zeros(laws.row_count)
+    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    return laws.spring_traction(model.first.history, kinematics.tangents)

@@ -1,0 +1,294 @@
+"""Gradients through impacts, stops and reversals against exact derivatives of event-driven motions, and against the
+trend of runs; adjoints against tangents."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import arlequin as aq
+
+from . import test_gradients as studies
+
+SCHEMES = {"theta": aq.Theta(0.5), "newmark": aq.Newmark(), "hht": aq.HHT(-0.05)}
+
+
+def thrown(speed, step, scheme=None):
+    """A mass of 1 kg against a force of 3 N with a friction of 1 N."""
+    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces={"all": (-3.0, -10.0)})
+    plane = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    rub = aq.Interface("rub", mass.boundary("all"), plane, aq.Unilateral(), friction=aq.Coulomb(0.1))
+    system = aq.System([mass], interfaces=[rub], velocity=(speed, 0.0))
+    return aq.Study(system, scheme or aq.Theta(0.5), duration=1.0, step=step)
+
+
+@pytest.mark.parametrize(("step", "allowed"), [(1e-2, 1e-2), (1e-3, 1e-3)])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("method", ["tangent", "adjoint"])
+@pytest.mark.parametrize("speed", [1.0, 1.0037])
+def test_a_thrown_slider_reverses(step, allowed, scheme, method, speed):
+    """It stops at t = v/4 and comes back with half the deceleration."""
+    responses = {
+        "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
+        "x": aq.Response("part/mass/displacement", "final", node=0, component="x"),
+        "friction": aq.Response("energy/friction", "final"),
+    }
+    study = partial(thrown, step=step, scheme=SCHEMES[scheme])
+    found = aq.gradient(study, responses, {"speed": speed}, method=method, progress=False)
+    back = (1.0 - speed / 4.0) / 2.0
+    exact = [0.5, speed / 4.0 + back, speed / 4.0 - back]
+    np.testing.assert_allclose(found["gradient"].values[:, 0], exact, atol=allowed)
+    assert found.attrs["events"] == 1
+    frozen = aq.gradient(study, responses, {"speed": speed}, method=method, events=False, progress=False)
+    assert min(abs(frozen["gradient"].values[0, 0] - value) for value in (0.0, 1.0)) < 1e-9
+    assert frozen.attrs["events"] == 0
+
+
+BALL = {"height": 0.5, "gravity": 10.0, "restitution": 0.8, "speed": -1.0037}
+TIME = 1.5
+
+
+def fallen(height, gravity, restitution, speed):
+    """Velocity, displacement and loss of a ball of 1 kg at the end: exact, of complex numbers too."""
+    t, x, v, loss, bounces = 0.0, height, speed, 0.0, 0
+    while True:
+        wait = (v + np.sqrt(v * v + 2.0 * gravity * x)) / gravity
+        if np.real(t + wait) > TIME:
+            break
+        t, strikes, x = t + wait, v - gravity * wait, 0.0
+        v, loss, bounces = -restitution * strikes, loss + 0.5 * strikes**2 * (1.0 - restitution**2), bounces + 1
+    rest = TIME - t
+    return np.array([v - gravity * rest, x + v * rest - 0.5 * gravity * rest**2 - height, loss]), bounces
+
+
+def falling(height, gravity, restitution, speed, step, scheme):
+    ball = aq.PointMasses("ball", 0.0, 1.0)
+    floor = aq.RigidPlane(point=(-height,), normal=(1.0,))
+    stop = aq.Interface("stop", ball.boundary("all"), floor, aq.Unilateral(restitution=restitution))
+    system = aq.System([ball], interfaces=[stop], gravity=(-gravity,), velocity=(speed,))
+    return aq.Study(system, scheme, duration=TIME, step=step)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_three_bounces(scheme):
+    """First order in the step; responses, adjoints and functions of the result give the same."""
+    values, bounces = fallen(**BALL)
+    assert bounces == 3
+    exact = []
+    for name, value in BALL.items():
+        moved, _ = fallen(**{**BALL, name: value + 1e-30j})
+        exact.append(moved.imag / 1e-30)
+    exact = np.array(exact).T
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    paths = {"part/ball/velocity": values[0], "part/ball/displacement": values[1]}
+    responses = {path: aq.Response(path, "final", node=0, component="x") for path in paths}
+    responses["energy/impact"] = aq.Response("energy/impact", "final")
+    of_result = {path: lambda result, path=path: result[path][-1, 0, 0] for path in paths}
+    of_result["energy/impact"] = lambda result: result["energy"].sel(kind="impact")[-1]
+    for step, allowed in ((1e-2, 0.09), (1e-3, 0.015)):
+        study = partial(falling, step=step, scheme=SCHEMES[scheme])
+        tangent = aq.gradient(study, responses, BALL, method="tangent", progress=False)
+        assert tangent.attrs["events"] == 3 and tangent.attrs["grouped"] == 0
+        assert (np.abs(tangent["gradient"].values - exact) / size).max() < allowed
+        adjoint = aq.gradient(study, responses, BALL, method="adjoint", progress=False)
+        assert (np.abs(tangent["gradient"].values - adjoint["gradient"].values) / size).max() < 1e-11
+    recorded = aq.gradient(study, of_result, BALL, progress=False)
+    assert (np.abs(tangent["gradient"].values - recorded["gradient"].values) / size).max() < 1e-8
+
+
+OSCILLATOR = {"force": 0.9, "limit": 0.3, "speed": 1.0}
+SPAN = 14.0
+
+
+def driven(force, limit, speed, step):
+    """Two masses on springs with dashpots, the first with dry friction, the second driven."""
+    places = [[0.0, 0.0], [1.0, 0.0]]
+    loads = {"one": (0.0, -1.0), "two": lambda t: (force * np.cos(1.3 * t), -1.0)}
+    pair = aq.PointMasses("pair", places, [1.0, 0.5], names={"one": 0, "two": 1}, forces=loads)
+    plane = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    rub = aq.Interface("rub", pair.boundary("one"), plane, aq.Unilateral(), friction=aq.Coulomb(limit))
+    rest = aq.Interface("rest", pair.boundary("two"), plane, aq.Unilateral())
+    given = {"stiffness": (3.0, 0.0), "damping": (0.06, 0.0)}
+    held = aq.Spring("held", pair.boundary("one"), **given)
+    arm = aq.Spring("arm", pair.boundary("one"), pair.boundary("two"), **given)
+    start = {"pair": [[speed, 0.0], [0.0, 0.0]]}
+    system = aq.System([pair], interfaces=[rub, rest], springs=[held, arm], velocity=start)
+    return aq.Study(system, aq.Theta(0.5), duration=SPAN, step=step)
+
+
+def driven_by_events(force, limit, speed):
+    """u₁, u₂, v₁, v₂, ∫E_kin dt and the friction loss at the end, by an integrator that stops at each event; the signs
+    of the slip."""
+    mass, stiffness = np.array([1.0, 0.5]), np.array([[6.0, -3.0], [-3.0, 3.0]])
+
+    def pull(t, z):
+        return np.array([0.0, force * np.cos(1.3 * t)]) - stiffness @ (z[:2] + 0.02 * z[2:4])
+
+    def rates(t, z, sign):
+        u, v, own = z[:2], z[2:4] * [bool(sign), 1.0], pull(t, z)
+        own[0] = (own[0] - sign * limit) * bool(sign)
+        del u
+        return [*v, *(own / mass), 0.5 * (mass * v * v).sum(), limit * abs(v[0])]
+
+    t, z, sign, signs = 0.0, np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0]), 1.0, [1.0]
+    while t < SPAN:
+
+        def event(t, z, sign):
+            return z[2] if sign else limit - abs(pull(t, z)[0])
+
+        event.terminal, event.direction = True, -sign if sign else -1.0
+        found = solve_ivp(rates, (t, SPAN), z, "DOP853", args=(sign,), events=event, rtol=1e-11, atol=1e-13)
+        t, z = found.t[-1], found.y[:, -1].copy()
+        if found.status != 1:
+            break
+        left = pull(t, z)[0]
+        if sign:
+            z[2], sign = 0.0, 0.0 if abs(left) <= limit else float(np.sign(left))
+        else:
+            sign = float(np.sign(left))
+        signs.append(sign)
+        away = solve_ivp(rates, (t, t + 1e-6), z, args=(sign,), rtol=1e-11, atol=1e-13)
+        t, z = away.t[-1], away.y[:, -1]
+    return z, signs
+
+
+def test_an_oscillator_with_seven_stops():
+    """First order in the step: 240 and 480 steps in a period of the load."""
+    _, signs = driven_by_events(**OSCILLATOR)
+    assert signs == [1.0, 0.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0]
+    exact = []
+    for name, value in OSCILLATOR.items():
+        ends = [driven_by_events(**{**OSCILLATOR, name: value * (1.0 + sign * 1e-4)})[0] for sign in (1, -1)]
+        exact.append((ends[0] - ends[1]) / (2e-4 * value))
+    exact = np.array(exact).T
+    responses = {
+        f"{name} {node}": aq.Response(f"part/pair/{name}", "final", node=node, component="x")
+        for name in ("displacement", "velocity")
+        for node in (0, 1)
+    }
+    responses["kinetic"] = aq.Response("energy/kinetic", "mean")
+    responses["friction"] = aq.Response("energy/friction", "final")
+    size = np.abs(exact).max(axis=1)
+    for steps, allowed in ((700, 0.012), (1400, 0.006)):
+        study = partial(driven, step=SPAN / steps)
+        found = aq.gradient(study, responses, OSCILLATOR, method="tangent", progress=False)
+        assert found.attrs["events"] == 7
+        rows = found["gradient"].values.copy()
+        rows[4] *= SPAN
+        assert (np.abs(rows - exact).max(axis=1) / size).max() < allowed
+        adjoint = aq.gradient(study, responses, OSCILLATOR, method="adjoint", progress=False)["gradient"].values
+        np.testing.assert_allclose(adjoint, found["gradient"].values, rtol=0.0, atol=1e-11 * np.abs(adjoint).max())
+
+
+def flying(gap, speed, cells, time, courant, scheme=None):
+    """An elastic bar of unit length, section, modulus and density flies at a wall."""
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=cells), aq.LinearElastic(young=1.0, density=1.0))
+    wall = aq.RigidPlane(point=(-gap,), normal=(1.0,))
+    stop = aq.Interface("stop", bar.boundary("left"), wall, aq.Unilateral())
+    system = aq.System([bar], interfaces=[stop], velocity=(-speed,))
+    step = time / round(time * cells / courant)
+    return aq.Study(system, scheme or aq.Theta(0.5), duration=time, step=step)
+
+
+FLIGHT = {"gap": 0.1137, "speed": 0.5}
+MOMENTUM = {"momentum": aq.Response("part/bar/momentum", "final", component="x")}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("courant", [0.25, 1.0, 2.0])
+@pytest.mark.parametrize("cells", [10, 20, 40])
+def test_an_elastic_bar_on_a_wall(cells, courant, scheme):
+    """In contact the wall pushes with V: the momentum is −V + V (t − g/V), whose derivatives are −1 by the gap, and
+    t − 1 by the speed, at steps of a quarter of a cell to two."""
+    study = partial(flying, cells=cells, time=1.3, courant=courant, scheme=SCHEMES[scheme])
+    found = aq.gradient(study, MOMENTUM, FLIGHT, method="tangent", progress=False)["gradient"].values[0]
+    np.testing.assert_allclose(found, [-1.0, 0.3], atol=5e-3)
+    adjoint = aq.gradient(study, MOMENTUM, FLIGHT, method="adjoint", progress=False)["gradient"].values[0]
+    np.testing.assert_allclose(adjoint, found, rtol=1e-11)
+    assert aq.gradient(study, MOMENTUM, FLIGHT, events=False, progress=False)["gradient"].values[0, 0] == 0.0
+
+
+def test_an_elastic_bar_that_has_rebounded():
+    """Once it flies, a larger gap delays all: its momentum does not change."""
+    for cells, courant, allowed in ((10, 1.0, 0.005), (10, 0.25, 0.005), (10, 0.05, 1e-3), (20, 0.25, 1e-3)):
+        study = partial(flying, cells=cells, time=2.9, courant=courant)
+        assert abs(aq.gradient(study, MOMENTUM, FLIGHT, progress=False)["gradient"].values[0, 0]) < allowed
+
+
+def test_a_large_bar_as_a_small_one():
+    """More than 500 unknowns: solves with the factor, and not dense maps."""
+    study = partial(flying, cells=520, time=0.4, courant=8.0)
+    found = aq.gradient(study, MOMENTUM, FLIGHT, method="tangent", progress=False)["gradient"].values[0]
+    np.testing.assert_allclose(found, [-1.0, -0.6], atol=5e-3)
+    adjoint = aq.gradient(study, MOMENTUM, FLIGHT, method="adjoint", progress=False)["gradient"].values[0]
+    np.testing.assert_allclose(adjoint, found, rtol=1e-10)
+
+
+def test_a_load_that_is_thrown_on_a_layer_with_springs_of_friction():
+    """Its spring stretches from the first touch on: a later touch leaves it shorter by the slip rate times the delay.
+
+    The pin falls with V on a hard layer and sticks; without a force along it, its speed along is v cos ωt after the
+    touch at g/V, ω² = k/m: by the gap its derivative at the time T is (v ω/V) sin ω(T − g/V).
+    """
+    mass, stick, fall, along, time = 1.0, 40.0, 1.0, 0.3, 0.35
+
+    def falling(gap, step):
+        pin = aq.PointMasses("pin", (0.0, 0.0), mass)
+        plane = aq.RigidPlane(point=(0.0, -gap), normal=(0.0, 1.0))
+        rub = aq.Interface(
+            "rub", pin.boundary("all"), plane, aq.Penalty(1.0), friction=aq.Coulomb(1e4, stiffness=stick)
+        )
+        return aq.Study(aq.System([pin], interfaces=[rub], velocity=(along, -fall)), aq.Theta(0.5), time, step)
+
+    omega, gap = np.sqrt(stick / mass), 0.1037
+    exact = along * omega / fall * np.sin(omega * (time - gap / fall))
+    end = {"end": aq.Response("part/pin/velocity", "final", node=0, component="x")}
+    for step, allowed in ((2e-3, 0.02), (5e-4, 0.005)):
+        found = aq.gradient(partial(falling, step=step), end, {"gap": gap}, method="tangent", progress=False)
+        assert abs(found["gradient"].item() / exact - 1.0) < allowed
+
+
+CASES = {
+    "glued": (studies.glued, ("velocity", "gap", "friction", "young"), "tip", ("kinetic", "friction")),
+    "modal rod": (studies.rod, ("gap", "friction", "stiffness"), "support", ("kinetic", "friction")),
+    "wear": (studies.worn, ("load", "friction", "wear"), "rub", ("kinetic", "friction")),
+    "friction of the rate": (studies.sliding, ("static", "load"), "rub", ("kinetic", "friction")),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("case", CASES)
+def test_adjoints_are_tangents(case, scheme):
+    """Junctions, modal parts, wear, friction that depends on the slip rate, springs of friction."""
+    make, names, interface, kinds = CASES[case]
+    known = inspect.signature(make).parameters
+    if scheme != "theta" and "scheme" not in known:
+        pytest.skip("its scheme is its own")
+    study = partial(make, scheme=SCHEMES[scheme]) if "scheme" in known else make
+    responses = {kind: aq.Response(f"energy/{kind}", "final") for kind in kinds}
+    responses["impulse"] = aq.Response(f"interface/{interface}/impulse", "sum")
+    at = {name: known[name].default for name in names}
+    one, other = (aq.gradient(study, responses, at, method=method, progress=False) for method in ("tangent", "adjoint"))
+    assert one.attrs == other.attrs
+    assert one.attrs["events"] > 0 or case == "modal rod"  # on a layer
+    size = np.abs(one["gradient"]).max("parameter")
+    assert (np.abs(one["gradient"] - other["gradient"]) < 1e-10 * size).all()
+
+
+def test_events_that_the_steps_do_not_resolve_are_refused():
+    """An elastic bar whose end has a restitution chatters within some steps."""
+
+    def chattering(gap):
+        study = flying(gap, 0.5, cells=20, time=1.5, courant=0.5)
+        bar = study.system.parts[0]
+        wall = aq.RigidPlane(point=(-gap,), normal=(1.0,))
+        stop = aq.Interface("stop", bar.boundary("left"), wall, aq.Unilateral(restitution=0.5))
+        system = aq.System([bar], interfaces=[stop], velocity=(-0.5,))
+        return aq.Study(system, study.scheme, study.duration, study.step)
+
+    for method in ("tangent", "adjoint"):
+        with pytest.raises(aq.UserError, match=r"do not resolve the contact event at t = .*smoothed_gradient"):
+            aq.gradient(chattering, MOMENTUM, {"gap": 0.1137}, method=method, progress=False)
+    aq.gradient(chattering, MOMENTUM, {"gap": 0.1137}, events=False, progress=False)
