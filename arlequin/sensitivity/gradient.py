@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray
 
-from arlequin.models.checks import finite, instance, mapping, one_of, positive
+from arlequin.models.checks import finite, flag, instance, mapping, one_of, positive
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
@@ -113,7 +113,7 @@ def gradient(
     others = [name for name in quantities if name not in responses]
     if method == "adjoint" and others:
         raise UserError(f"method = 'adjoint': {others[0]} is no Response, as aq.Response('energy/friction', 'final')")
-    finder = find_resolved_events if events else None
+    finder = find_resolved_events if flag("events", events) else None
     if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
         values, rows, passed = run_with_adjoint(study, point, widths, names, responses, progress, finder)
         return _dataset(list(quantities), names, point, values, rows, passed)
