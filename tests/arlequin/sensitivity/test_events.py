@@ -2,6 +2,7 @@
 trend of runs; adjoints against tangents."""
 
 import inspect
+import itertools
 from functools import partial
 
 import numpy as np
@@ -127,9 +128,8 @@ def driven_by_events(force, limit, speed):
         return np.array([0.0, force * np.cos(1.3 * t)]) - stiffness @ (z[:2] + 0.02 * z[2:4])
 
     def rates(t, z, sign):
-        u, v, own = z[:2], z[2:4] * [bool(sign), 1.0], pull(t, z)
+        v, own = z[2:4] * [bool(sign), 1.0], pull(t, z)
         own[0] = (own[0] - sign * limit) * bool(sign)
-        del u
         return [*v, *(own / mass), 0.5 * (mass * v * v).sum(), limit * abs(v[0])]
 
     t, z, sign, signs = 0.0, np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0]), 1.0, [1.0]
@@ -196,9 +196,10 @@ FLIGHT = {"gap": 0.1137, "speed": 0.5}
 MOMENTUM = {"momentum": aq.Response("part/bar/momentum", "final", component="x")}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("courant", [0.25, 1.0, 2.0])
-@pytest.mark.parametrize("cells", [10, 20, 40])
+@pytest.mark.parametrize(
+    ("cells", "courant", "scheme"),
+    [*itertools.product((10, 20, 40), (0.25, 1.0, 2.0), ("theta",)), (10, 1.0, "newmark"), (10, 1.0, "hht")],
+)
 def test_an_elastic_bar_on_a_wall(cells, courant, scheme):
     """In contact the wall pushes with V: the momentum is −V + V (t − g/V), whose derivatives are −1 by the gap, and
     t − 1 by the speed, at steps of a quarter of a cell to two."""
