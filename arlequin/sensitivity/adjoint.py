@@ -240,9 +240,8 @@ def run_with_adjoint(
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "adjoint") as told, threadpool_limits(1, user_api="blas"):
-        for window in windows(equations, operators, steps):
+        for window in windows(equations, operators, steps, find_events is not None):
             linear = window.own
-            linear.check()
             kept.append(window.checkpoint)
             for name, response in responses.items():
                 pieces[name].append(BlockResponse(response, linear).values())

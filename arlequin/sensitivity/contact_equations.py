@@ -229,6 +229,16 @@ class ContactEquations:
         lost, size = self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))
         return now._replace(parting=rate0 > 0.0, rubs=lost > _ROUND_OFF * size)
 
+    def from_first_touch(self, motion: PointMotion, now: Statuses) -> Statuses:
+        """Statuses whose springs of friction on layers stick from the first touch on, where they do so from the next
+        step on: of the first step, contact lasts a part, and friction is small by the phase of the step alone."""
+        pressed, sticks = motion.impulse[..., 0] > 0.0, (now.status == STICK) & ~now.limited
+        touches = self.laws.elastic_stick & (self.laws.level == 0) & pressed[1:-1] & ~pressed[:-2]
+        status, limited = now.status.copy(), now.limited.copy()
+        late = touches & sticks[2:]
+        status[1:-1][late], limited[1:-1][late] = STICK, False
+        return now._replace(status=status, limited=limited)
+
     def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
         """Points (b, k) whose springs of friction act: those under pressure, or that are given as closed."""
         return np.asarray(motion.impulse[..., 0].real > 0.0 if now.direction is None else now.status != OPEN)

@@ -324,9 +324,10 @@ def run_with_tangents(
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
-        for window in windows(tangent.equations, tangent.operators, steps, 1 + len(derivatives)):
+        for window in windows(
+            tangent.equations, tangent.operators, steps, find_events is not None, 1 + len(derivatives)
+        ):
             linear = window.own
-            linear.check()
             events = () if find_events is None else window.events(find_events, derivatives)
             motion, moved, passed = tangent.steps(linear, motion, events)
             delays += passed.delays

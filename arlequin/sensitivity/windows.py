@@ -1,7 +1,7 @@
 """The solved steps of a run in windows that overlap, so that each event has the steps around it at hand."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,8 @@ Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative]], list[Event
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """What a window is computed from again: the steps before it that the last one solved, None at the start, spring
-    tractions (r,), Pa, before these, the state, wear and number of the steps that follow, and which are its own."""
+    tractions (r,), Pa, before these, the state, wear and number of the steps that follow, which are its own, and
+    whether events are followed."""
 
     before: Block | None
     springs: Array
@@ -31,6 +32,7 @@ class Checkpoint:
     wear: Wear
     steps: int
     own: slice
+    follows: bool
 
     def window(self, equations: BulkEquations, operators: StepOperators) -> "Window":
         """The window, solved again."""
@@ -40,7 +42,11 @@ class Checkpoint:
 
     def _around(self, block: Block, equations: BulkEquations, operators: StepOperators) -> "Window":
         wide = block if self.before is None else self.before.joined(block)
-        return Window(LinearSteps.of(equations, wide, self.springs, operators.diagonal), self)
+        linear = LinearSteps.of(equations, wide, self.springs, operators.diagonal)
+        linear.check()
+        if self.follows:
+            linear = replace(linear, statuses=linear.contact.from_first_touch(linear.motion, linear.statuses))
+        return Window(linear, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +69,17 @@ class Window:
         return find(self.wide, at.start - before, at.stop, derivatives)
 
 
-def windows(equations: BulkEquations, operators: StepOperators, steps: int, fields: int = 1) -> Iterator[Window]:
-    """The steps of a run; fields: see `blocks`."""
+def windows(
+    equations: BulkEquations, operators: StepOperators, steps: int, follows: bool, fields: int = 1
+) -> Iterator[Window]:
+    """The steps of a run; follows: whether events are followed; fields: see `blocks`. UserError where they do not solve
+    the equations that are derived."""
     before, springs = None, start_springs(equations.model)
     for block in blocks(equations.model, None, None, steps, fields, least=2 * AROUND):
         count = len(block) + (0 if before is None else len(before))
         last = count if block.n + len(block) == steps else count - AROUND
         own = slice(0 if before is None else AROUND, last)
-        window = Checkpoint(before, springs, block.start, block.wear, len(block), own)._around(
+        window = Checkpoint(before, springs, block.start, block.wear, len(block), own, follows)._around(
             block, equations, operators
         )
         yield window
