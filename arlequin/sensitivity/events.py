@@ -30,7 +30,8 @@ Springs of friction that stick from the first touch of a layer on stretch from t
 
 The derivative needs events further apart than a step. `bend` tells how much the approach of a point changes from one
 step to the next before an onset, relative to it: coupled points that strike one after the other, and grazing contact,
-have a large one.
+have a large one. So do multipliers on the gap under schemes with λ = ½, whose rebound depends on the phase of the
+step.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems (2004) (jumps of derivatives).
 """
@@ -405,7 +406,10 @@ class _Shifts:
         )  # fmt: skip
 
     def _bend(self, j: int, point: int) -> float:
-        """Change of the approach in the step before an onset, relative to it."""
+        """Change of the approach in the step before an onset, relative to it. Infinite for a multiplier on the gap with
+        λ = ½: g₁ = 0 makes v₁ = −v₀ − 2 g₀/Δt, a rebound by the phase of the step."""
+        if self.contact.laws.level[point] == 1 and self.contact.weight <= 0.5:
+            return np.inf
         own = self.linear.motion.v0[:, point, 0] + self.linear.block.opening[:, point] / self.contact.step
         return float(abs(own[j] - own[j - 1]) / (abs(own[j]) + 1e-300))
 

@@ -160,14 +160,22 @@ def find_resolved_events(
     """The events of solved steps, see `find_events`; UserError where the steps do not resolve one."""
     events = find_events(linear, first, last, derivatives)
     for event in events:
-        if event.bend is not None and event.bend > MOST_BEND:
-            t = event.n * linear.equations.model.study.step
+        if event.bend is None or event.bend <= MOST_BEND:
+            continue
+        where = (
+            f"the contact event at t = {event.n * linear.equations.model.study.step:.6g} s (point {event.points[0]})"
+        )
+        if np.isinf(event.bend):
             raise UserError(
-                f"the steps do not resolve the contact event at t = {t:.6g} s (point {event.points[0]}): its approach "
-                f"changes by {event.bend:.2g} of itself within a step, allowed {MOST_BEND}, so that a derivative by "
-                "its instant has no meaning: take smaller steps, smoothed_gradient, or events=False, the derivative at "
-                "given statuses"
+                f"the run after {where} depends on the phase of the step, as multipliers on the gap rebound so with "
+                'this scheme: take Unilateral(level="velocity"), Theta(1.0), or events=False, the derivative at given '
+                "statuses"
             )
+        raise UserError(
+            f"the steps do not resolve {where}: its approach changes by {event.bend:.2g} of itself within a step, "
+            f"allowed {MOST_BEND}, so that a derivative by its instant has no meaning: take smaller steps, "
+            "smoothed_gradient, or events=False, the derivative at given statuses"
+        )
     return events
 
 

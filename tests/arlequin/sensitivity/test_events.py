@@ -299,3 +299,23 @@ def test_events_that_the_steps_do_not_resolve_are_refused():
         with pytest.raises(aq.UserError, match=r"do not resolve the contact event at t = .*smoothed_gradient"):
             aq.gradient(chattering, MOMENTUM, {"gap": 0.1137}, method=method, progress=False)
     aq.gradient(chattering, MOMENTUM, {"gap": 0.1137}, events=False, progress=False)
+
+
+@pytest.mark.parametrize("scheme", ["theta", "newmark"])
+def test_multipliers_on_the_gap_that_rebound_by_the_phase_of_the_step_are_refused(scheme):
+    """With λ = ½ the speed after the onset is what the gap before it and the step make of it."""
+
+    def falling(height, scheme):
+        ball = aq.PointMasses("ball", 0.0, 1.0)
+        plane = aq.RigidPlane(point=(-height,), normal=(1.0,))
+        stop = aq.Interface("stop", ball.boundary("all"), plane, aq.Unilateral(level="gap"))
+        system = aq.System([ball], interfaces=[stop], gravity=(-10.0,))
+        return aq.Study(system, scheme, 0.4, 1e-3)
+
+    end = {"end": aq.Response("part/ball/velocity", "final", node=0, component="x")}
+    with pytest.raises(aq.UserError, match="depends on the phase of the step"):
+        aq.gradient(partial(falling, scheme=SCHEMES[scheme]), end, {"height": 0.5}, progress=False)
+    # with θ = 1 the ball stays on the plane after the time t = √(2h/g): ∫E_kin dt = g² t³/6
+    moving = {"moving": aq.Response("energy/kinetic", "mean")}
+    found = aq.gradient(partial(falling, scheme=aq.Theta(1.0)), moving, {"height": 0.5}, progress=False)
+    assert found["gradient"].item() == pytest.approx(0.5 * np.sqrt(2.0 * 0.5 * 10.0) / 0.4, rel=0.01)
