@@ -36,7 +36,7 @@ step.
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems (2004) (jumps of derivatives).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -62,17 +62,15 @@ _CONVERGED = 1e-13  # change of an impulse, relative to the largest
 _MULTIPLIER_LEVELS = 1, 2  # of the gap, of the velocity
 
 
-def find_events(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> list[Event]:
+def find_events(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> Iterator[Event]:
     """The events in the steps first ≤ j < last of solved steps, in their order; none in statics and in central
     differences. Those of steps without neighbours, at the start and the end of a run, are left out."""
     form = linear.equations.form
     if form.static or form.staggered:
-        return []
+        return
     shifts = _Shifts(linear, derivatives)
-    found: list[Event] = []
     for j in shifts.steps_with_events(max(first, 1), min(last, len(linear.block) - 2)):
-        found.extend(shifts.events(j))
-    return found
+        yield from shifts.events(j)
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,9 @@ def find_resolved_events(
     linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]
 ) -> list[Event]:
     """The events of solved steps, see `find_events`; UserError where the steps do not resolve one."""
-    events = find_events(linear, first, last, derivatives)
-    for event in events:
+    events = []
+    for event in find_events(linear, first, last, derivatives):
+        events.append(event)
         if event.bend is None or event.bend <= MOST_BEND:
             continue
         where = (
