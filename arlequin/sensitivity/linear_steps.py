@@ -221,6 +221,15 @@ class LinearSteps:
         return point, np.arange(int(first[-1])) - first[point]
 
 
+def start_springs(model: StudyModel) -> Array:
+    """Spring tractions (r,) of friction at t = 0, Pa."""
+    laws, contact = model.assembly.laws, model.assembly.contact
+    if not laws.has_elastic_stick:
+        return np.zeros(laws.row_count)
+    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+    return laws.spring_traction(model.first.history, kinematics.tangents)
+
+
 def motion_of(contact: ContactEquations, model: StudyModel, block: Block, springs: Array) -> PointMotion:
     """The motion of the contact points of solved steps; springs (b + 1, r), Pa."""
     basis = model.assembly.contact.basis

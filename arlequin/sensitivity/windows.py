@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
 from arlequin.models.types import Array
 from arlequin.sensitivity.event import Event
-from arlequin.sensitivity.linear_steps import LinearSteps
-from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.linear_steps import LinearSteps, start_springs
+from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block, Wear, blocks
@@ -38,12 +36,15 @@ class Checkpoint:
         """The window, solved again."""
         last = self.state.n + self.steps
         (block,) = blocks(equations.model, self.state, self.wear, last, least=2 * AROUND)
-        return self._around(block, equations, operators)
+        return self.around(self.linear(block, equations, operators))
 
-    def _around(self, block: Block, equations: BulkEquations, operators: StepOperators) -> "Window":
+    def linear(self, block: Block, equations: BulkEquations, operators: StepOperators) -> LinearSteps:
+        """The steps that follow, with those before them."""
         wide = block if self.before is None else self.before.joined(block)
-        linear = LinearSteps.of(equations, wide, self.springs, operators.diagonal)
-        linear.check()
+        return LinearSteps.of(equations, wide, self.springs, operators.diagonal)
+
+    def around(self, linear: LinearSteps) -> "Window":
+        """The window of these steps."""
         if self.follows:
             linear = replace(linear, statuses=linear.contact.from_first_touch(linear.motion, linear.statuses))
         return Window(linear, self)
@@ -79,18 +80,10 @@ def windows(
         count = len(block) + (0 if before is None else len(before))
         last = count if block.n + len(block) == steps else count - AROUND
         own = slice(0 if before is None else AROUND, last)
-        window = Checkpoint(before, springs, block.start, block.wear, len(block), own, follows)._around(
-            block, equations, operators
-        )
+        checkpoint = Checkpoint(before, springs, block.start, block.wear, len(block), own, follows)
+        linear = checkpoint.linear(block, equations, operators)
+        linear.check()
+        window = checkpoint.around(linear)
         yield window
         before = equations.cut(window.wide.block, max(count - 2 * AROUND, 0), count)
         springs = window.wide.springs[max(count - 2 * AROUND, 0)]
-
-
-def start_springs(model: StudyModel) -> Array:
-    """Spring tractions (r,) of friction at t = 0, Pa."""
-    laws, contact = model.assembly.laws, model.assembly.contact
-    if not laws.has_elastic_stick:
-        return np.zeros(laws.row_count)
-    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
-    return laws.spring_traction(model.first.history, kinematics.tangents)

@@ -7,12 +7,11 @@ import pytest
 
 import arlequin as aq
 from arlequin.sensitivity.contact_equations import EPS, varied
-from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.linear_steps import LinearSteps, start_springs
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import blocks
-from arlequin.sensitivity.windows import start_springs
 from tests.arlequin.sensitivity.test_gradients import bar, fretting, glued, rod, sliding, worn
 
 STUDIES = {
