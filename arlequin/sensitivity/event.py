@@ -51,7 +51,7 @@ class Event:
     last: LinearSteps
     shifts: tuple[Shift, ...]
 
-    def gains(self, values: Callable[[LinearSteps], Array], sources: Callable[[LinearSteps], Sources]) -> Array:
+    def losses(self, values: Callable[[LinearSteps], Array], sources: Callable[[LinearSteps], Sources]) -> Array:
         """What a series loses in the steps n − 1, n, n + 1 for each step by which the event comes later, beyond what
         the change of the state before step `due` makes of it; values (b,) of the series in some steps, and its
         derivatives in one step."""
@@ -71,8 +71,8 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class PassedEvents:
-    """Events of a block with the derivatives (p,) of their delays: jumps: of the state before a step of the block, its
-    number of steps for that after it; delays: of the events in its steps."""
+    """Events with the derivatives (p,) of their delays: those that change the state before a step of a block, or after
+    it, and those in its steps."""
 
-    jumps: list[tuple[int, Event, Array]]
+    jumps: list[tuple[Event, Array]]
     delays: list[tuple[Event, Array]]

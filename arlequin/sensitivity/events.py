@@ -37,7 +37,7 @@ Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Sy
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -54,12 +54,11 @@ from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.point_works import PointQuantity
 from arlequin.sensitivity.response_series import PointSeries, Sources
-from arlequin.sensitivity.tangent import impulse_matrix
+from arlequin.sensitivity.tangent import impulses_of
 from arlequin.sensitivity.trajectory import Block
 
 _PASSES = 20  # of Newton's method for a step at given statuses
 _CONVERGED = 1e-13  # change of an impulse, relative to the largest
-_MULTIPLIER_LEVELS = 1, 2  # of the gap, of the velocity
 
 
 def find_events(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> Iterator[Event]:
@@ -95,7 +94,6 @@ class _Shifts:
 
     linear: LinearSteps
     derivatives: Sequence[ModelDerivative]
-    _last: list[tuple[tuple[int, int], LinearSteps]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def operators(self) -> StepOperators:
@@ -126,6 +124,11 @@ class _Shifts:
     # statuses that change
 
     @cached_property
+    def _acting(self) -> NDArray[np.bool_]:
+        """Points (b, k) whose multiplier acts."""
+        return self.linear.statuses.active & (self.contact.laws.level > 0)
+
+    @cached_property
     def _pressed(self) -> NDArray[np.bool_]:
         return self.linear.motion.impulse[..., 0] > 0.0
 
@@ -139,14 +142,13 @@ class _Shifts:
     @cached_property
     def _onsets(self) -> NDArray[np.bool_]:
         """Points (b, k) whose multiplier acts, and did not in the step before."""
-        active = self.linear.statuses.active & np.isin(self.contact.laws.level, _MULTIPLIER_LEVELS)
-        return active & ~_before(active, True)
+        return self._acting & ~_before(self._acting, True)
 
     @cached_property
     def _catches(self) -> NDArray[np.bool_]:
         """Points (b, k) on layers that stick from the first touch on: their springs of friction begin to stretch."""
         laws, sticks = self.contact.laws, self.linear.statuses.status == STICK
-        springs = laws.elastic_stick & ~np.isin(laws.level, _MULTIPLIER_LEVELS)
+        springs = laws.elastic_stick & (laws.level == 0)
         stays = np.append(sticks[1:], sticks[-1:], axis=0)
         return springs & self._pressed & ~_before(self._pressed, True) & sticks & stays
 
@@ -168,9 +170,8 @@ class _Shifts:
     @cached_property
     def _ends(self) -> NDArray[np.bool_]:
         """Points (b, k) whose multiplier acts no more, and did in both steps before."""
-        active = self.linear.statuses.active & np.isin(self.contact.laws.level, _MULTIPLIER_LEVELS)
-        before = _before(active, False)
-        return before & _before(before, False) & ~active
+        before = _before(self._acting, False)
+        return before & _before(before, False) & ~self._acting
 
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact."""
@@ -182,8 +183,9 @@ class _Shifts:
     def _statuses(self, source: NDArray[np.int64]) -> Statuses:
         """Of one step, those of each point in the step source (k,) of the run."""
         points = np.arange(source.size)
-        chosen: Any = (own[source, points][None] for own in self.linear.statuses[:7])
-        return Statuses(*chosen)._replace(direction=self.directions[source, points][None])
+        known: Any = self.linear.statuses._replace(direction=self.directions)
+        chosen: Any = (own[source, points][None] for own in known)
+        return Statuses(*chosen)
 
     def run(self, i: int, count: int) -> "_Steps":
         """Steps of the run."""
@@ -222,10 +224,8 @@ class _Shifts:
         linear, contact, block = self.linear, self.contact, self.linear.block
         equations, operators = linear.equations, self.operators
         form, assembly, condensed = equations.form, equations.model.bulk, equations.condensed
-        change, dofs = state.fields - self._fields[:, i], operators.imposed
-        right, missing = equations.by_fields(change)
-        known = np.einsum("fp,fp->p", equations.imposed_by_state, change[:, dofs]) if dofs.size else None
-        free = condensed.predict(right, missing, known)
+        change = state.fields - self._fields[:, i]
+        free = condensed.predict(*equations.by_fields(change))
         basis = assembly.contact.basis
         rows = [np.asarray(basis @ own) for own in change[:3]]
         before, more = linear.motion, np.zeros(operators.rows)
@@ -246,34 +246,29 @@ class _Shifts:
             statuses = contact.with_motion(motion, now)
             residual = contact.evaluate(motion, statuses).residual[0, point, of]
             by = np.moveaxis(contact.blocks(motion, statuses).residual[0], 1, 0)[:, point, of]
-            coupled, matrix = impulse_matrix(
-                linear.rows_of_points, by[0], form.step * by[1] + by[2] / form.weight, operators.compliance,
-                form.impulse, residual != 0.0,
-            )  # fmt: skip
-            if not coupled.size:
-                break
-            largest = np.abs(matrix).max(axis=1)
-            step = np.linalg.solve(matrix / largest[:, None], -residual[coupled] / largest)
-            more[coupled] += step
-            if np.abs(step).max() <= _CONVERGED * max(scale, np.abs(block.impulse[i] + more).max()):
+            by_y = form.step * by[1] + by[2] / form.weight
+            step = impulses_of(
+                linear.rows_of_points, by[0], by_y, operators.compliance, form.impulse, residual[:, None]
+            )[:, 0]  # fmt: skip
+            more += step
+            if np.abs(step).max(initial=0.0) <= _CONVERGED * max(
+                scale, np.abs(block.impulse[i] + more).max(initial=0.0)
+            ):
                 break
         motion = moved()
         statuses = contact.with_motion(motion, now)
         values = contact.evaluate(motion, statuses)
         y, pulled = condensed.correct(free, form.impulse * more)
         end = self._fields[:, i + 1] + equations.fields_after(change, y)
-        springs = np.zeros(operators.rows)
-        springs[:] = values.spring[0, point, of]
         worn = values.worn[0]
         solved = _Solved(block.multipliers[i] + pulled / form.impulse, block.impulse[i] + more, motion, statuses)
-        return StepState(end, springs, state.depth + worn, worn), solved
+        return StepState(end, values.spring[0, point, of], state.depth + worn, worn), solved
 
     # events
 
-    def _root(self, j: int, point: int, old: LinearSteps) -> _Root | None:
-        """The event of a point in step j; old: the step with its old status. None where the margin does not change its
-        sign: the status changes with another one."""
-        before = self._step_before(j)
+    def _root(self, j: int, point: int, before: LinearSteps, old: LinearSteps) -> _Root | None:
+        """The event of a point in step j; before: the step before it, old: this with the status of that. None where the
+        margin does not change its sign: the status changes with another one."""
         onset = bool(self._onsets[j, point])
         quantity: PointQuantity
         if self._catches[j, point]:
@@ -288,28 +283,25 @@ class _Shifts:
                 quantity = _rate_at_end
         ends = (_value(linear, quantity, point) for linear in (before, old))
         root = _Root(point, onset, quantity, *ends)
-        return root if root.after < min(root.before, 0.0) or (onset and root.after < root.before) else None
-
-    def _step_before(self, j: int) -> LinearSteps:
-        if not (self._last and self._last[0][0] == (j - 1, 1)):
-            self._last[:] = [((j - 1, 1), self.run(j - 1, 1).steps)]
-        return self._last[0][1]
+        return root if root.after < root.before and (onset or root.after < 0.0) else None
 
     def events(self, j: int) -> list[Event]:
         """The events of step j, in the order of their instants, and the ends of contact."""
-        found = self._jumps(j)
-        ends = [self._end(j, int(point), len(found) + i) for i, point in enumerate(np.flatnonzero(self._ends[j]))]
+        before = self.run(j - 1, 1).steps
+        found, ending = self._jumps(j, before), np.flatnonzero(self._ends[j])
+        ends = [self._end(j, int(point), before, len(found) + i) for i, point in enumerate(ending)]
         return found + [event for event in ends if event is not None]
 
-    def _jumps(self, j: int) -> list[Event]:
+    def _jumps(self, j: int, before: LinearSteps) -> list[Event]:
         """The onsets and stops of slip of step j."""
         count = self.contact.laws.count
         candidates = np.flatnonzero(self._onsets[j] | self._catches[j] | self._stops[j])
-        here = np.full(count, j)
-        old_source = here.copy()
-        old_source[candidates] = j - 1
-        old = self.shifted(j, [old_source]).steps
-        roots = [root for root in (self._root(j, int(i), old) for i in candidates) if root is not None]
+        if not candidates.size:
+            return []
+        source = np.full(count, j)
+        source[candidates] = j - 1
+        old = self.shifted(j, [source]).steps
+        roots = [root for root in (self._root(j, int(i), before, old) for i in candidates) if root is not None]
         if not roots:
             return []
         onsets = [root for root in roots if root.onset]
@@ -357,15 +349,15 @@ class _Shifts:
             (Shift(0.5, n - 1, early[0].steps, early[1].steps), Shift(-0.5, n, late[1].steps, late[0].steps)),
         )  # fmt: skip
 
-    def _end(self, j: int, point: int, order: int) -> Event | None:
+    def _end(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
         """Of a point whose contact ends."""
         source = np.full(self.contact.laws.count, j)
         source[point] = j - 1
         own, stays = self.run(j, 1), self.shifted(j, [source])
-        before, after = _value(self._step_before(j), _multiplier, point), _value(stays.steps, _multiplier, point)
-        if not after < 0.0 < before:
+        last, after = _value(before, _multiplier, point), _value(stays.steps, _multiplier, point)
+        if not after < 0.0 < last:
             return None
-        factor = -(before / (before - after) - 0.5) / after
+        factor = -(last / (last - after) - 0.5) / after
         moved = [a - b for a, b in zip(stays.end, own.end, strict=True)]
         shift = Shift(1.0, self.linear.block.n + j, own.steps, stays.steps)
         return self._made(j, order, [point], 1, moved, (stays.steps, [(_multiplier, point, factor)]), None, (shift,))

@@ -424,11 +424,11 @@ class Recording:
         n, count = linear.block.n, len(linear.block)
         for event, delay in passed.delays:
             self._losses.add(event, delay, first=n + 1)
-        cuts = sorted({0, count} | {at for at, *_ in passed.jumps if at > 0})
+        cuts = sorted({0, count} | {event.due - n for event, _ in passed.jumps if event.due > n})
         for a, b in pairwise(cuts):
             here, there = (linear, moved) if b - a == count else (linear.cut(a, b), moved.cut(a, b))
-            for at, event, delay in passed.jumps:
-                if at == b:
+            for event, delay in passed.jumps:
+                if event.due == n + b:
                     there = _before_jump(there, event, delay)
             self._add(here, there)
 

@@ -130,30 +130,32 @@ class BulkEquations:
         carried = {name: own[first] for name, own in self._carried(block).items()}
         return replace(out, start=replace(block.start, own=replace(block.start.own, **carried)))
 
-    def by_fields(self, change: Array) -> tuple[Array, Array]:
-        """Changes of the right-hand sides of the b- and the c-equation, (d,) and (m,), with those of the fields (f, d)
-        before the step."""
-        assembly, form = self.model.bulk, self.form
+    def by_fields(self, change: Array) -> tuple[Array, Array, Array | None]:
+        """Changes of the right-hand sides of the b- and the c-equation, (d, …) and (m, …), and of y on the imposed dofs
+        (p, …), None without, with those of the fields (f, d, …) before the step."""
+        assembly, form, dofs = self.model.bulk, self.form, self.model.bulk.imposed_dofs
         displaced = form.displacement * change[0] + (form.lead * change[2] if form.carries else 0.0)
         right = form.inertia * (assembly.mass @ change[1]) - assembly.stiffness @ displaced
         if form.carries:
             right += form.carried * change[3]
             if assembly.viscous is not None:
                 right -= form.velocity * (assembly.viscous @ change[1])
-        return right, (1.0 - form.weight) * (assembly.constraints @ change[1])
+        given = np.einsum("fp,fp...->p...", self.imposed_by_state, change[:, dofs]) if dofs.size else None
+        return right, (1.0 - form.weight) * (assembly.constraints @ change[1]), given
 
     def fields_after(self, change: Array, y: Array) -> Array:
-        """Changes of the fields (f, d) after a step by those before it and by that of y (d,)."""
-        form, scaled = self.form, min(self.form.fields, 3)
+        """Changes of the fields (f, d, …) after a step by those before it and by that of y (d, …)."""
+        form, scaled = self.form, min(self.form.fields, 3)  # fields whose updates are numbers
         out = np.zeros_like(change)
-        out[:scaled] = form.updates[:scaled, :scaled] @ change[:scaled] + form.updates[:scaled, -1, None] * y
+        out[:scaled] = np.tensordot(form.updates[:scaled, :scaled], change[:scaled], 1)
+        out[:scaled] += np.multiply.outer(form.updates[:scaled, -1], y)
         if form.carries:
             average = (1.0 - form.alpha_f) * self._resisting(out) + form.alpha_f * self._resisting(change)
             out[3] = form.updates[3, 3] * change[3] - average / form.inertia
         return out
 
     def _resisting(self, fields: Array) -> Array:
-        """K u + D v (d,)."""
+        """K u + D v (d, …)."""
         assembly = self.model.bulk
         found = np.asarray(assembly.stiffness @ fields[0])
         return found if assembly.viscous is None else found + assembly.viscous @ fields[1]

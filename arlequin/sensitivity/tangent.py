@@ -56,7 +56,7 @@ class Tangent:
         self.model, self.derivatives = model, derivatives
         self.equations = BulkEquations(model)
         self.operators = StepOperators(self.equations)
-        self._due: list[tuple[int, Event, Array]] = []  # events whose jump is still to come, in the state before a step
+        self._due: list[tuple[Event, Array]] = []  # events whose jump is still to come, with their delays (p,)
 
     def first(self) -> Motion:
         """At t = 0."""
@@ -84,8 +84,8 @@ class Tangent:
         small = d <= DENSE and not (m and self.equations.form.carries)
         pass_steps = (self._small if small else self._large)(linear, each, by_contact, out)
         state = motion.copies()
-        inside = {event.n - block.n for event in events} | {due - block.n for due, *_ in self._due}
-        inside |= {event.due - block.n for event in events}
+        inside = {event.n - block.n for event in events}
+        inside |= {event.due - block.n for event in (*events, *(event for event, _ in self._due))}
         passed = PassedEvents([], [])
         for first, last in pairwise(sorted({0, count} | {at for at in inside if 0 < at < count})):
             self._meet(block.n, first, events, state, out, passed)
@@ -99,8 +99,8 @@ class Tangent:
         if small and m:
             multipliers = self._multipliers(each, whole_u[:-1], whole_v[:-1], impulse)
         openings = np.concatenate([motion.opening[None], np.diff(whole_d, axis=0)])
-        for at, event, delay in passed.jumps:
-            openings[at] += np.multiply.outer(event.moved.depth - event.moved.opening, delay)
+        for event, delay in passed.jumps:
+            openings[event.due - block.n] += np.multiply.outer(event.moved.depth - event.moved.opening, delay)
         return Motion(*state), TangentBlock(whole_u, whole_v, multipliers, impulse, whole_s, whole_d, openings), passed
 
     def _meet(
@@ -108,22 +108,22 @@ class Tangent:
     ) -> None:
         """What events change of the state before step `at` of a block from step n on, and the delays of those in this
         step; out: the derivatives at the ends of the steps."""
-        met = [(at, event, delay) for due, event, delay in self._due if due == n + at]
-        self._due = [own for own in self._due if own[0] != n + at]
-        for _, event, delay in met:
+        met = [own for own in self._due if own[0].due == n + at]
+        self._due = [own for own in self._due if own[0].due != n + at]
+        for event, delay in met:
             _lose(state, event, delay)
         if met and at > 0:
             for room, own in zip((*out[:2], *out[4:]), (*state[0][:2], *state[1:3]), strict=True):
                 room[at - 1] = own
+        passed.jumps.extend(met)
         seen = tuple(own.copy() for own in state)  # by the margins: with what events of the step before still change
-        for _, event, delay in self._due:
+        for event, delay in self._due:
             _lose(seen, event, delay)
         for event in events:
             if event.n == n + at:
-                delay = event.along(StepState(*seen)) + event.by_parameter
-                self._due.append((event.due, event, delay))
-                passed.delays.append((event, delay))
-        passed.jumps.extend(met)
+                own = event, event.along(StepState(*seen)) + event.by_parameter
+                self._due.append(own)
+                passed.delays.append(own)
 
     def _multipliers(self, each: list[ByParameter], u: Array, v: Array, impulse: Array) -> Array:
         """φ' (b, m, p) of a scheme of two fields: of those at the starts of the steps (b, d, p), and P' (b, r, p)."""
@@ -171,27 +171,19 @@ class Tangent:
     ) -> Callable[[slice, tuple[Array, ...]], None]:
         """Passes some of the steps by solves with the factor, of all parameters at once."""
         equations, assembly, rows = self.equations, self.model.bulk, linear.rows_of_points
-        condensed, form, dofs = equations.condensed, equations.form, self.operators.imposed
-        tables, updates = linear.tables, form.updates
-        basis = assembly.contact.basis
+        condensed, form, tables = equations.condensed, equations.form, linear.tables
+        basis, bulk = assembly.contact.basis, _bulk(each, self.operators.count)
         right, missing, imposed = (
             np.stack([getattr(own, name) for own in each], axis=-1) for name in ("right", "missing", "imposed")
         )
-        bulk, by_state = _bulk(each, self.operators.count), equations.imposed_by_state
-        scaled = min(form.fields, 3)  # fields whose updates are numbers
 
         def pass_steps(at: slice, state: tuple[Array, ...]) -> None:
             x, s, depth, opening = state
             rows_v = np.asarray(basis @ x[1])
             for j in range(at.start, at.stop):
-                known = imposed[j] + np.einsum("fp,fpq->pq", by_state, x[:, dofs]) if dofs.size else None
-                displaced = form.displacement * x[0] + (form.lead * x[2] if form.carries else 0.0)
-                b = right[j] + form.inertia * (assembly.mass @ x[1]) - assembly.stiffness @ displaced
-                if form.carries:
-                    b += form.carried * x[3]
-                    if assembly.viscous is not None:
-                        b -= form.velocity * (assembly.viscous @ x[1])
-                free = condensed.predict(b, missing[j] + (1.0 - form.weight) * (assembly.constraints @ x[1]), known)
+                b, c, given = equations.by_fields(x)
+                known = None if given is None else imposed[j] + given
+                free = condensed.predict(right[j] + b, missing[j] + c, known)
                 rows_u = np.asarray(basis @ x[0])
                 own = [table[j] for table in tables.each]
                 forced = (
@@ -201,20 +193,16 @@ class Tangent:
                 )  # fmt: skip
                 shift = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
                 forced += _gathered(rows, own[10], shift)
-                impulse = self._impulses(rows, own[0], own[1], forced)
+                impulse = impulses_of(rows, own[0], own[1], self.operators.compliance, form.impulse, forced)
                 y, pulled = condensed.correct(free, form.impulse * impulse)
                 s = (
                     _gathered(rows, own[5], impulse) + _gathered(rows, own[6], basis @ y)
                     + _gathered(rows, own[7], rows_u) + _gathered(rows, own[8], rows_v) + _gathered(rows, own[9], s)
                     + _gathered(rows, own[11], shift) + by_contact[1][j]
                 )  # fmt: skip
-                after = np.einsum("fg,gdp->fdp", updates[:scaled, :scaled], x[:scaled])
-                after += updates[:scaled, -1, None, None] * y
+                after = equations.fields_after(x, y)
                 if form.carries:
-                    resisting = [self._resisting(*own[:2]) for own in (x, after)]
-                    average = (1.0 - form.alpha_f) * resisting[1] + form.alpha_f * resisting[0]
-                    last = updates[3, 3] * x[3] + bulk[j] - average / form.inertia
-                    after = np.concatenate([after, last[None]])
+                    after[3] += bulk[j]
                 opening = _gathered(rows, own[12], impulse) + _gathered(rows, own[13], basis @ y)
                 opening += _gathered(rows, own[14], rows_v) + by_contact[2][j]
                 x, rows_v = after, np.asarray(basis @ after[1])
@@ -226,28 +214,23 @@ class Tangent:
 
         return pass_steps
 
-    def _resisting(self, u: Array, v: Array) -> Array:
-        """K u + D v (d, p)."""
-        assembly = self.model.bulk
-        found = np.asarray(assembly.stiffness @ u)
-        return found if assembly.viscous is None else found + assembly.viscous @ v
-
-    def _impulses(self, rows: Indices, by_impulse: Array, by_y: Array, forced: Array) -> Array:
-        """P (r, p) of (∂E/∂P + λμ ∂E/∂y W) P = −forced."""
-        coupled, matrix = impulse_matrix(
-            rows, by_impulse, by_y, self.operators.compliance, self.equations.form.impulse, (forced != 0.0).any(axis=1)
-        )
-        out = np.zeros_like(forced)
-        if coupled.size:
-            largest = np.abs(matrix).max(axis=1)  # rows of gaps, rates and impulses have units of their own
-            out[coupled] = np.linalg.solve(matrix / largest[:, None], -forced[coupled] / largest[:, None])
-        return out
-
 
 def _lose(state: tuple[Array, ...], event: Event, delay: Array) -> None:
     """What the derivatives of a state lose by an event with a delay (p,)."""
     for own, lost in zip(state, event.moved, strict=True):
         own -= np.multiply.outer(lost, delay)
+
+
+def impulses_of(
+    rows: Indices, by_impulse: Array, by_y: Array, compliance: Compliance, factor: float, forced: Array
+) -> Array:
+    """P (r, p) of (∂E/∂P + λμ ∂E/∂y W) P = −forced; see `impulse_matrix`."""
+    coupled, matrix = impulse_matrix(rows, by_impulse, by_y, compliance, factor, (forced != 0.0).any(axis=1))
+    out = np.zeros_like(forced)
+    if coupled.size:
+        largest = np.abs(matrix).max(axis=1)  # rows of gaps, rates and impulses have units of their own
+        out[coupled] = np.linalg.solve(matrix / largest[:, None], -forced[coupled] / largest[:, None])
+    return out
 
 
 def impulse_matrix(
@@ -385,7 +368,7 @@ def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
         return BlockResponse(response, linear).sources(np.ones(1))
 
     numbers = event.n + np.arange(3)  # the steps n − 1, n, n + 1 end at these
-    lost = event.gains(lambda linear: BlockResponse(response, linear).values(), sources)
+    lost = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
     return float(weights.of(numbers, values[numbers - 1]) @ lost)
 
 
