@@ -186,7 +186,8 @@ class StepEquations:
         rows = self._contact.basis @ y + free.contact
         if own.static and number <= _SEEKING:
             self._reached = self._contact.basis @ self.displacement(y)
-        reached, again = self._reached, guess is not self.state.impulse
+        reached = self._reached
+        again = guess is not self.state.impulse  # which the first pass, and one that goes back, begin from
         found = contact_step(
             own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached, again
         )

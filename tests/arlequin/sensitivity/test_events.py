@@ -205,7 +205,7 @@ def test_an_elastic_bar_on_a_wall(cells, courant, scheme):
     t − 1 by the speed, at steps of a quarter of a cell to two."""
     study = partial(flying, cells=cells, time=1.3, courant=courant, scheme=SCHEMES[scheme])
     found = aq.gradient(study, MOMENTUM, FLIGHT, method="tangent", progress=False)["gradient"].values[0]
-    np.testing.assert_allclose(found, [-1.0, 0.3], atol=5e-3)
+    np.testing.assert_allclose(found, [-1.0, 0.3], atol=3e-3)
     adjoint = aq.gradient(study, MOMENTUM, FLIGHT, method="adjoint", progress=False)["gradient"].values[0]
     np.testing.assert_allclose(adjoint, found, rtol=1e-11)
     assert aq.gradient(study, MOMENTUM, FLIGHT, events=False, progress=False)["gradient"].values[0, 0] == 0.0
@@ -213,7 +213,7 @@ def test_an_elastic_bar_on_a_wall(cells, courant, scheme):
 
 def test_an_elastic_bar_that_has_rebounded():
     """Once it flies, a larger gap delays all: its momentum does not change."""
-    for cells, courant, allowed in ((10, 1.0, 0.005), (10, 0.25, 0.005), (10, 0.05, 1e-3), (20, 0.25, 1e-3)):
+    for cells, courant, allowed in ((10, 1.0, 1e-3), (10, 0.25, 2.5e-3), (10, 0.05, 3e-4), (20, 0.25, 1e-3)):
         study = partial(flying, cells=cells, time=2.9, courant=courant)
         assert abs(aq.gradient(study, MOMENTUM, FLIGHT, progress=False)["gradient"].values[0, 0]) < allowed
 
@@ -222,9 +222,9 @@ def test_a_large_bar_as_a_small_one():
     """More than 500 unknowns: solves with the factor, and not dense maps."""
     study = partial(flying, cells=520, time=0.4, courant=8.0)
     found = aq.gradient(study, MOMENTUM, FLIGHT, method="tangent", progress=False)["gradient"].values[0]
-    np.testing.assert_allclose(found, [-1.0, -0.6], atol=5e-3)
+    np.testing.assert_allclose(found, [-1.0, -0.6], atol=1e-4)
     adjoint = aq.gradient(study, MOMENTUM, FLIGHT, method="adjoint", progress=False)["gradient"].values[0]
-    np.testing.assert_allclose(adjoint, found, rtol=1e-10)
+    np.testing.assert_allclose(adjoint, found, rtol=1e-12)
 
 
 @pytest.mark.parametrize("friction", [1e4, 90.0])
@@ -248,7 +248,7 @@ def test_a_pin_that_falls_on_a_layer_with_springs_of_friction(friction):
     end = {"end": aq.Response("part/pin/velocity", "final", node=0, component="x")}
     for gap in (0.1037, 0.1021):
         exact = along * omega / fall * np.sin(omega * (time - gap / fall))
-        for step, allowed in ((2e-3, 0.02), (5e-4, 0.005)):
+        for step, allowed in ((2e-3, 5e-5), (5e-4, 2e-5)):
             study = partial(falling, step=step)
             found = [
                 aq.gradient(study, end, {"gap": gap}, method=method, progress=False)["gradient"].item()
