@@ -229,14 +229,16 @@ class ContactEquations:
         lost, size = self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))
         return now._replace(parting=rate0 > 0.0, rubs=lost > _ROUND_OFF * size)
 
-    def from_first_touch(self, motion: PointMotion, now: Statuses) -> Statuses:
-        """Statuses whose springs of friction on layers stick from the first touch on, where they do so from the next
-        step on: of the first step, contact lasts a part, and friction is small by the phase of the step alone."""
-        pressed, sticks = motion.impulse[..., 0] > 0.0, (now.status == STICK) & ~now.limited
-        touches = self.laws.elastic_stick & (self.laws.level == 0) & pressed[1:-1] & ~pressed[:-2]
-        status, limited = now.status.copy(), now.limited.copy()
-        late = touches & sticks[2:]
-        status[1:-1][late], limited[1:-1][late] = STICK, False
+    def without_phase(self, motion: PointMotion, now: Statuses) -> Statuses:
+        """Statuses whose springs of friction on layers stick from the first touch on where they stick in the next step,
+        and slip to the last one where they slipped in the step before: contact lasts a part of these steps, and
+        friction is small by their phase alone."""
+        springs, pressed = self.laws.elastic_stick & (self.laws.level == 0), motion.impulse[..., 0] > 0.0
+        sticks, status, limited = (now.status == STICK) & ~now.limited, now.status.copy(), now.limited.copy()
+        first = springs & pressed[1:-1] & ~pressed[:-2] & sticks[2:]
+        status[1:-1][first], limited[1:-1][first] = STICK, False
+        last = springs & pressed[1:-1] & ~pressed[2:] & (now.status[1:-1] == STICK) & (now.status[:-2] == SLIP)
+        status[1:-1][last], limited[1:-1][last] = SLIP, True
         return now._replace(status=status, limited=limited)
 
     def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
@@ -281,8 +283,8 @@ class ContactEquations:
         residual[..., 0] = np.where(now.active, slack + data.compliance * multiplier / pull, multiplier)
         spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
         if laws.frictional:
-            along, compliance = self._slip_rates(motion, now.on_mean)
-            stick = along + (compliance / pull)[:, None] * impulse[..., 1:]
+            along, _ = self._slip_rates(motion, now.on_mean)
+            stick = self.sliding(motion, now)
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
             friction = self._friction(motion, now)
             unit = _quotient(1.0, _length(along))[..., None] * along
@@ -414,13 +416,20 @@ class ContactEquations:
         first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
         out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
         if laws.frictional:
-            along, compliance = self._slip_rates(motion, now.on_mean)
-            friction = self._friction(motion, now)
-            rest = friction * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
-            creep = _length(along + (compliance / pull)[:, None] * motion.impulse[..., 1:])
+            friction, rest = self._friction(motion, now), self.rest_of_cone(motion, now)
+            creep = _length(self.sliding(motion, now))
             out.append(np.where((now.status == STICK) & (friction.real > 0.0), rest, np.nan))
             out.append(np.where((now.status == SLIP) & (friction.real > 0.0), creep, np.nan))
         return np.stack(out)
+
+    def rest_of_cone(self, motion: PointMotion, now: Statuses) -> Any:
+        """μ P_n − ‖P_t‖ (b, k), N·s."""
+        return self._friction(motion, now) * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
+
+    def sliding(self, motion: PointMotion, now: Statuses) -> Any:
+        """w + c_t P_t/(hA) (b, k, 2), m/s: the rate at which points slip, with elastic stick behind their springs."""
+        along, compliance = self._slip_rates(motion, now.on_mean)
+        return along + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
 
     def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
         """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""

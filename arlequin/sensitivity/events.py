@@ -23,10 +23,16 @@ and P₊ > 0 that of the step before, contact ends σ = P₊/(P₊ − P₋) of 
 
     δx_{j+1} += (σ − ½) ∂x_{j+1}/∂P δP₋.
 
+Slip that starts, springs of friction that yield, and those that stick again, count likewise: forces are continuous, and
+their derivatives are not. With a margin m > 0 in the last step of the old status, F, the rest of the cone or the slip
+rate, which is 0 by extrapolation σ of a step after the middle of this step, and with G the step at the new status, the
+motion differs by (G − F) δm/m for each step by which the change comes earlier: the run counts it from σ = ½ on, or,
+where the point parts before it is seen to slip, from the instant at which it parts.
+
 Several stops of slip in a step are passed one after the other, in the order of their instants; onsets in one step move
 together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a margin
-of their own, move with the first. Starts of slip and beginnings of layers are no events: forces are continuous there.
-Springs of friction that stick from the first touch of a layer on stretch from there: that touch is one.
+of their own, move with the first. Beginnings of layers need nothing, as a step takes the mean of their forces. Springs
+of friction that stick from the first touch of a layer on stretch from there: that touch is an event.
 
 The derivative needs events further apart than a step. `bend` tells how much the approach of a point changes from one
 step to the next before an onset, relative to it: coupled points that strike one after the other, and grazing contact,
@@ -173,9 +179,26 @@ class _Shifts:
         before = _before(self._acting, False)
         return before & _before(before, False) & ~self._acting
 
+    @cached_property
+    def _sticks(self) -> NDArray[np.bool_]:
+        """Points (b, k) that stick under pressure."""
+        now = self.linear.statuses
+        return (now.status == STICK) & ~now.on_mean & self._pressed
+
+    @cached_property
+    def _last(self) -> NDArray[np.bool_]:
+        """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
+        springs in the last step of slip before stick."""
+        sticks, now, pressed = self._sticks, self.linear.statuses, self._pressed
+        stays, presses = _after(sticks, True), _after(pressed, True)
+        slips, parts = ~stays & presses, stays & ~_after(presses, True)
+        yields = self.contact.laws.elastic_stick & pressed & (now.status == SLIP)
+        of_stick = sticks & _before(sticks & ~now.limited, False) & (slips | parts)
+        return of_stick | (yields & _before(yields, False) & stays)
+
     def steps_with_events(self, first: int, last: int) -> list[int]:
-        """Steps with an onset, a stop of slip, or an end of contact."""
-        some = (self._onsets | self._catches | self._stops | self._ends)[first:last].any(axis=1)
+        """Steps with an onset, a stop of slip, or an end of contact or of stick."""
+        some = (self._onsets | self._catches | self._stops | self._ends | self._last)[first:last].any(axis=1)
         return [int(j) for j in first + np.flatnonzero(some)]
 
     # steps at given statuses
@@ -183,23 +206,39 @@ class _Shifts:
     def _statuses(self, source: NDArray[np.int64]) -> Statuses:
         """Of one step, those of each point in the step source (k,) of the run."""
         points = np.arange(source.size)
-        known: Any = self.linear.statuses._replace(direction=self.directions)
+        # of an impact friction is large, and so is what the turn of its direction by the shift makes
+        fixed = np.where(self._onsets[..., None], np.nan, self.directions)
+        known: Any = self.linear.statuses._replace(direction=fixed)
         chosen: Any = (own[source, points][None] for own in known)
         return Statuses(*chosen)
+
+    def _turned(self, j: int, point: int) -> Statuses:
+        """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped."""
+        now, elastic = self._statuses(np.full(self.contact.laws.count, j)), self.contact.laws.elastic_stick[point]
+        assert now.direction is not None
+        slips = self._sticks[j, point]
+        now.status[0, point], now.limited[0, point] = (SLIP, elastic) if slips else (STICK, False)
+        now.direction[0, point] = self._against(j, point) if slips and not elastic else np.nan
+        return now
+
+    def _against(self, j: int, point: int) -> Array:
+        """The direction (2,) against friction in step j."""
+        force = self.linear.motion.impulse[j, point, 1:]
+        return np.asarray(-force / (np.linalg.norm(force) + 1e-300))
 
     def run(self, i: int, count: int) -> "_Steps":
         """Steps of the run."""
         return _Steps(self.linear.cut(i, i + count), self.state(i + count))
 
-    def shifted(self, i: int, sources: Sequence[NDArray[np.int64]]) -> "_Steps":
-        """Steps from the state before step i of the run, each at the statuses of the steps in its source (k,)."""
+    def shifted(self, i: int, statuses: Sequence[Statuses]) -> "_Steps":
+        """Steps from the state before step i of the run, each at its statuses."""
         states, steps = [self.state(i)], []
-        for at, source in enumerate(sources, i):
-            end, solved = self._step(states[-1], at, self._statuses(source))
+        for at, now in enumerate(statuses, i):
+            end, solved = self._step(states[-1], at, now)
             states.append(end)
             steps.append(solved)
         linear = self.linear
-        own = linear.block.cut(i, i + len(sources))
+        own = linear.block.cut(i, i + len(statuses))
         fields = np.stack([state.fields for state in states], axis=1)
         block = Block(
             n=own.n, u=fields[0], v=fields[1],
@@ -208,7 +247,7 @@ class _Shifts:
             status=np.concatenate([solved.statuses.status for solved in steps]),
             depth=np.array([state.depth for state in states[:-1]]),
             opening=np.array([state.opening for state in states[:-1]]),
-            start=linear.equations.cut(linear.block, i, i + len(sources)).start,
+            start=linear.equations.cut(linear.block, i, i + len(statuses)).start,
         )  # fmt: skip
         motion = PointMotion(*(np.concatenate(own) for own in zip(*(solved.motion for solved in steps), strict=True)))
         given: Any = (np.concatenate(own) for own in zip(*(solved.statuses for solved in steps), strict=True))
@@ -288,9 +327,12 @@ class _Shifts:
     def events(self, j: int) -> list[Event]:
         """The events of step j, in the order of their instants, and the ends of contact."""
         before = self.run(j - 1, 1).steps
-        found, ending = self._jumps(j, before), np.flatnonzero(self._ends[j])
-        ends = [self._end(j, int(point), before, len(found) + i) for i, point in enumerate(ending)]
-        return found + [event for event in ends if event is not None]
+        found = self._jumps(j, before)
+        for points, change in ((self._ends[j], self._end), (self._last[j], self._turn)):
+            for point in np.flatnonzero(points):
+                event = change(j, int(point), before, len(found))
+                found += [] if event is None else [event]
+        return found
 
     def _jumps(self, j: int, before: LinearSteps) -> list[Event]:
         """The onsets and stops of slip of step j."""
@@ -300,7 +342,7 @@ class _Shifts:
             return []
         source = np.full(count, j)
         source[candidates] = j - 1
-        old = self.shifted(j, [source]).steps
+        old = self.shifted(j, [self._statuses(source)]).steps
         roots = [root for root in (self._root(j, int(i), before, old) for i in candidates) if root is not None]
         if not roots:
             return []
@@ -317,14 +359,15 @@ class _Shifts:
         later = np.zeros(count, dtype=bool)
         for some in reversed(moving):
             later |= some
-            late.append(self.shifted(j, [np.where(later, j - 1, j), np.where(later, j, j + 1)]))
+            sources = [np.where(later, j - 1, j), np.where(later, j, j + 1)]
+            late.append(self.shifted(j, [self._statuses(own) for own in sources]))
         late.reverse()
         early = [self.run(j - 1, 3)]
         sooner = np.zeros(count, dtype=bool)
         for some in moving:
             sooner |= some
             sources = [np.where(sooner, j, j - 1), np.where(sooner, j + 1, j), np.full(count, j + 1)]
-            early.append(self.shifted(j - 1, sources))
+            early.append(self.shifted(j - 1, [self._statuses(own) for own in sources]))
         return [
             self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
             for at, group in enumerate(groups)
@@ -353,7 +396,7 @@ class _Shifts:
         """Of a point whose contact ends."""
         source = np.full(self.contact.laws.count, j)
         source[point] = j - 1
-        own, stays = self.run(j, 1), self.shifted(j, [source])
+        own, stays = self.run(j, 1), self.shifted(j, [self._statuses(source)])
         last, after = _value(before, _multiplier, point), _value(stays.steps, _multiplier, point)
         if not after < 0.0 < last:
             return None
@@ -361,6 +404,28 @@ class _Shifts:
         moved = [a - b for a, b in zip(stays.end, own.end, strict=True)]
         shift = Shift(1.0, self.linear.block.n + j, own.steps, stays.steps)
         return self._made(j, order, [point], 1, moved, (stays.steps, [(_multiplier, point, factor)]), None, (shift,))
+
+    def _turn(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
+        """Of a point that slips from the next step on, or from where it parts in the one after; or that sticks there on
+        its spring."""
+        sticks, own = self._sticks[j, point], self.run(j, 1)
+        quantity: PointQuantity = _rest_of_cone if sticks else _Sliding(self._against(j, point), point)
+        last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
+        if not last > rest > 0.0:
+            return None
+        begins, counts = rest / (last - rest), 0.5  # steps after the middle of this one
+        if sticks and self._sticks[j + 1, point]:
+            earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
+            counts = now / (earlier - now) if earlier > now else np.inf
+        late = begins - counts
+        if not abs(late) <= 1.0:
+            return None
+        turned = self.shifted(j, [self._turned(j, point)])
+        moved = [a - b for a, b in zip(turned.end, own.end, strict=True)]
+        if sticks:
+            moved[1] = np.zeros_like(moved[1])  # springs are put back to the limit in the next step
+        shift = Shift(1.0, self.linear.block.n + j, own.steps, turned.steps)
+        return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
 
     def _made(
         self,
@@ -436,6 +501,20 @@ class _Along:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class _Sliding:
+    """Slip rate of a point behind its spring of friction along a direction (2,), m/s."""
+
+    direction: Array
+    point: int
+
+    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+        rates = contact.sliding(motion, now)
+        out = np.zeros(rates.shape[:-1], dtype=rates.dtype)
+        out[:, self.point] = rates[:, self.point] @ self.direction
+        return out
+
+
 def _middle_gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
     """Gap at the predicted middle of the step, by which points count as closed, m."""
     return contact.middle_gap(motion)
@@ -449,6 +528,11 @@ def _gap_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -
 def _multiplier(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
     """Impulse of the multiplier, N·s."""
     return contact.normal_parts(motion)[:, 2]
+
+
+def _rest_of_cone(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """What is left of the limit of friction, N·s."""
+    return contact.rest_of_cone(motion, now)
 
 
 def _gap_to_layer(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
@@ -477,6 +561,11 @@ def _series(linear: LinearSteps, quantity: PointQuantity, point: int) -> PointSe
 def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
     """Of the last step."""
     return float(_series(linear, quantity, point).values()[-1])
+
+
+def _after(values: NDArray[np.bool_], end: bool) -> NDArray[np.bool_]:
+    """Values of the step after each (b, …), `end` for the last."""
+    return np.append(values[1:], np.full_like(values[:1], end), axis=0)
 
 
 def _before(values: Any, start: Any) -> Any:

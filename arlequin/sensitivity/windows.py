@@ -46,7 +46,7 @@ class Checkpoint:
     def around(self, linear: LinearSteps) -> "Window":
         """The window of these steps."""
         if self.follows:
-            linear = replace(linear, statuses=linear.contact.from_first_touch(linear.motion, linear.statuses))
+            linear = replace(linear, statuses=linear.contact.without_phase(linear.motion, linear.statuses))
         return Window(linear, self)
 
 

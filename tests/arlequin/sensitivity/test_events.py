@@ -257,6 +257,217 @@ def test_a_pin_that_falls_on_a_layer_with_springs_of_friction(friction):
             assert abs(found[0] / exact - 1.0) < allowed and abs(found[1] - found[0]) < 1e-11 * abs(exact)
 
 
+PINS = {"gap": 0.05, "speed": 1.0, "friction": 0.5, "force": 12.0}
+
+
+def pressed_pin(gap, speed, friction, force, step, scheme):
+    """A pin of 1 kg that falls with `speed` on a layer of 4 kN/m, pulled along by a force."""
+    pin = aq.PointMasses("pin", (0.0, 0.0), 1.0, forces={"all": (force, 0.0)})
+    plane = aq.RigidPlane(point=(0.0, -gap), normal=(0.0, 1.0))
+    rub = aq.Interface("rub", pin.boundary("all"), plane, aq.Penalty(LAYER), friction=aq.Coulomb(friction))
+    system = aq.System([pin], interfaces=[rub], velocity=(-1.2, -speed))
+    return aq.Study(system, scheme, duration=0.15, step=step)
+
+
+LAYER = 4e3  # Pa/m, on 1 m²
+
+
+def speed_of_the_pin(gap, speed, friction, force):
+    """It sticks on the layer, and slips before it parts: where friction, μ m V ω sin ωτ, is less than the force."""
+    omega = np.sqrt(LAYER)
+    slips = (np.pi - np.arcsin(force / (friction * speed * omega))) / omega
+    rubbed = friction * speed * (1.0 + np.cos(omega * slips))
+    return force * (0.15 - gap / speed - slips) - rubbed
+
+
+def by_complex_step(exact, at):
+    """Derivatives of exact(**at)."""
+    return np.array([np.imag(exact(**{**at, name: value + 1e-30j})) / 1e-30 for name, value in at.items()]).T
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_pin_that_slips_before_it_parts_from_a_layer(scheme):
+    exact = by_complex_step(speed_of_the_pin, PINS)
+    end = {"end": aq.Response("part/pin/velocity", "final", node=0, component="x")}
+    for steps, allowed in ((range(150, 160, 3), 1e-2), ((1500, 1501), 1e-3)):
+        for count in steps:
+            study = partial(pressed_pin, step=0.15 / count, scheme=SCHEMES[scheme])
+            found = [
+                aq.gradient(study, end, PINS, method=method, progress=False)["gradient"].values[0]
+                for method in ("tangent", "adjoint")
+            ]
+            np.testing.assert_allclose(found[0], exact, rtol=0.0, atol=allowed * np.abs(exact).max())
+            np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(exact).max())
+
+
+YIELDING = {"force": 3.0, "limit": 0.1, "stiffness": 20.0, "speed": 0.3}
+LASTS = 6.0
+
+
+def yielding(force, limit, stiffness, speed, step, scheme):
+    """A mass of 1 kg on a spring of 4 N/m and a dashpot, pressed with 10 N on a layer with springs of friction."""
+    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces={"all": lambda t: (force * np.cos(3.0 * t), -10.0)})
+    plane = aq.RigidPlane(point=(0.0, 1e-2), normal=(0.0, 1.0))
+    rubs = aq.Coulomb(limit, stiffness=stiffness)
+    rub = aq.Interface("rub", mass.boundary("all"), plane, aq.Penalty(1e3), friction=rubs)
+    held = aq.Spring("held", mass.boundary("all"), stiffness=(4.0, 0.0), damping=(0.2, 0.0))
+    system = aq.System([mass], interfaces=[rub], springs=[held], velocity=(speed, 0.0))
+    return aq.Study(system, scheme, duration=LASTS, step=step)
+
+
+def yielding_by_events(force, limit, stiffness, speed):
+    """Displacement, velocity and loss at the end: springs that stretch up to 10 N times the coefficient."""
+    most = 10.0 * limit
+
+    def rates(t, z, sign):
+        u, v, s, _ = z
+        stretch, loss = (0.0, abs(most * v)) if sign else (stiffness * v, 0.0)
+        return [v, force * np.cos(3.0 * t) - 4.0 * u - 0.2 * v - s, stretch, loss]
+
+    t, z, sign, changes = 0.0, np.array([0.0, speed, 0.0, 0.0]), 0.0, 0
+    while t < LASTS:
+
+        def event(t, z, sign):
+            return z[1] if sign else most - abs(z[2])
+
+        event.terminal, event.direction = True, -sign if sign else -1.0
+        found = solve_ivp(rates, (t, LASTS), z, "DOP853", args=(sign,), events=event, rtol=1e-11, atol=1e-13)
+        t, z = found.t[-1], found.y[:, -1].copy()
+        if found.status != 1:
+            break
+        changes += 1
+        sign = 0.0 if sign else float(np.sign(z[2]))
+        away = solve_ivp(rates, (t, t + 1e-7), z, args=(sign,), rtol=1e-11, atol=1e-13)
+        t, z = away.t[-1], away.y[:, -1]
+    return z[[0, 1, 3]], changes
+
+
+def differences(exact, at):
+    """Derivatives of exact(**at)[0]."""
+    each = []
+    for name, value in at.items():
+        ends = [exact(**{**at, name: value * (1.0 + sign * 1e-5)})[0] for sign in (1, -1)]
+        each.append((ends[0] - ends[1]) / (2e-5 * value))
+    return np.array(each).T
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_springs_of_friction_that_yield(scheme):
+    """They yield six times and stick again five times: 200 and 400 steps in a period of the load."""
+    _, changes = yielding_by_events(**YIELDING)
+    assert changes == 11
+    exact = differences(yielding_by_events, YIELDING)
+    responses = {
+        "u": aq.Response("part/mass/displacement", "final", node=0, component="x"),
+        "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
+        "loss": aq.Response("energy/friction", "final"),
+    }
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    for steps, allowed in ((573, 5e-3), (576, 5e-3), (1146, 2e-3)):
+        study = partial(yielding, step=LASTS / steps, scheme=SCHEMES[scheme])
+        found = [
+            aq.gradient(study, responses, YIELDING, method=method, progress=False)["gradient"].values
+            for method in ("tangent", "adjoint")
+        ]
+        assert np.abs((found[0] - exact) / size).max() < allowed
+        assert np.abs((found[1] - found[0]) / size).max() < 1e-11
+
+
+THROWN = {"gap": 0.1037, "speed": 1.0, "friction": 0.3, "restitution": 0.6}
+
+
+def thrown_down(gap, speed, friction, restitution, step, scheme):
+    """A ball in space that a force along the plane turns before and after its impact."""
+    ball = aq.PointMasses("ball", (0.0, 0.0, 0.0), 1.0)
+    plane = aq.RigidPlane(point=(0.0, 0.0, -gap), normal=(0.0, 0.0, 1.0))
+    law, rubs = aq.Unilateral(restitution=restitution), aq.Coulomb(friction)
+    stop = aq.Interface("stop", ball.boundary("all"), plane, law, friction=rubs)
+    system = aq.System([ball], interfaces=[stop], gravity=(0.0, 8.0, -10.0), velocity=(1.2, -0.5, -speed))
+    return aq.Study(system, scheme, duration=0.2, step=step)
+
+
+def thrown_velocity(gap, speed, friction, restitution):
+    """Along the plane at the end: the impact takes μ times its normal impulse off, in the direction of the slip."""
+    time = (np.sqrt(speed**2 + 20.0 * gap) - speed) / 10.0
+    strikes, along = speed + 10.0 * time, np.array([1.2, -0.5 + 8.0 * time])
+    along = along * (1.0 - friction * (1.0 + restitution) * strikes / np.sqrt((along**2).sum()))
+    return along + np.array([0.0, 8.0]) * (0.2 - time)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_impact_with_friction_in_space(scheme):
+    exact = by_complex_step(thrown_velocity, THROWN)
+    responses = {a: aq.Response("part/ball/velocity", "final", node=0, component=a) for a in "xy"}
+    for count, allowed in ((100, 2.5e-2), (103, 2.5e-2), (1000, 2.5e-3), (1003, 2.5e-3)):
+        study = partial(thrown_down, step=0.2 / count, scheme=SCHEMES[scheme])
+        found = [
+            aq.gradient(study, responses, THROWN, method=method, progress=False)["gradient"].values
+            for method in ("tangent", "adjoint")
+        ]
+        np.testing.assert_allclose(found[0], exact, rtol=0.0, atol=allowed * np.abs(exact).max())
+        np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(exact).max())
+
+
+ROD = {"gap": 0.05, "speed": 1.0, "stiffness": 100.0, "restitution": 0.8}
+
+
+def knocking(gap, speed, stiffness, restitution, step, scheme):
+    """A rod of three masses that flies at a stop."""
+    places = [[0.0], [1.0], [2.0]]
+    rod = aq.PointMasses("rod", places, [1.0, 2.0, 1.0], names={"left": 0, "middle": 1, "right": 2})
+    arms = [
+        aq.Spring(f"{a} {b}", rod.boundary(a), rod.boundary(b), stiffness=stiffness)
+        for a, b in (("left", "middle"), ("middle", "right"))
+    ]
+    wall = aq.RigidPlane(point=(-gap,), normal=(1.0,))
+    stop = aq.Interface("stop", rod.boundary("left"), wall, aq.Unilateral(restitution=restitution))
+    system = aq.System([rod], interfaces=[stop], springs=arms, velocity=(-speed,))
+    return aq.Study(system, scheme, duration=0.5, step=step)
+
+
+def knocking_by_events(gap, speed, stiffness, restitution):
+    """Displacements and velocities at the end; how often it knocks."""
+    mass = np.array([1.0, 2.0, 1.0])
+    matrix = stiffness * np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
+
+    def rates(t, z):
+        return np.concatenate([z[3:], -matrix @ z[:3] / mass])
+
+    def event(t, z):
+        return z[0] + gap
+
+    event.terminal, event.direction = True, -1.0
+    t, z, knocks = 0.0, np.array([0.0] * 3 + [-speed] * 3), 0
+    while True:
+        found = solve_ivp(rates, (t, 0.5), z, "DOP853", events=event, rtol=1e-11, atol=1e-13)
+        t, z = found.t[-1], found.y[:, -1].copy()
+        if found.status != 1:
+            return z, knocks
+        z[3], knocks = -restitution * z[3], knocks + 1
+        away = solve_ivp(rates, (t, t + 1e-7), z, rtol=1e-11, atol=1e-13)
+        t, z = away.t[-1], away.y[:, -1]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_rod_that_knocks_on_a_stop(scheme):
+    """First order in the step."""
+    assert knocking_by_events(**ROD)[1] == 3
+    exact = differences(knocking_by_events, ROD)
+    responses = {
+        f"{name} {node}": aq.Response(f"part/rod/{name}", "final", node=node, component="x")
+        for name in ("displacement", "velocity")
+        for node in (0, 1, 2)
+    }
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    for count, allowed in ((400, 0.06), (1600, 0.018)):
+        study = partial(knocking, step=0.5 / count, scheme=SCHEMES[scheme])
+        found = aq.gradient(study, responses, ROD, method="tangent", progress=False)
+        assert found.attrs["events"] == 3
+        assert np.abs((found["gradient"].values - exact) / size).max() < allowed
+        adjoint = aq.gradient(study, responses, ROD, method="adjoint", progress=False)["gradient"].values
+        assert np.abs((adjoint - found["gradient"].values) / size).max() < 1e-11
+
+
 CASES = {
     "glued": (studies.glued, ("velocity", "gap", "friction", "young"), "tip", ("kinetic", "friction")),
     "modal rod": (studies.rod, ("gap", "friction", "stiffness"), "support", ("kinetic", "friction")),
