@@ -67,13 +67,18 @@ _PASSES = 20  # of Newton's method for a step at given statuses
 _CONVERGED = 1e-13  # change of an impulse, relative to the largest
 
 
-def find_events(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> Iterator[Event]:
+def find_events(
+    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool = True
+) -> Iterator[Event]:
     """The events in the steps first ≤ j < last of solved steps, in their order; none in statics and in central
-    differences. Those of steps without neighbours, at the start and the end of a run, are left out."""
+    differences. Those of steps without neighbours, at the start and the end of a run, are left out. trend:
+    whether those count at which forces are continuous, ends of contact, beginnings and ends of stick, first touches of
+    layers: they add to the mean over the instants of the steps; a run itself, between its jumps, has a derivative
+    without them."""
     form = linear.equations.form
     if form.static or form.staggered:
         return
-    shifts = _Shifts(linear, derivatives)
+    shifts = _Shifts(linear, derivatives, trend)
     for j in shifts.steps_with_events(max(first, 1), min(last, len(linear.block) - 2)):
         yield from shifts.events(j)
 
@@ -100,6 +105,7 @@ class _Shifts:
 
     linear: LinearSteps
     derivatives: Sequence[ModelDerivative]
+    trend: bool
 
     @cached_property
     def operators(self) -> StepOperators:
@@ -153,6 +159,8 @@ class _Shifts:
     @cached_property
     def _catches(self) -> NDArray[np.bool_]:
         """Points (b, k) on layers that stick from the first touch on: their springs of friction begin to stretch."""
+        if not self.trend:
+            return np.zeros_like(self._pressed)
         laws, sticks = self.contact.laws, self.linear.statuses.status == STICK
         springs = laws.elastic_stick & (laws.level == 0)
         stays = np.append(sticks[1:], sticks[-1:], axis=0)
@@ -198,7 +206,9 @@ class _Shifts:
 
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
-        some = (self._onsets | self._catches | self._stops | self._ends | self._last)[first:last].any(axis=1)
+        points = self._onsets | self._catches | self._stops
+        points = points | self._ends | self._last if self.trend else points
+        some = points[first:last].any(axis=1)
         return [int(j) for j in first + np.flatnonzero(some)]
 
     # steps at given statuses
@@ -328,6 +338,8 @@ class _Shifts:
         """The events of step j, in the order of their instants, and the ends of contact."""
         before = self.run(j - 1, 1).steps
         found = self._jumps(j, before)
+        if not self.trend:
+            return found
         for points, change in ((self._ends[j], self._end), (self._last[j], self._turn)):
             for point in np.flatnonzero(points):
                 event = change(j, int(point), before, len(found))

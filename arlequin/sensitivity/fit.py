@@ -9,6 +9,7 @@ import xarray
 
 from arlequin.models.checks import (
     finite_array,
+    flag,
     mapping,
     non_negative_integer,
     positive,
@@ -20,8 +21,12 @@ from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
-from arlequin.sensitivity.gradient import along, check_paths, parameters_of, widths_of
+from arlequin.sensitivity.event import Event
+from arlequin.sensitivity.events import find_events
+from arlequin.sensitivity.gradient import along, check_paths, is_resolved, parameters_of, widths_of
 from arlequin.sensitivity.least_squares import Estimates, Minimum, estimates, few_sign_changes
+from arlequin.sensitivity.linear_steps import LinearSteps
+from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.multistart import SCREENED, Minima, minimise_from_several
 from arlequin.sensitivity.tangent import run_with_tangents
 
@@ -48,6 +53,7 @@ def fit(
     tolerance: float = 1e-8,
     most: int = 50,
     starts: int | None = None,
+    events: bool = True,
     units: Mapping[str, str] | None = None,
     progress: Progress | bool | None = None,
 ) -> xarray.Dataset:
@@ -70,6 +76,11 @@ def fit(
         (p − p̂)ᵀ C⁻¹ (p − p̂) ≤ n F₀.₉₅(n, N − n)      (χ²₀.₉₅(n) where the deviation is given)
 
     of n parameters and N values, if the noise is independent and normal: `arlequin.plots.confidence_ellipse`.
+
+    The derivatives follow the instants of impacts and of stops of slip, but for the samples of the few steps around
+    each: a velocity jumps there, and the misfit of its record has kinks, so that records of displacements tell the
+    instants better. Events that the steps do not resolve are left out, which a `ModelWarning` says. events=False: the
+    derivatives at the statuses of contact of each run.
 
     An estimate at its bound is held there: deviation and covariance of the others are those of a fit without it, n
     counts them only, and its own are nan. Its interval has one side, from the bound to where the cost, least in the
@@ -152,14 +163,29 @@ def fit(
                 raise
             return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
 
+    left_out: list[float] = []
+    unresolved: dict[bytes, list[float]] = {}  # instants of events, s, that the derivatives leave out, at x
+
+    def find(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> list[Event]:
+        passed = list(find_events(linear, first, last, derivatives, trend=False))
+        step = linear.equations.model.study.step
+        left_out.extend(event.n * step for event in passed if not is_resolved(event))
+        return [event for event in passed if is_resolved(event)]
+
+    finder = find if flag("events", events) else None
+
     def jacobian(x: Array, chosen: Indices) -> Array:
         by = [names[i] for i in chosen]
+        left_out.clear()
         try:
-            record = run_with_tangents(study, values(x), widths, by, progress=False).record
+            record = run_with_tangents(
+                study, values(x), widths, by, progress=False, find_events=finder, trend=False
+            ).record
         except UserError as error:
             rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
             raise UserError(f"{rule}: {error}") from None
         assert record is not None
+        unresolved[x.tobytes()] = left_out.copy()
         each = zip(along(predicted, record), by, strict=True)
         return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
@@ -190,6 +216,10 @@ def fit(
         rule = "give another guess, bounds, or a larger `most`"
         raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
     given = deviation is not None
+    if times := unresolved.get(found.x.tobytes()):
+        rule = "whose instants the derivatives leave out: take smaller steps"
+        events_told = f"{len(times)} contact events, the first at t = {min(times):.6g} s"
+        warn_user(f"fit: the steps do not resolve {events_told}, {rule}", ModelWarning)
     size = float(np.linalg.norm(whole * weights))
     own = estimates(found, names, (low / width, high / width), size, given)
     _warn(found, own, names, best)

@@ -154,6 +154,11 @@ def _dataset(
     )
 
 
+def is_resolved(event: Event) -> bool:
+    """Whether the steps resolve an event, so that a derivative by its instant has a meaning."""
+    return event.bend is None or event.bend <= MOST_BEND
+
+
 def find_resolved_events(
     linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]
 ) -> list[Event]:
@@ -161,7 +166,7 @@ def find_resolved_events(
     events = []
     for event in find_events(linear, first, last, derivatives):
         events.append(event)
-        if event.bend is None or event.bend <= MOST_BEND:
+        if event.bend is None or is_resolved(event):
             continue
         where = (
             f"the contact event at t = {event.n * linear.equations.model.study.step:.6g} s (point {event.points[0]})"

@@ -295,20 +295,22 @@ def run_with_tangents(
     record: bool = True,
     progress: Progress | bool | None = None,
     find_events: Finder | None = None,
+    trend: bool = True,
 ) -> TangentRun:
     """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
     whether all that the run records is wanted with its derivatives, beside the responses; find_events: see
-    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses."""
+    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses; trend: whether
+    the derivatives are those of the mean over the instants of the steps, or those of the run between its jumps."""
     base, derivatives = derived(study, at, scales, wrt)
     tangent, steps = Tangent(base, derivatives), base.study.steps
-    recording = Recording(tangent.equations, derivatives, wrt) if record else None
+    recording = Recording(tangent.equations, derivatives, wrt, losses=trend) if record else None
     sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
     motion, delays = tangent.first(), list[tuple[Event, Array]]()
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
         for window in windows(
-            tangent.equations, tangent.operators, steps, find_events is not None, 1 + len(derivatives)
+            tangent.equations, tangent.operators, steps, trend and find_events is not None, 1 + len(derivatives)
         ):
             linear = window.own
             events = () if find_events is None else window.events(find_events, derivatives)

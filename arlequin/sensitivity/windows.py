@@ -22,7 +22,7 @@ Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative]], list[Event
 class Checkpoint:
     """What a window is computed from again: the steps before it that the last one solved, None at the start, spring
     tractions (r,), Pa, before these, the state, wear and number of the steps that follow, which are its own, and
-    whether events are followed."""
+    whether friction is that of the trend, see `ContactEquations.without_phase`."""
 
     before: Block | None
     springs: Array
@@ -30,7 +30,7 @@ class Checkpoint:
     wear: Wear
     steps: int
     own: slice
-    follows: bool
+    trend: bool
 
     def window(self, equations: BulkEquations, operators: StepOperators) -> "Window":
         """The window, solved again."""
@@ -45,7 +45,7 @@ class Checkpoint:
 
     def around(self, linear: LinearSteps) -> "Window":
         """The window of these steps."""
-        if self.follows:
+        if self.trend:
             linear = replace(linear, statuses=linear.contact.without_phase(linear.motion, linear.statuses))
         return Window(linear, self)
 
@@ -71,16 +71,16 @@ class Window:
 
 
 def windows(
-    equations: BulkEquations, operators: StepOperators, steps: int, follows: bool, fields: int = 1
+    equations: BulkEquations, operators: StepOperators, steps: int, trend: bool, fields: int = 1
 ) -> Iterator[Window]:
-    """The steps of a run; follows: whether events are followed; fields: see `blocks`. UserError where they do not solve
-    the equations that are derived."""
+    """The steps of a run; trend: see `Checkpoint`; fields: see `blocks`. UserError where they do not solve the
+    equations that are derived."""
     before, springs = None, start_springs(equations.model)
     for block in blocks(equations.model, None, None, steps, fields, least=2 * AROUND):
         count = len(block) + (0 if before is None else len(before))
         last = count if block.n + len(block) == steps else count - AROUND
         own = slice(0 if before is None else AROUND, last)
-        checkpoint = Checkpoint(before, springs, block.start, block.wear, len(block), own, follows)
+        checkpoint = Checkpoint(before, springs, block.start, block.wear, len(block), own, trend)
         linear = checkpoint.linear(block, equations, operators)
         linear.check()
         window = checkpoint.around(linear)

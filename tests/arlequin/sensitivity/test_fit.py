@@ -400,3 +400,50 @@ def test_units_stand_in_tables():
     assert table["units"].to_dict() == {"stiffness": "N/m", "damping": "1", "speed": "m/s"}
     picture = aq.plots.confidence_ellipse(found, "stiffness", "damping")
     assert (picture.axes[0].get_xlabel(), picture.axes[0].get_ylabel()) == ("stiffness (N/m)", "damping")
+
+
+def knocking(gap, stiffness, friction=0.3):
+    """Two masses on a spring that fly at a stop, the second with dry friction."""
+    places = [[0.0, 0.0], [1.0, 0.0]]
+    pair = aq.PointMasses("pair", places, [1.0, 2.0], names={"one": 0, "two": 1}, forces={"two": (0.0, -1.0)})
+    arm = aq.Spring("arm", pair.boundary("one"), pair.boundary("two"), stiffness=(stiffness, 0.0))
+    wall = aq.RigidPlane(point=(-gap, 0.0), normal=(1.0, 0.0))
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    stop = aq.Interface("stop", pair.boundary("one"), wall, aq.Unilateral())
+    rub = aq.Interface("rub", pair.boundary("two"), floor, aq.Unilateral(), friction=aq.Coulomb(friction))
+    system = aq.System([pair], interfaces=[stop, rub], springs=[arm], velocity=(-1.0, 0.0))
+    return aq.Study(system, aq.Theta(0.5), duration=1.2, step=1e-3)
+
+
+@pytest.mark.parametrize("guess", [0.9, 1.2])
+def test_a_gap_is_found_from_impacts(guess):
+    """The gap moves the impact alone: without the events, nothing depends on it. It is known to the step, in which the
+    mass flies 1 mm."""
+
+    def seen(result):
+        return result["part/pair/displacement"][1:, 1, 0]
+
+    truth = {"gap": 0.1, "stiffness": 100.0, "friction": 0.3}
+    first, data = (
+        {name: guess * value for name, value in truth.items()},
+        {"seen": (seen, seen(knocking(**truth).run()))},
+    )
+    found = aq.fit(knocking, data, first)
+    assert abs(found["value"].sel(parameter="gap").item() - truth["gap"]) < 1e-3
+    np.testing.assert_allclose(found["value"].values[1:], [100.0, 0.3], rtol=2e-3)
+    with pytest.raises(aq.UserError, match="the records do not depend on gap"):
+        aq.fit(knocking, data, first, events=False)
+
+
+def test_events_that_the_steps_do_not_resolve_are_told():
+    def ball(gravity):
+        mass = aq.PointMasses("mass", 0.05, 1.0)
+        floor = aq.RigidPlane(point=(0.0,), normal=(1.0,))
+        stop = aq.Interface("stop", mass.boundary("all"), floor, aq.Unilateral(restitution=0.3))
+        return aq.Study(aq.System([mass], interfaces=[stop], gravity=-gravity), aq.Theta(0.5), duration=0.3, step=2e-3)
+
+    def way(result):
+        return result["part/mass/displacement"][1:, 0, 0]
+
+    with pytest.warns(ModelWarning, match="do not resolve . contact events, the first at t = 0"):
+        aq.fit(ball, {"way": (way, way(ball(10.0).run()))}, {"gravity": 10.2})
