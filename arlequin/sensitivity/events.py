@@ -194,7 +194,7 @@ class _Shifts:
         return (now.status == STICK) & ~now.on_mean & self._pressed
 
     @cached_property
-    def _last(self) -> NDArray[np.bool_]:
+    def _turning(self) -> NDArray[np.bool_]:
         """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
         springs in the last step of slip before stick."""
         sticks, now, pressed = self._sticks, self.linear.statuses, self._pressed
@@ -207,7 +207,7 @@ class _Shifts:
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
         points = self._onsets | self._catches | self._stops
-        points = points | self._ends | self._last if self.trend else points
+        points = points | self._ends | self._turning if self.trend else points
         some = points[first:last].any(axis=1)
         return [int(j) for j in first + np.flatnonzero(some)]
 
@@ -340,7 +340,7 @@ class _Shifts:
         found = self._jumps(j, before)
         if not self.trend:
             return found
-        for points, change in ((self._ends[j], self._end), (self._last[j], self._turn)):
+        for points, change in ((self._ends[j], self._end), (self._turning[j], self._turn)):
             for point in np.flatnonzero(points):
                 event = change(j, int(point), before, len(found))
                 found += [] if event is None else [event]
