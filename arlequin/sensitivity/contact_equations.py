@@ -283,8 +283,8 @@ class ContactEquations:
         residual[..., 0] = np.where(now.active, slack + data.compliance * multiplier / pull, multiplier)
         spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
         if laws.frictional:
-            along, _ = self._slip_rates(motion, now.on_mean)
-            stick = self.sliding(motion, now)
+            along, compliance = self._slip_rates(motion, now.on_mean)
+            stick = self._with_give(along, compliance, motion)
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
             friction = self._friction(motion, now)
             unit = _quotient(1.0, _length(along))[..., None] * along
@@ -428,8 +428,7 @@ class ContactEquations:
 
     def sliding(self, motion: PointMotion, now: Statuses) -> Any:
         """w + c_t P_t/(hA) (b, k, 2), m/s: the rate at which points slip, with elastic stick behind their springs."""
-        along, compliance = self._slip_rates(motion, now.on_mean)
-        return along + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
+        return self._with_give(*self._slip_rates(motion, now.on_mean), motion)
 
     def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
         """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""
@@ -573,6 +572,10 @@ class ContactEquations:
         compliance = np.where(laws.elastic_stick, elastic, data.tangential_compliance)
         slid = (motion.u1 - motion.u0)[..., 1:] / lever - compliance[:, None] * motion.spring[..., 1:]
         return np.where(laws.elastic_stick[:, None], slid, closed), compliance
+
+    def _with_give(self, along: Any, compliance: Any, motion: PointMotion) -> Any:
+        """Slip rates (b, k, 2) with the impulse's own share, m/s."""
+        return along + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
 
     def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
         """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""

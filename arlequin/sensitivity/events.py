@@ -68,11 +68,11 @@ _CONVERGED = 1e-13  # change of an impulse, relative to the largest
 
 
 def find_events(
-    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool = True
+    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool
 ) -> Iterator[Event]:
     """The events in the steps first ≤ j < last of solved steps, in their order; none in statics and in central
-    differences. Those of steps without neighbours, at the start and the end of a run, are left out. trend:
-    whether those count at which forces are continuous, ends of contact, beginnings and ends of stick, first touches of
+    differences. Those of steps without neighbours, at the start and the end of a run, are left out. trend: whether
+    those count at which forces are continuous, ends of contact, beginnings and ends of stick, first touches of
     layers: they add to the mean over the instants of the steps; a run itself, between its jumps, has a derivative
     without them."""
     form = linear.equations.form
@@ -161,10 +161,9 @@ class _Shifts:
         """Points (b, k) on layers that stick from the first touch on: their springs of friction begin to stretch."""
         if not self.trend:
             return np.zeros_like(self._pressed)
-        laws, sticks = self.contact.laws, self.linear.statuses.status == STICK
+        laws, sticks = self.contact.laws, self._sticks
         springs = laws.elastic_stick & (laws.level == 0)
-        stays = np.append(sticks[1:], sticks[-1:], axis=0)
-        return springs & self._pressed & ~_before(self._pressed, True) & sticks & stays
+        return springs & ~_before(self._pressed, True) & sticks & _after(sticks, True)
 
     @cached_property
     def _stops(self) -> NDArray[np.bool_]:
@@ -213,12 +212,16 @@ class _Shifts:
 
     # steps at given statuses
 
+    @cached_property
+    def _known(self) -> Statuses:
+        """Of the run, with the directions in which points go on to slip. Those of impacts follow the slip rate: their
+        friction is large, and so is what a turn of its direction makes."""
+        return self.linear.statuses._replace(direction=np.where(self._onsets[..., None], np.nan, self.directions))
+
     def _statuses(self, source: NDArray[np.int64]) -> Statuses:
         """Of one step, those of each point in the step source (k,) of the run."""
         points = np.arange(source.size)
-        # of an impact friction is large, and so is what the turn of its direction by the shift makes
-        fixed = np.where(self._onsets[..., None], np.nan, self.directions)
-        known: Any = self.linear.statuses._replace(direction=fixed)
+        known: Any = self._known
         chosen: Any = (own[source, points][None] for own in known)
         return Statuses(*chosen)
 
@@ -323,7 +326,7 @@ class _Shifts:
         if self._catches[j, point]:
             quantity = _gap_to_layer
         elif not onset:
-            quantity = _Along(self.directions[j - 1, point], point)
+            quantity = _Along(self.directions[j - 1, point], point, _slip_rates_at_end)
         elif self.contact.laws.level[point] == 1:
             quantity = _gap_at_end
         else:
@@ -421,7 +424,7 @@ class _Shifts:
         """Of a point that slips from the next step on, or from where it parts in the one after; or that sticks there on
         its spring."""
         sticks, own = self._sticks[j, point], self.run(j, 1)
-        quantity: PointQuantity = _rest_of_cone if sticks else _Sliding(self._against(j, point), point)
+        quantity: PointQuantity = _rest_of_cone if sticks else _Along(self._against(j, point), point, _slider_rates)
         last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
         if not last > rest > 0.0:
             return None
@@ -501,30 +504,27 @@ class _Solved:
 
 @dataclass(frozen=True, eq=False)
 class _Along:
-    """Slip rate of a point along a direction (2,)."""
+    """Slip rate of a point along a direction (2,), m/s; rates: those of all points (b, k, 2)."""
 
     direction: Array
     point: int
+    rates: PointQuantity
 
     def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-        rates = motion.v1[..., 1:]
+        rates = self.rates(contact, motion, now)
         out = np.zeros(rates.shape[:-1], dtype=rates.dtype)
         out[:, self.point] = rates[:, self.point] @ self.direction
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class _Sliding:
-    """Slip rate of a point behind its spring of friction along a direction (2,), m/s."""
+def _slip_rates_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Slip rates at the end, m/s."""
+    return motion.v1[..., 1:]
 
-    direction: Array
-    point: int
 
-    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-        rates = contact.sliding(motion, now)
-        out = np.zeros(rates.shape[:-1], dtype=rates.dtype)
-        out[:, self.point] = rates[:, self.point] @ self.direction
-        return out
+def _slider_rates(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+    """Slip rates behind springs of friction, m/s."""
+    return contact.sliding(motion, now)
 
 
 def _middle_gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
@@ -577,7 +577,9 @@ def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
 
 def _after(values: NDArray[np.bool_], end: bool) -> NDArray[np.bool_]:
     """Values of the step after each (b, …), `end` for the last."""
-    return np.append(values[1:], np.full_like(values[:1], end), axis=0)
+    out = np.empty_like(values)
+    out[:-1], out[-1] = values[1:], end
+    return out
 
 
 def _before(values: Any, start: Any) -> Any:

@@ -29,6 +29,7 @@ from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.multistart import SCREENED, Minima, minimise_from_several
 from arlequin.sensitivity.tangent import run_with_tangents
+from arlequin.sensitivity.windows import Finder
 
 Predict = Callable[[xarray.DataTree], Any]
 
@@ -163,20 +164,13 @@ def fit(
                 raise
             return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
 
-    left_out: list[float] = []
-    unresolved: dict[bytes, list[float]] = {}  # instants of events, s, that the derivatives leave out, at x
-
-    def find(linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]) -> list[Event]:
-        passed = list(find_events(linear, first, last, derivatives, trend=False))
-        step = linear.equations.model.study.step
-        left_out.extend(event.n * step for event in passed if not is_resolved(event))
-        return [event for event in passed if is_resolved(event)]
-
-    finder = find if flag("events", events) else None
+    follows = flag("events", events)
+    left_out: dict[bytes, list[float]] = {}  # instants of events, s, that the derivatives at x do not follow
 
     def jacobian(x: Array, chosen: Indices) -> Array:
         by = [names[i] for i in chosen]
-        left_out.clear()
+        others = left_out[x.tobytes()] = []
+        finder = _finder(others) if follows else None
         try:
             record = run_with_tangents(
                 study, values(x), widths, by, progress=False, find_events=finder, trend=False
@@ -185,7 +179,6 @@ def fit(
             rule = "fit: no gradient at the limit of what the study allows, give bounds within it"
             raise UserError(f"{rule}: {error}") from None
         assert record is not None
-        unresolved[x.tobytes()] = left_out.copy()
         each = zip(along(predicted, record), by, strict=True)
         return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
@@ -216,7 +209,7 @@ def fit(
         rule = "give another guess, bounds, or a larger `most`"
         raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
     given = deviation is not None
-    if times := unresolved.get(found.x.tobytes()):
+    if times := left_out.get(found.x.tobytes()):
         rule = "whose instants the derivatives leave out: take smaller steps"
         events_told = f"{len(times)} contact events, the first at t = {min(times):.6g} s"
         warn_user(f"fit: the steps do not resolve {events_told}, {rule}", ModelWarning)
@@ -250,6 +243,20 @@ def fit(
             "gradients": found.gradients, "message": found.message,
         },
     )  # fmt: skip
+
+
+def _finder(others: list[float]) -> Finder:
+    """Finds the events that the steps resolve; the instants, s, of those that they do not go to `others`."""
+
+    def find(
+        linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool
+    ) -> list[Event]:
+        events = list(find_events(linear, first, last, derivatives, trend))
+        step = linear.equations.model.study.step
+        others.extend(event.n * step for event in events if not is_resolved(event))
+        return [event for event in events if is_resolved(event)]
+
+    return find
 
 
 def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> None:

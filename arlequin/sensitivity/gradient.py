@@ -160,14 +160,15 @@ def is_resolved(event: Event) -> bool:
 
 
 def find_resolved_events(
-    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative]
+    linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool
 ) -> list[Event]:
     """The events of solved steps, see `find_events`; UserError where the steps do not resolve one."""
     events = []
-    for event in find_events(linear, first, last, derivatives):
+    for event in find_events(linear, first, last, derivatives, trend):
         events.append(event)
-        if event.bend is None or is_resolved(event):
+        if is_resolved(event):
             continue
+        assert event.bend is not None
         where = (
             f"the contact event at t = {event.n * linear.equations.model.study.step:.6g} s (point {event.points[0]})"
         )

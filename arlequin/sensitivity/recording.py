@@ -402,16 +402,13 @@ class RecordWithDerivatives:
 class Recording:
     """The record of a run with its derivatives by some parameters, in the making."""
 
-    def __init__(
-        self, equations: BulkEquations, derivatives: Sequence[ModelDerivative], names: Sequence[str], losses: bool
-    ) -> None:
-        """equations: of the run; losses: whether what is recorded of the steps around an event moves with it, as
-        integrals over time need it, or has its derivatives at given statuses there."""
+    def __init__(self, equations: BulkEquations, derivatives: Sequence[ModelDerivative], names: Sequence[str]) -> None:
+        """equations: of the run."""
         base = equations.model
         study, record = base.study, Record(None, fields_every=base.study.fields_every)
         self._own, self._names = RecordedSteps(equations, record), names
         self._changes = [RecordedChanges(base, own, record) for own in derivatives]
-        self._losses, self._loses = Losses({}), losses
+        self._losses = Losses({})
         history = self._own.history
 
         def recorder(attributes: dict[str, Any]) -> Recorder:
@@ -425,7 +422,7 @@ class Recording:
     def add(self, linear: LinearSteps, moved: TangentBlock, passed: PassedEvents) -> None:
         """The steps of a block."""
         n, count = linear.block.n, len(linear.block)
-        for event, delay in passed.delays if self._loses else ():
+        for event, delay in passed.delays:
             self._losses.add(event, delay, first=n + 1)
         cuts = sorted({0, count} | {event.due - n for event, _ in passed.jumps if event.due > n})
         for a, b in pairwise(cuts):

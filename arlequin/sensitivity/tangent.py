@@ -299,11 +299,11 @@ def run_with_tangents(
 ) -> TangentRun:
     """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
     whether all that the run records is wanted with its derivatives, beside the responses; find_events: see
-    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses; trend: whether
-    the derivatives are those of the mean over the instants of the steps, or those of the run between its jumps."""
+    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses; trend: whether the
+    derivatives are those of the mean over the instants of the steps, or those of the run between its jumps."""
     base, derivatives = derived(study, at, scales, wrt)
     tangent, steps = Tangent(base, derivatives), base.study.steps
-    recording = Recording(tangent.equations, derivatives, wrt, losses=trend) if record else None
+    recording = Recording(tangent.equations, derivatives, wrt) if record else None
     sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
     motion, delays = tangent.first(), list[tuple[Event, Array]]()
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
@@ -319,7 +319,8 @@ def run_with_tangents(
             for own in sums.values():
                 own.add(linear, moved)
             if recording is not None:
-                recording.add(linear, moved, passed)
+                # samples at a jump follow no linear step: the trend alone takes what moves with an event
+                recording.add(linear, moved, passed if trend else PassedEvents(passed.jumps, []))
             for i, of in enumerate(derivatives):
                 down, up = linear.reach(of, moved, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)

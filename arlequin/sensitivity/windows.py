@@ -15,14 +15,14 @@ from arlequin.step.state import State
 
 AROUND = 4  # steps beyond those of a window, on either side
 
-Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative]], list[Event]]
+Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative], bool], list[Event]]
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """What a window is computed from again: the steps before it that the last one solved, None at the start, spring
     tractions (r,), Pa, before these, the state, wear and number of the steps that follow, which are its own, and
-    whether friction is that of the trend, see `ContactEquations.without_phase`."""
+    whether the derivatives are those of the trend, see `find_events` and `ContactEquations.without_phase`."""
 
     before: Block | None
     springs: Array
@@ -67,7 +67,7 @@ class Window:
     def events(self, find: Finder, derivatives: Sequence[ModelDerivative], before: int = 0) -> list[Event]:
         """The events of its own steps, and of so many steps before these."""
         at = self.checkpoint.own
-        return find(self.wide, at.start - before, at.stop, derivatives)
+        return find(self.wide, at.start - before, at.stop, derivatives, self.checkpoint.trend)
 
 
 def windows(

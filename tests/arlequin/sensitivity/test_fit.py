@@ -430,7 +430,7 @@ def test_a_gap_is_found_from_impacts(guess):
     )
     found = aq.fit(knocking, data, first)
     assert abs(found["value"].sel(parameter="gap").item() - truth["gap"]) < 1e-3
-    np.testing.assert_allclose(found["value"].values[1:], [100.0, 0.3], rtol=2e-3)
+    np.testing.assert_allclose(found["value"].values[1:], [100.0, 0.3], rtol=1e-6)
     with pytest.raises(aq.UserError, match="the records do not depend on gap"):
         aq.fit(knocking, data, first, events=False)
 
