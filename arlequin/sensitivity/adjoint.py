@@ -13,11 +13,13 @@ from arlequin.models.types import Array, Indices
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.event import Event, StepState
+from arlequin.sensitivity.growth import Growth
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.operators import DENSE, StepOperators
 from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter
-from arlequin.sensitivity.tangent import derived, event_loss, impulse_matrix
+from arlequin.sensitivity.tangent import impulse_matrix
+from arlequin.sensitivity.tangent_run import derived, event_loss
 from arlequin.sensitivity.windows import Checkpoint, Finder, windows
 
 
@@ -228,44 +230,46 @@ def run_with_adjoint(
     responses: Mapping[str, Response],
     progress: Progress | bool | None = None,
     find_events: Finder | None = None,
-) -> tuple[list[float], Array, list[Event]]:
-    """Values of responses of study(**at), their derivatives (response, parameter), and the events that were passed;
-    find_events: see `arlequin.sensitivity.tangent.run_with_tangents`."""
+) -> tuple[list[float], Array, list[Event], float]:
+    """Values of responses of study(**at), their derivatives (response, parameter), the events that were passed, and the
+    growth of small changes; find_events: see `arlequin.sensitivity.tangent_run.run_with_tangents`."""
     model, derivatives = derived(study, at, scales, wrt)
     equations = BulkEquations(model)
     operators = StepOperators(equations)
     adjoints = {name: Adjoint(equations, operators) for name in responses}
     steps, every = model.study.steps, model.study.fields_every
-    kept: list[Checkpoint] = []
+    kept: list[tuple[Checkpoint, list[Event]]] = []
+    growth = None if find_events is None else Growth(equations, operators)
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "adjoint") as told, threadpool_limits(1, user_api="blas"):
         for window in windows(equations, operators, steps, find_events is not None):
             linear = window.own
-            kept.append(window.checkpoint)
+            events = [] if find_events is None else window.events(find_events, derivatives)
+            kept.append((window.checkpoint, events))
+            if growth is not None:
+                growth.add(linear, events)
             for name, response in responses.items():
                 pieces[name].append(BlockResponse(response, linear).values())
             if told is not None:
                 told((linear.block.n + len(linear.block)) // 2, steps)
+        grown = 1.0 if growth is None else growth.checked()
         weighted = {name: SeriesWeights(own, steps, every) for name, own in responses.items()}
         series = {name: np.concatenate(own) for name, own in pieces.items()}
         values = [own.value(series[name]) for name, own in weighted.items()]
         gradient = np.zeros((len(responses), len(wrt)))
-        found: list[Event] = []
-        for checkpoint in reversed(kept):
-            window = checkpoint.window(equations, operators)
-            linear = window.own
+        before = [[], *(events for _, events in kept[:-1])]
+        for (checkpoint, own_events), others in zip(reversed(kept), reversed(before), strict=True):
+            linear = checkpoint.window(equations, operators).own
             block = linear.block
             numbers = np.arange(block.n + 1, block.n + len(block) + 1)
             at_once = [equations.by_parameter(block, own) for own in derivatives]
             by_contact = [linear.by_parameter(own) for own in derivatives]
-            events = [] if find_events is None else window.events(find_events, derivatives, before=1)
-            found += [event for event in events if event.n >= block.n and event.bend is not None]
+            events = [*(event for event in others if event.due > block.n), *own_events]
             for i, (name, response) in enumerate(responses.items()):
                 here, adjoint = BlockResponse(response, linear), adjoints[name]
-                for event in events:
-                    if event.n >= block.n:
-                        adjoint.add_delay(event, -event_loss(event, weighted[name], series[name]))
+                for event in own_events:
+                    adjoint.add_delay(event, -event_loss(event, weighted[name], series[name]))
                 local = weighted[name].of(numbers, here.values())
                 passed = adjoint.steps(linear, here.sources(local), events)
                 for k, own in enumerate(derivatives):
@@ -277,7 +281,8 @@ def run_with_adjoint(
             gradient[i, k] += np.vdot(adjoint.state[0], own.start)
         for event, delay in adjoint.passed:
             gradient[i] += delay * event.by_parameter
-    return values, gradient, found
+    found = [event for _, own_events in kept for event in own_events if event.bend is not None]
+    return values, gradient, found, grown
 
 
 def product(passed: Multipliers, given: ByParameter, by_contact: tuple[Array, Array, Array]) -> float:

@@ -52,10 +52,10 @@ class Event:
     shifts: tuple[Shift, ...]
 
     def losses(self, values: Callable[[LinearSteps], Array], sources: Callable[[LinearSteps], Sources]) -> Array:
-        """What a series loses in the steps n − 1, n, n + 1 for each step by which the event comes later, beyond what
-        the change of the state before step `due` makes of it; values (b,) of the series in some steps, and its
+        """What a series loses in the steps from n − 1 until `due` for each step by which the event comes later, beyond
+        what the change of the state before step `due` makes of it; values (b,) of the series in some steps, and its
         derivatives in one step."""
-        found = np.zeros(3)
+        found = np.zeros(self.due - self.n + 1)
         for share, n, run, shifted in self.shifts:
             own = share * (values(shifted) - values(run))
             found[n - self.n + 1 :][: own.size] += own

@@ -370,23 +370,32 @@ class _Shifts:
         for some, group in zip(moving, groups, strict=True):
             some[[root.point for root in group]] = True
         moving[0] |= alone
-        late = [self.run(j, 2)]  # of the last events, one more each time
+        after = range(j + 1, j + 2 + self._lets_go(j, onsets))  # the steps after it in which statuses are shifted
+        late = [self.run(j, 1 + len(after))]  # of the last events, one more each time
         later = np.zeros(count, dtype=bool)
         for some in reversed(moving):
             later |= some
-            sources = [np.where(later, j - 1, j), np.where(later, j, j + 1)]
+            sources = [np.where(later, i - 1, i) for i in (j, *after)]
             late.append(self.shifted(j, [self._statuses(own) for own in sources]))
         late.reverse()
-        early = [self.run(j - 1, 3)]
+        early = [self.run(j - 1, 2 + len(after))]
         sooner = np.zeros(count, dtype=bool)
         for some in moving:
             sooner |= some
-            sources = [np.where(sooner, j, j - 1), np.where(sooner, j + 1, j), np.full(count, j + 1)]
+            sources = [np.where(sooner, i + 1, i) for i in (j - 1, j)] + [np.full(count, i) for i in after]
             early.append(self.shifted(j - 1, [self._statuses(own) for own in sources]))
         return [
             self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
             for at, group in enumerate(groups)
         ]
+
+    def _lets_go(self, j: int, onsets: list[_Root]) -> bool:
+        """Whether a spring of friction is stretched in step j alone: what it loses when the point parts is of second
+        order in its traction, so that the later event takes this step along."""
+        if j + 2 >= len(self.linear.block):
+            return False
+        some = [root.point for root in onsets]
+        return bool((self.contact.laws.elastic_stick[some] & ~self._pressed[j + 1, some]).any())
 
     def _jump(
         self, j: int, group: list[_Root], old: LinearSteps, early: "list[_Steps]", late: "list[_Steps]", order: int
@@ -401,7 +410,8 @@ class _Shifts:
         ]
         ends = zip(*(steps.end for steps in (early[1], early[0], late[0], late[1])), strict=True)
         return self._made(
-            j, order, [root.point for root in group], 2, [0.5 * ((a - b) - (c - d)) for a, b, c, d in ends],
+            j, order, [root.point for root in group], len(late[0].steps.block),
+            [0.5 * ((a - b) - (c - d)) for a, b, c, d in ends],
             (old, margins),
             max((self._bend(j, root.point) for root in group if root.onset), default=0.0),
             (Shift(0.5, n - 1, early[0].steps, early[1].steps), Shift(-0.5, n, late[1].steps, late[0].steps)),

@@ -28,7 +28,7 @@ from arlequin.sensitivity.least_squares import Estimates, Minimum, estimates, fe
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.multistart import SCREENED, Minima, minimise_from_several
-from arlequin.sensitivity.tangent import run_with_tangents
+from arlequin.sensitivity.tangent_run import run_with_tangents
 from arlequin.sensitivity.windows import Finder
 
 Predict = Callable[[xarray.DataTree], Any]

@@ -24,7 +24,7 @@ from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.models_at import WEIGHTS, ModelDerivative
 from arlequin.sensitivity.recording import RecordWithDerivatives
 from arlequin.sensitivity.responses import Response
-from arlequin.sensitivity.tangent import run_with_tangents
+from arlequin.sensitivity.tangent_run import run_with_tangents
 
 Quantity = Callable[[xarray.DataTree], Any]
 
@@ -72,7 +72,8 @@ def gradient(
 
     At an event, these jump: the state loses half the difference of the motions whose event comes one step earlier and
     one step later, times the delay of the event. The error is of first order in the step. Statics and central
-    differences are derived at given statuses. UserError where the steps do not resolve an event.
+    differences are derived at given statuses. UserError where the steps do not resolve an event, and where small
+    changes of the motion grow more than 30 times (`arlequin.sensitivity.growth`), so that neighbouring runs part.
 
     `down` and `up` are the changes of each parameter at which a status of contact changes first, to first order:
     between them all statuses stay. The adjoint does not give it. Where impacts come and go, quantities jump and the
@@ -86,7 +87,7 @@ def gradient(
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
     Its attributes: events, how many there were; bend, the largest change of the approach of a point in the step before
     it touches, relative to it, which is refused above 0.25; grouped, the most points that touched in one step, which
-    count as one event.
+    count as one event; growth, how many times small changes of the motion grow, 1 without changes of contact.
 
     >>> import arlequin as aq
     >>> def slider(friction, speed=1.0):
@@ -115,8 +116,8 @@ def gradient(
         raise UserError(f"method = 'adjoint': {others[0]} is no Response, as aq.Response('energy/friction', 'final')")
     finder = find_resolved_events if flag("events", events) else None
     if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
-        values, rows, passed = run_with_adjoint(study, point, widths, names, responses, progress, finder)
-        return _dataset(list(quantities), names, point, values, rows, passed)
+        values, rows, passed, growth = run_with_adjoint(study, point, widths, names, responses, progress, finder)
+        return _dataset(list(quantities), names, point, values, rows, passed, growth)
     run = run_with_tangents(study, point, widths, names, responses, bool(others), progress, finder)
     found = {name: (run.values[name], run.responses[name]) for name in responses}
     for name in others:
@@ -127,7 +128,7 @@ def gradient(
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
-    return _dataset(list(quantities), names, point, values, rows, run.events).assign(sides)
+    return _dataset(list(quantities), names, point, values, rows, run.events, run.growth).assign(sides)
 
 
 def _dataset(
@@ -137,6 +138,7 @@ def _dataset(
     values: Sequence[float],
     rows: Array,
     events: Sequence[Event],
+    growth: float,
 ) -> xarray.Dataset:
     onsets = max((len(event.points) for event in events), default=0)
     return xarray.Dataset(
@@ -150,6 +152,7 @@ def _dataset(
             "events": len(events),
             "bend": max((event.bend or 0.0 for event in events), default=0.0),
             "grouped": onsets if onsets > 1 else 0,
+            "growth": growth,
         },
     )
 

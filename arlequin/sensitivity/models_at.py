@@ -202,6 +202,11 @@ class ModelDerivative:
         models = {j: StudyModel.of(own, base) for j, own in studies.items()}
         return cls(name, pace, base, models)
 
+    @classmethod
+    def none(cls, base: StudyModel) -> "ModelDerivative":
+        """Of a parameter on which nothing depends."""
+        return cls("none", 1.0, base, dict.fromkeys(WEIGHTS, replace(base, base=base, same_loads=True)))
+
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:
         """Derivative of what `each` gives of a model."""
         return self._difference({j: each(model) for j, model in self.models.items()})

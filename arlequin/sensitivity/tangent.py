@@ -1,35 +1,22 @@
 """Tangents: derivatives of all that a run records, by a few parameters, carried along with its steps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from arlequin.linalg.compliance import Compliance
 from arlequin.linalg.products import applied
-from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
-from arlequin.run.progress import Progress, reporting
-from arlequin.run.simulate import Study
-from arlequin.schemes.central import CentralStepper
-from arlequin.schemes.sparse_steps import OneStepStepper
-from arlequin.schemes.static import StaticStepper
 from arlequin.sensitivity.event import Event, PassedEvents, StepState
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
-from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.operators import DENSE, StepOperators
-from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
-from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
-from arlequin.sensitivity.sliding_friction import is_derived
-from arlequin.sensitivity.step_equations import BulkEquations, ByParameter, coefficients_of
-from arlequin.sensitivity.windows import Finder, windows
-from arlequin.system.assembly import Assembly
+from arlequin.sensitivity.step_equations import BulkEquations, ByParameter
 
 _VALUES = 1 << 22  # values of a field of the derivatives in a block of `by_start`, at most
 
@@ -52,10 +39,11 @@ class Motion:
 class Tangent:
     """The derivatives of a run's steps by some parameters."""
 
-    def __init__(self, model: StudyModel, derivatives: list[ModelDerivative]) -> None:
-        self.model, self.derivatives = model, derivatives
-        self.equations = BulkEquations(model)
-        self.operators = StepOperators(self.equations)
+    def __init__(
+        self, equations: BulkEquations, operators: StepOperators, derivatives: Sequence[ModelDerivative]
+    ) -> None:
+        self.model, self.equations, self.operators = equations.model, equations, operators
+        self.derivatives = derivatives
         self._due: list[tuple[Event, Array]] = []  # events whose jump is still to come, with their delays (p,)
 
     def first(self) -> Motion:
@@ -274,69 +262,6 @@ def _gathered(rows: Indices, table: Array, field: Array) -> Array:
     return np.einsum("ib,ibp->ip", table, padded[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class TangentRun:
-    """A run with its derivatives: values of responses, and their derivatives (p,); changes (2,) of each parameter, down
-    and up, at which a first status of contact changes; the record, where it was wanted; the events that were passed."""
-
-    values: dict[str, float]
-    responses: dict[str, Array]
-    reach: dict[str, Array]
-    record: RecordWithDerivatives | None
-    events: list[Event]
-
-
-def run_with_tangents(
-    study: Callable[..., Study],
-    at: Mapping[str, float],
-    scales: Mapping[str, float],
-    wrt: Sequence[str],
-    responses: Mapping[str, Response] = MappingProxyType({}),
-    record: bool = True,
-    progress: Progress | bool | None = None,
-    find_events: Finder | None = None,
-    trend: bool = True,
-) -> TangentRun:
-    """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
-    whether all that the run records is wanted with its derivatives, beside the responses; find_events: see
-    `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses; trend: whether the
-    derivatives are those of the mean over the instants of the steps, or those of the run between its jumps."""
-    base, derivatives = derived(study, at, scales, wrt)
-    tangent, steps = Tangent(base, derivatives), base.study.steps
-    recording = Recording(tangent.equations, derivatives, wrt) if record else None
-    sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
-    motion, delays = tangent.first(), list[tuple[Event, Array]]()
-    reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
-    # solves have few right-hand sides: more BLAS threads would only wait for each other
-    with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
-        for window in windows(
-            tangent.equations, tangent.operators, steps, trend and find_events is not None, 1 + len(derivatives)
-        ):
-            linear = window.own
-            events = () if find_events is None else window.events(find_events, derivatives)
-            motion, moved, passed = tangent.steps(linear, motion, events)
-            delays += passed.delays
-            for own in sums.values():
-                own.add(linear, moved)
-            if recording is not None:
-                # samples at a jump follow no linear step: the trend alone takes what moves with an event
-                recording.add(linear, moved, passed if trend else PassedEvents(passed.jumps, []))
-            for i, of in enumerate(derivatives):
-                down, up = linear.reach(of, moved, i)
-                reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
-            if told is not None:
-                told(linear.block.n + len(linear.block), steps)
-        for own in sums.values():
-            own.jump(delays)
-    return TangentRun(
-        {name: own.value for name, own in sums.items()},
-        {name: own.derivatives for name, own in sums.items()},
-        dict(zip(wrt, reach, strict=True)),
-        None if recording is None else recording.close(),
-        [event for event, _ in delays if event.bend is not None],
-    )
-
-
 def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, springs: Array) -> tuple[Array, Array]:
     """Derivatives of the state after solved steps of a small system by p directions of the one before them.
 
@@ -360,98 +285,3 @@ def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, sprin
             linear.contact.laws.has_elastic_stick,
         )  # fmt: skip
     return state[0], state[1]
-
-
-def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
-    """What a response loses in the steps of an event for each step by which this comes later; values (n,): of the
-    series of the run."""
-    response = weights.response
-
-    def sources(linear: LinearSteps) -> Sources:
-        return BlockResponse(response, linear).sources(np.ones(1))
-
-    numbers = event.n + np.arange(3)  # the steps n − 1, n, n + 1 end at these
-    lost = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
-    return float(weights.of(numbers, values[numbers - 1]) @ lost)
-
-
-class _ResponseSum:
-    """A response with its derivatives (p,), added up over the blocks of a run."""
-
-    def __init__(self, response: Response, study: Study, by: list[ModelDerivative]) -> None:
-        self._weights, self._by = SeriesWeights(response, study.steps, study.fields_every), by
-        self._pieces: list[Array] = []
-        self.derivatives = np.zeros(len(by))
-
-    def add(self, linear: LinearSteps, moved: TangentBlock) -> None:
-        """The steps of a block."""
-        here = BlockResponse(self._weights.response, linear)
-        self._pieces.append(here.values())
-        first = linear.block.n + 1
-        weights = self._weights.of(np.arange(first, first + len(linear.block)), self._pieces[-1])
-        sources = here.sources(weights)
-        for i, of in enumerate(self._by):
-            self.derivatives[i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
-
-    def jump(self, delays: Sequence[tuple[Event, Array]]) -> None:
-        """What events, with their delays (p,), change of the series in their own steps; once all steps are added."""
-        values = np.concatenate(self._pieces)
-        for event, delay in delays:
-            self.derivatives -= delay * event_loss(event, self._weights, values)
-
-    @property
-    def value(self) -> float:
-        """Its value, of a whole run."""
-        return self._weights.value(np.concatenate(self._pieces))
-
-
-def derived(
-    study: Callable[..., Study], at: Mapping[str, float], scales: Mapping[str, float], wrt: Sequence[str]
-) -> tuple[StudyModel, list[ModelDerivative]]:
-    """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
-    own = study(**at)
-    if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
-        rule = (
-            "has no gradients: take Theta without located events, one of the generalised-alpha family, "
-            "CentralDifference, or Static"
-        )
-        raise UserError.parameter("scheme", own.scheme, rule)
-    model = StudyModel.of(own)
-    check_supported(model.assembly)
-    if isinstance(model.stepper, StaticStepper):
-        if not model.stepper.held:
-            raise UserError(
-                "gradients of statics need parts that are held without contact, by imposed motions, springs, …"
-            )
-    elif isinstance(model.stepper, CentralStepper):
-        _check_explicit(model.assembly)
-    elif not isinstance(model.stepper, OneStepStepper):
-        raise UserError.parameter(
-            "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
-        )
-
-    def near(name: str) -> Callable[[float], Study]:
-        return lambda value: study(**{**at, name: value})
-
-    return model, [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
-
-
-def _check_explicit(assembly: Assembly) -> None:
-    """UserError where central differences have steps that are not derived."""
-    if assembly.absorption is not None:
-        raise UserError("gradients of CentralDifference take no absorbing junctions: take Newmark")
-    if any(not item.rest for part in assembly.parts for item in part.imposed if item.kind == "velocity"):
-        raise UserError("gradients of CentralDifference take no imposed velocities: give imposed displacements")
-
-
-def check_supported(assembly: Assembly) -> None:
-    """UserError where the equations of a system are not among those that are derived."""
-    if not assembly.linear:
-        raise UserError("gradients need linear parts: a part has finite strains or rotations")
-    if not assembly.contact.fixed:
-        raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
-    if not is_derived(assembly.laws):
-        raise UserError(
-            "gradients need a coefficient of friction that is constant, or one of the slip rate and the pressure alone:"
-            " take Coulomb, Stribeck, StaticDynamic without slip_distance, VelocityFriction or PressureFriction"
-        )

@@ -64,10 +64,10 @@ class Window:
         whole = at == slice(0, len(self.wide.block))
         return self.wide if whole else self.wide.cut(at.start, at.stop)
 
-    def events(self, find: Finder, derivatives: Sequence[ModelDerivative], before: int = 0) -> list[Event]:
-        """The events of its own steps, and of so many steps before these."""
+    def events(self, find: Finder, derivatives: Sequence[ModelDerivative]) -> list[Event]:
+        """The events of its own steps."""
         at = self.checkpoint.own
-        return find(self.wide, at.start - before, at.stop, derivatives, self.checkpoint.trend)
+        return find(self.wide, at.start, at.stop, derivatives, self.checkpoint.trend)
 
 
 def windows(
