@@ -62,7 +62,8 @@ class Statuses(NamedTuple):
     is put back to the friction disk, and whether it starts beyond it; whether friction loses energy; whether it closes
     the mean slip rate. Points that friction releases at a reversal are SLIP for the step and OPEN here. direction
     (b, k, 2): unit vectors in which points slip whatever their slip rates are, nan where they follow these; None where
-    all do."""
+    all do. swung (b, k): whether a spring that is put back pulls backwards by the phase of the step; None where none
+    does."""
 
     active: NDArray[np.bool_]
     status: NDArray[np.int8]
@@ -72,6 +73,7 @@ class Statuses(NamedTuple):
     rubs: NDArray[np.bool_]
     on_mean: NDArray[np.bool_]
     direction: Array | None = None
+    swung: NDArray[np.bool_] | None = None
 
 
 class PointValues(NamedTuple):
@@ -232,14 +234,21 @@ class ContactEquations:
     def without_phase(self, motion: PointMotion, now: Statuses) -> Statuses:
         """Statuses whose springs of friction on layers stick from the first touch on where they stick in the next step,
         and slip to the last one where they slipped in the step before: contact lasts a part of these steps, and
-        friction is small by their phase alone."""
+        friction is small by their phase alone. Where the pressure falls to less than a half in a step, the mean
+        traction at its limit leaves a spring stretched backwards: it pulls so in the next step, while the point slips
+        on, but grows with the pressure as if it did not."""
         springs, pressed = self.laws.elastic_stick & (self.laws.level == 0), motion.impulse[..., 0] > 0.0
         sticks, status, limited = (now.status == STICK) & ~now.limited, now.status.copy(), now.limited.copy()
         first = springs & pressed[1:-1] & ~pressed[:-2] & sticks[2:]
         status[1:-1][first], limited[1:-1][first] = STICK, False
         last = springs & pressed[1:-1] & ~pressed[2:] & (now.status[1:-1] == STICK) & (now.status[:-2] == SLIP)
         status[1:-1][last], limited[1:-1][last] = SLIP, True
-        return now._replace(status=status, limited=limited)
+        swung, along = np.zeros(status.shape, dtype=bool), motion.v1[..., 1:]
+        back = ((own[1:] * own[:-1]).sum(axis=-1) for own in (motion.impulse[..., 1:], along))
+        pulls, slips = (own < 0.0 for own in back)
+        slides = status == SLIP
+        swung[1:] = springs & pulls & ~slips & limited[1:] & slides[1:] & slides[:-1]
+        return now._replace(status=status, limited=limited, swung=swung)
 
     def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
         """Points (b, k) whose springs of friction act: those under pressure, or that are given as closed."""
@@ -328,6 +337,8 @@ class ContactEquations:
         fixed = np.zeros(slip.shape, dtype=bool) if now.direction is None else ~np.isnan(now.direction)
         slip = slip if now.direction is None else np.where(fixed, now.direction, slip)
         reached, edge, start = self._reached(motion)
+        if now.swung is not None:
+            slip, reached = (np.where(now.swung[..., None], -own, own) for own in (slip, reached))
         path = self._path(motion)[..., 1:]
         friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
         constants = (

@@ -216,7 +216,8 @@ class _Shifts:
     def _known(self) -> Statuses:
         """Of the run, with the directions in which points go on to slip. Those of impacts follow the slip rate: their
         friction is large, and so is what a turn of its direction makes."""
-        return self.linear.statuses._replace(direction=np.where(self._onsets[..., None], np.nan, self.directions))
+        directions = np.where(self._onsets[..., None], np.nan, self.directions)
+        return self.linear.statuses._replace(direction=directions, swung=np.zeros_like(self._pressed))
 
     def _statuses(self, source: NDArray[np.int64]) -> Statuses:
         """Of one step, those of each point in the step source (k,) of the run."""

@@ -87,7 +87,8 @@ def gradient(
     Variables of the Dataset: value(quantity), gradient(quantity, parameter), parameter_value, down, up (parameter).
     Its attributes: events, how many there were; bend, the largest change of the approach of a point in the step before
     it touches, relative to it, which is refused above 0.25; grouped, the most points that touched in one step, which
-    count as one event; growth, how many times small changes of the motion grow, 1 without changes of contact.
+    count as one event; growth, how many times small changes of the motion grow, 1 where contact changes in three steps
+    at most.
 
     >>> import arlequin as aq
     >>> def slider(friction, speed=1.0):

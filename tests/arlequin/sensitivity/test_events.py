@@ -400,6 +400,27 @@ def test_an_impact_with_friction_in_space(scheme):
         np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("method", ["tangent", "adjoint"])
+def test_springs_of_friction_in_impacts_of_one_step(method):
+    """What they lose is ∝ (v Δt)² with the speed v along the plane, and does not depend on the instants of the
+    impacts."""
+
+    def bouncing(height, along):
+        ball = aq.PointMasses("ball", (0.0, 0.0), 1.0)
+        plane = aq.RigidPlane(point=(0.0, -height), normal=(0.0, 1.0))
+        law, rub = aq.Unilateral(restitution=0.7), aq.Coulomb(0.3, stiffness=500.0)
+        stop = aq.Interface("stop", ball.boundary("all"), plane, law, friction=rub)
+        system = aq.System([ball], interfaces=[stop], gravity=(0.0, -10.0), velocity=(along, 0.0))
+        return aq.Study(system, aq.Theta(0.5), duration=1.0, step=1e-3)
+
+    lost = {"lost": aq.Response("energy/friction", "final")}
+    found = aq.gradient(bouncing, lost, {"height": 0.5, "along": 1.3}, method=method, progress=False)
+    value, (by_height, by_speed) = found["value"].item(), found["gradient"].values[0]
+    assert value > 0.0 and found.attrs["events"] == 2
+    assert by_speed == pytest.approx(2.0 * value / 1.3, rel=1e-2)
+    assert abs(by_height) * 0.5 < 1e-2 * value
+
+
 ROD = {"gap": 0.05, "speed": 1.0, "stiffness": 100.0, "restitution": 0.8}
 
 
