@@ -247,7 +247,7 @@ class ContactEquations:
         back = ((own[1:] * own[:-1]).sum(axis=-1) for own in (motion.impulse[..., 1:], along))
         pulls, slips = (own < 0.0 for own in back)
         slides = status == SLIP
-        swung[1:] = springs & pulls & ~slips & limited[1:] & slides[1:] & slides[:-1]
+        swung[1:] = springs & pulls & ~slips & slides[1:] & slides[:-1]
         return now._replace(status=status, limited=limited, swung=swung)
 
     def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:

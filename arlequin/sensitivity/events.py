@@ -213,22 +213,31 @@ class _Shifts:
     # steps at given statuses
 
     @cached_property
-    def _known(self) -> Statuses:
-        """Of the run, with the directions in which points go on to slip. Those of impacts follow the slip rate: their
-        friction is large, and so is what a turn of its direction makes."""
+    def _known(self) -> tuple[Statuses, Statuses]:
+        """Of the run and of the trend, with the directions in which points go on to slip. Those of impacts follow the
+        slip rate: their friction is large, and so is what a turn of its direction makes."""
+        linear, none = self.linear, np.zeros_like(self._pressed)
         directions = np.where(self._onsets[..., None], np.nan, self.directions)
-        return self.linear.statuses._replace(direction=directions, swung=np.zeros_like(self._pressed))
+        run = self.contact.statuses(linear.motion, linear.block.status, linear.delassus)
+        each = (own._replace(direction=directions, swung=none) for own in (run, linear.statuses))
+        return next(each), next(each)
 
-    def _statuses(self, source: NDArray[np.int64]) -> Statuses:
-        """Of one step, those of each point in the step source (k,) of the run."""
-        points = np.arange(source.size)
-        known: Any = self._known
-        chosen: Any = (own[source, points][None] for own in known)
+    def _statuses(self, at: int, source: NDArray[np.int64] | None = None) -> Statuses:
+        """Of step `at`, those of each point in the step source (k,): of the run where it is this step, else of the
+        trend."""
+        points = np.arange(self.contact.laws.count)
+        source = np.full(points.size, at) if source is None else source
+        here: Any = source == at
+        chosen = []
+        for run, trend in zip(*self._known, strict=True):
+            assert run is not None and trend is not None
+            one, other = run[source, points], trend[source, points]
+            chosen.append(np.where(here if one.ndim == 1 else here[:, None], one, other)[None])
         return Statuses(*chosen)
 
     def _turned(self, j: int, point: int) -> Statuses:
         """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped."""
-        now, elastic = self._statuses(np.full(self.contact.laws.count, j)), self.contact.laws.elastic_stick[point]
+        now, elastic = self._statuses(j), self.contact.laws.elastic_stick[point]
         assert now.direction is not None
         slips = self._sticks[j, point]
         now.status[0, point], now.limited[0, point] = (SLIP, elastic) if slips else (STICK, False)
@@ -358,7 +367,7 @@ class _Shifts:
             return []
         source = np.full(count, j)
         source[candidates] = j - 1
-        old = self.shifted(j, [self._statuses(source)]).steps
+        old = self.shifted(j, [self._statuses(j, source)]).steps
         roots = [root for root in (self._root(j, int(i), before, old) for i in candidates) if root is not None]
         if not roots:
             return []
@@ -376,15 +385,14 @@ class _Shifts:
         later = np.zeros(count, dtype=bool)
         for some in reversed(moving):
             later |= some
-            sources = [np.where(later, i - 1, i) for i in (j, *after)]
-            late.append(self.shifted(j, [self._statuses(own) for own in sources]))
+            late.append(self.shifted(j, [self._statuses(i, np.where(later, i - 1, i)) for i in (j, *after)]))
         late.reverse()
         early = [self.run(j - 1, 2 + len(after))]
         sooner = np.zeros(count, dtype=bool)
         for some in moving:
             sooner |= some
-            sources = [np.where(sooner, i + 1, i) for i in (j - 1, j)] + [np.full(count, i) for i in after]
-            early.append(self.shifted(j - 1, [self._statuses(own) for own in sources]))
+            statuses = [self._statuses(i, np.where(sooner, i + 1, i)) for i in (j - 1, j)]
+            early.append(self.shifted(j - 1, statuses + [self._statuses(i) for i in after]))
         return [
             self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
             for at, group in enumerate(groups)
@@ -422,7 +430,7 @@ class _Shifts:
         """Of a point whose contact ends."""
         source = np.full(self.contact.laws.count, j)
         source[point] = j - 1
-        own, stays = self.run(j, 1), self.shifted(j, [self._statuses(source)])
+        own, stays = self.run(j, 1), self.shifted(j, [self._statuses(j, source)])
         last, after = _value(before, _multiplier, point), _value(stays.steps, _multiplier, point)
         if not after < 0.0 < last:
             return None

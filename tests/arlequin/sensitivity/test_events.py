@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import arlequin as aq
 
@@ -307,6 +308,59 @@ def test_a_pin_that_slips_before_it_parts_from_a_layer(scheme, coarse, fine):
             ]
             np.testing.assert_allclose(found[0], exact, rtol=0.0, atol=allowed * np.abs(exact).max())
             np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(exact).max())
+
+
+SPRINGS = 400.0  # N/m
+ABOVE = 0.0185  # m, of the second pin above the first; it falls 1.37 times as fast, so that both touch in one step
+
+
+def sprung_pins(gap, friction, step, scheme):
+    """Two pins of 1 kg on a layer of 4 kN/m with springs of friction."""
+    pins = aq.PointMasses("pins", [[0.0, 0.0], [1.0, ABOVE]], 1.0)
+    plane = aq.RigidPlane(point=(0.0, -gap), normal=(0.0, 1.0))
+    rubs = aq.Coulomb(friction, stiffness=SPRINGS)
+    rub = aq.Interface("rub", pins.boundary("all"), plane, aq.Penalty(LAYER), friction=rubs)
+    system = aq.System([pins], interfaces=[rub], velocity={"pins": [[-1.2, -1.0], [0.9, -1.37]]})
+    return aq.Study(system, scheme, duration=0.15, step=step)
+
+
+def end_of_a_sprung_pin(speed, along, friction):
+    """Velocity after a contact that begins with u = −speed and `along`: the spring pulls with k (v/ν) sin ντ until that
+    is μ N, N = V ω sin ωτ, then friction does."""
+    omega, nu = np.sqrt(LAYER), np.sqrt(SPRINGS)
+
+    def margin(t):
+        return friction * speed * omega * np.sin(omega * t) - abs(along) * nu * np.sin(nu * t)
+
+    slips = brentq(margin, 0.5 * np.pi / omega, np.pi / omega)
+    pulled = along * np.cos(nu * slips)
+    return pulled - np.sign(along) * friction * speed * (1.0 + np.cos(omega * slips))
+
+
+@pytest.mark.parametrize("scheme", ["theta", "newmark"])
+def test_springs_of_friction_at_every_phase_of_the_step(scheme):
+    """Both pins touch in one step, and their springs yield to a pressure that falls to less than a half within a step.
+
+    By the gap, velocities do not change, and displacements by the change of velocity times the delay of the touch; the
+    errors are those of the step of the change, (v₁ − v₀) ω Δt.
+    """
+    ends = {
+        f"{kind} {i}": aq.Response(f"part/pins/{kind}", "final", node=i, component="x")
+        for kind in ("velocity", "displacement")
+        for i in range(2)
+    }
+    friction, change, exact = 0.5, 1e-6, np.zeros((4, 2))
+    for i, (fall, along) in enumerate([(1.0, -1.2), (1.37, 0.9)]):
+        one, at, other = (end_of_a_sprung_pin(fall, along, friction + d) for d in (-change, 0.0, change))
+        exact[i, 1], exact[2 + i, 0] = (other - one) / (2.0 * change), (along - at) / fall
+    rate = np.abs(exact[2, 0]) * np.sqrt(LAYER)
+    for step, allowed in ((1e-3, 0.015), (2.5e-4, 0.0035)):
+        for gap in 0.05 + 0.1 * step * np.arange(10):
+            study = partial(sprung_pins, step=step, scheme=SCHEMES[scheme])
+            at = {"gap": gap, "friction": friction}
+            found = aq.gradient(study, ends, at, method="tangent", progress=False)["gradient"].values
+            np.testing.assert_allclose(found[:, 0], exact[:, 0], atol=allowed * rate)
+            np.testing.assert_allclose(found[:2, 1], exact[:2, 1], atol=0.25 * allowed)
 
 
 YIELDING = {"force": 3.0, "limit": 0.1, "stiffness": 20.0, "speed": 0.3}
