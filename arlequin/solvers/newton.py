@@ -25,6 +25,7 @@ _HALVES = 30  # of a change with an inverted cell, after which it is not taken a
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 _SEEKING = 10  # passes of a load step that seek partners anew; later ones might change them to and fro
 _DRIFT_SHARE = 0.01  # share of the strain of rigid parts, which is round-off, that a step removes
+_KEEPING = 20  # passes that release the same points at a reversal; where this does not end, later ones choose anew
 _PASSES = 40  # linear systems of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # residual momentum, of the largest impulse: converged; converged once it stagnates
 _STAGNANT = 2  # passes that do not halve the residual, after which it stagnates
@@ -187,7 +188,8 @@ class StepEquations:
         if own.static and number <= _SEEKING:
             self._reached = self._contact.basis @ self.displacement(y)
         reached = self._reached
-        again = guess is not self.state.impulse  # which the first pass, and one that goes back, begin from
+        # the first pass, and one that goes back, begin from the impulse of the state
+        again = guess is not self.state.impulse and number <= _KEEPING
         found = contact_step(
             own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached, again
         )
