@@ -10,7 +10,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.multilevel.laws.friction import CompiledFriction
-from arlequin.sensitivity import adjoint, tangent
+from arlequin.sensitivity import adjoint, tangent, tangent_run
 
 # differences of runs between two changes of status have the derivatives at given statuses
 gradient = partial(aq.gradient, events=False)
@@ -368,7 +368,7 @@ def test_what_a_gradient_of_statics_records(options):
 
 def _compare_records(study):
     at = {"friction": 0.3}
-    record = tangent.run_with_tangents(study, at, at, ["friction"], progress=False).record
+    record = tangent_run.run_with_tangents(study, at, at, ["friction"], progress=False).record
     plain, solver = study(**at).run(), ("iterations", "residual", "newton", "balance")
     for group in plain.subtree:
         for key, own in group.data_vars.items():
