@@ -16,10 +16,10 @@ from arlequin.sensitivity.event import Event, StepState
 from arlequin.sensitivity.growth import Growth
 from arlequin.sensitivity.linear_steps import LinearSteps
 from arlequin.sensitivity.operators import DENSE, StepOperators
-from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
+from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources, event_loss
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter
+from arlequin.sensitivity.supported import derived
 from arlequin.sensitivity.tangent import impulse_matrix
-from arlequin.sensitivity.tangent_run import derived, event_loss
 from arlequin.sensitivity.windows import Checkpoint, Finder, windows
 
 
@@ -238,15 +238,17 @@ def run_with_adjoint(
     operators = StepOperators(equations)
     adjoints = {name: Adjoint(equations, operators) for name in responses}
     steps, every = model.study.steps, model.study.fields_every
-    kept: list[tuple[Checkpoint, list[Event]]] = []
+    kept: list[Checkpoint] = []
+    passed_events: list[Event] = []
     growth = None if find_events is None else Growth(equations, operators)
     pieces: dict[str, list[Array]] = {name: [] for name in responses}
     # solves have few right-hand sides: more BLAS threads would only wait for each other
     with reporting(progress, "adjoint") as told, threadpool_limits(1, user_api="blas"):
         for window in windows(equations, operators, steps, find_events is not None):
             linear = window.own
+            kept.append(window.checkpoint)
             events = [] if find_events is None else window.events(find_events, derivatives)
-            kept.append((window.checkpoint, events))
+            passed_events += events
             if growth is not None:
                 growth.add(linear, events)
             for name, response in responses.items():
@@ -258,18 +260,19 @@ def run_with_adjoint(
         series = {name: np.concatenate(own) for name, own in pieces.items()}
         values = [own.value(series[name]) for name, own in weighted.items()]
         gradient = np.zeros((len(responses), len(wrt)))
-        before = [[], *(events for _, events in kept[:-1])]
-        for (checkpoint, own_events), others in zip(reversed(kept), reversed(before), strict=True):
+        for checkpoint in reversed(kept):
             linear = checkpoint.window(equations, operators).own
             block = linear.block
-            numbers = np.arange(block.n + 1, block.n + len(block) + 1)
+            end = block.n + len(block)
+            numbers = np.arange(block.n + 1, end + 1)
             at_once = [equations.by_parameter(block, own) for own in derivatives]
             by_contact = [linear.by_parameter(own) for own in derivatives]
-            events = [*(event for event in others if event.due > block.n), *own_events]
+            events = [event for event in passed_events if event.n < end and event.due > block.n]
             for i, (name, response) in enumerate(responses.items()):
                 here, adjoint = BlockResponse(response, linear), adjoints[name]
-                for event in own_events:
-                    adjoint.add_delay(event, -event_loss(event, weighted[name], series[name]))
+                for event in events:
+                    if event.n >= block.n:
+                        adjoint.add_delay(event, -event_loss(event, weighted[name], series[name]))
                 local = weighted[name].of(numbers, here.values())
                 passed = adjoint.steps(linear, here.sources(local), events)
                 for k, own in enumerate(derivatives):
@@ -281,8 +284,7 @@ def run_with_adjoint(
             gradient[i, k] += np.vdot(adjoint.state[0], own.start)
         for event, delay in adjoint.passed:
             gradient[i] += delay * event.by_parameter
-    found = [event for _, own_events in kept for event in own_events if event.bend is not None]
-    return values, gradient, found, grown
+    return values, gradient, [event for event in passed_events if event.bend is not None], grown
 
 
 def product(passed: Multipliers, given: ByParameter, by_contact: tuple[Array, Array, Array]) -> float:

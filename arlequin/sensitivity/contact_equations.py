@@ -243,11 +243,8 @@ class ContactEquations:
         status[1:-1][first], limited[1:-1][first] = STICK, False
         last = springs & pressed[1:-1] & ~pressed[2:] & (now.status[1:-1] == STICK) & (now.status[:-2] == SLIP)
         status[1:-1][last], limited[1:-1][last] = SLIP, True
-        swung, along = np.zeros(status.shape, dtype=bool), motion.v1[..., 1:]
-        back = ((own[1:] * own[:-1]).sum(axis=-1) for own in (motion.impulse[..., 1:], along))
-        pulls, slips = (own < 0.0 for own in back)
-        slides = status == SLIP
-        swung[1:] = springs & pulls & ~slips & slides[1:] & slides[:-1]
+        swung, slides = np.zeros(status.shape, dtype=bool), springs & (status == SLIP)
+        swung[1:] = slides[1:] & slides[:-1] & _turns(motion.impulse[..., 1:]) & ~_turns(motion.v1[..., 1:])
         return now._replace(status=status, limited=limited, swung=swung)
 
     def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
@@ -674,6 +671,11 @@ def _quotient(a: Any, b: Any) -> Any:
     """a/b where b is positive, else 0."""
     positive = b.real > 0.0
     return np.where(positive, a / np.where(positive, b, 1.0), 0.0)
+
+
+def _turns(vectors: Any) -> Any:
+    """Whether vectors (b, k, 2) point backwards from those of the step before, (b − 1, k)."""
+    return (vectors[1:] * vectors[:-1]).sum(axis=-1) < 0.0
 
 
 def _length(vectors: Any) -> Any:

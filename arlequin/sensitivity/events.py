@@ -219,20 +219,20 @@ class _Shifts:
         linear, none = self.linear, np.zeros_like(self._pressed)
         directions = np.where(self._onsets[..., None], np.nan, self.directions)
         run = self.contact.statuses(linear.motion, linear.block.status, linear.delassus)
-        each = (own._replace(direction=directions, swung=none) for own in (run, linear.statuses))
-        return next(each), next(each)
+        same: Any = {"direction": directions, "swung": none}
+        return run._replace(**same), linear.statuses._replace(**same)
 
     def _statuses(self, at: int, source: NDArray[np.int64] | None = None) -> Statuses:
         """Of step `at`, those of each point in the step source (k,): of the run where it is this step, else of the
         trend."""
         points = np.arange(self.contact.laws.count)
         source = np.full(points.size, at) if source is None else source
-        here: Any = source == at
+        each: Any = zip(*self._known, strict=True)
         chosen = []
-        for run, trend in zip(*self._known, strict=True):
-            assert run is not None and trend is not None
-            one, other = run[source, points], trend[source, points]
-            chosen.append(np.where(here if one.ndim == 1 else here[:, None], one, other)[None])
+        for run, trend in each:
+            own = trend[source, points]
+            own[source == at] = run[at][source == at]
+            chosen.append(own[None])
         return Statuses(*chosen)
 
     def _turned(self, j: int, point: int) -> Statuses:

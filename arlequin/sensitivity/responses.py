@@ -16,6 +16,7 @@ from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
 from arlequin.results.history import AXES, TURNS
 from arlequin.sensitivity import point_works
+from arlequin.sensitivity.event import Event
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.point_works import PointQuantity
@@ -431,3 +432,16 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("spring", "force"): Kind(partial(_spring, False), needs_component=True, of_ends=True),
     ("spring", "elongation"): Kind(partial(_spring, True), needs_component=True, in_statics=True),
 }
+
+
+def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
+    """What a response loses in the steps of an event for each step by which this comes later; values (n,): of the
+    series of the run."""
+    response = weights.response
+
+    def sources(linear: LinearSteps) -> Sources:
+        return BlockResponse(response, linear).sources(np.ones(1))
+
+    lost = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
+    numbers = event.n + np.arange(lost.size)  # the steps n − 1, n, … end at these
+    return float(weights.of(numbers, values[numbers - 1]) @ lost)

@@ -7,25 +7,20 @@ from types import MappingProxyType
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
-from arlequin.schemes.central import CentralStepper
-from arlequin.schemes.sparse_steps import OneStepStepper
-from arlequin.schemes.static import StaticStepper
 from arlequin.sensitivity.event import Event, PassedEvents
 from arlequin.sensitivity.growth import Growth
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
-from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
+from arlequin.sensitivity.models_at import ModelDerivative
 from arlequin.sensitivity.operators import StepOperators
 from arlequin.sensitivity.recording import Recording, RecordWithDerivatives
-from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, Sources
-from arlequin.sensitivity.sliding_friction import is_derived
-from arlequin.sensitivity.step_equations import BulkEquations, coefficients_of
+from arlequin.sensitivity.responses import BlockResponse, Response, SeriesWeights, event_loss
+from arlequin.sensitivity.step_equations import BulkEquations
+from arlequin.sensitivity.supported import derived
 from arlequin.sensitivity.tangent import Tangent
 from arlequin.sensitivity.windows import Finder, windows
-from arlequin.system.assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +94,6 @@ def run_with_tangents(
     )
 
 
-def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
-    """What a response loses in the steps of an event for each step by which this comes later; values (n,): of the
-    series of the run."""
-    response = weights.response
-
-    def sources(linear: LinearSteps) -> Sources:
-        return BlockResponse(response, linear).sources(np.ones(1))
-
-    lost = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
-    numbers = event.n + np.arange(lost.size)  # the steps n − 1, n, … end at these
-    return float(weights.of(numbers, values[numbers - 1]) @ lost)
-
-
 class _ResponseSum:
     """A response with its derivatives (p,), added up over the blocks of a run."""
 
@@ -140,55 +122,3 @@ class _ResponseSum:
     def value(self) -> float:
         """Its value, of a whole run."""
         return self._weights.value(np.concatenate(self._pieces))
-
-
-def derived(
-    study: Callable[..., Study], at: Mapping[str, float], scales: Mapping[str, float], wrt: Sequence[str]
-) -> tuple[StudyModel, list[ModelDerivative]]:
-    """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
-    own = study(**at)
-    if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
-        rule = (
-            "has no gradients: take Theta without located events, one of the generalised-alpha family, "
-            "CentralDifference, or Static"
-        )
-        raise UserError.parameter("scheme", own.scheme, rule)
-    model = StudyModel.of(own)
-    check_supported(model.assembly)
-    if isinstance(model.stepper, StaticStepper):
-        if not model.stepper.held:
-            raise UserError(
-                "gradients of statics need parts that are held without contact, by imposed motions, springs, …"
-            )
-    elif isinstance(model.stepper, CentralStepper):
-        _check_explicit(model.assembly)
-    elif not isinstance(model.stepper, OneStepStepper):
-        raise UserError.parameter(
-            "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
-        )
-
-    def near(name: str) -> Callable[[float], Study]:
-        return lambda value: study(**{**at, name: value})
-
-    return model, [ModelDerivative.of(name, at[name], scales[name], model, near(name)) for name in wrt]
-
-
-def _check_explicit(assembly: Assembly) -> None:
-    """UserError where central differences have steps that are not derived."""
-    if assembly.absorption is not None:
-        raise UserError("gradients of CentralDifference take no absorbing junctions: take Newmark")
-    if any(not item.rest for part in assembly.parts for item in part.imposed if item.kind == "velocity"):
-        raise UserError("gradients of CentralDifference take no imposed velocities: give imposed displacements")
-
-
-def check_supported(assembly: Assembly) -> None:
-    """UserError where the equations of a system are not among those that are derived."""
-    if not assembly.linear:
-        raise UserError("gradients need linear parts: a part has finite strains or rotations")
-    if not assembly.contact.fixed:
-        raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
-    if not is_derived(assembly.laws):
-        raise UserError(
-            "gradients need a coefficient of friction that is constant, or one of the slip rate and the pressure alone:"
-            " take Coulomb, Stribeck, StaticDynamic without slip_distance, VelocityFriction or PressureFriction"
-        )
