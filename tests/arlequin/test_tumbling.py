@@ -48,7 +48,7 @@ def check(seed: int) -> None:
     assert float(result["interface/floor/impulse"].sum()) > 0.0, seed
 
 
-@pytest.mark.parametrize("seed", [5, 15, 18, 66])  # 66: all corners come to rest in one step, their forces not unique
+@pytest.mark.parametrize("seed", [5, 15, 18, 66, 87])  # 66: corners come to rest in one step; 87: released ones change
 def test_tumbling_boxes(seed: int) -> None:
     check(seed)
 
