@@ -95,19 +95,20 @@ def contact_blocks(
                 length = np.sqrt(reached[i, k, 0] ** 2 + reached[i, k, 1] ** 2)
                 start = np.sqrt(spring[i, k, 1] ** 2 + spring[i, k, 2] ** 2)
                 less = max(1.0 - gain[k], 0.0) if beyond[i, k] else 0.0
+                returns = limited[i, k] and length > 0.0  # without traction there is no direction to return in
                 for a in range(2):
                     for b in range(2):
                         turns = 1.0 if a == b else 0.0
-                        if limited[i, k]:
+                        if returns:
                             turns -= reached[i, k, a] * reached[i, k, b] / length**2
                             turns *= radius[i, k] / length
                         sprung[IMPULSE, 1 + a, 1 + b] = turns * gain[k] / pull
                         sprung[SPRING, 1 + a, 1 + b] = turns * (1.0 - gain[k])
-                        if limited[i, k] and less > 0.0:
+                        if returns and less > 0.0 and start > 0.0:
                             sprung[SPRING, 1 + a, 1 + b] += (
                                 reached[i, k, a] / length * less * spring[i, k, 1 + b] / start
                             )
-                    if limited[i, k]:
+                    if returns:
                         sprung[IMPULSE, 1 + a, 0] = reached[i, k, a] / length * (1.0 - less) * mu / pull
             way = np.sqrt(path[i, k, 0] ** 2 + path[i, k, 1] ** 2)
             if wear[k] > 0.0 and n > 0.0 and way > 0.0:

@@ -192,7 +192,7 @@ class ContactEquations:
             found[0] = first[:, 1:]
             spring_tractions(
                 np.ascontiguousarray(motion.impulse[..., :1]), np.ascontiguousarray(motion.impulse[..., 1:]),
-                self._gain(), self.step * self.data.area, self.data.friction, self.laws.elastic_stick, found,
+                self.gains, self.step * self.data.area, self.data.friction, self.laws.elastic_stick, found,
             )  # fmt: skip
             out[..., 1:] = found
         return out
@@ -340,7 +340,7 @@ class ContactEquations:
         friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
         constants = (
             data.compliance, data.area, data.tangential_compliance, data.restitution, data.tangential_stiffness,
-            self._gain(), data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
+            self.gains, data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
         )  # fmt: skip
         points = (
             friction, motion.impulse, slip, motion.spring, path, (motion.u1 - motion.u0)[..., 1:], now.active,
@@ -560,7 +560,8 @@ class ContactEquations:
         stuck = now.status == STICK
         return SlidingFriction(self.laws, self.data.friction, self.data.sliding, rate, pressure, stuck)
 
-    def _gain(self) -> Any:
+    @property
+    def gains(self) -> Any:
         """κ (k,), see `arlequin.multilevel.solvers.elastic_stick`; 0 without elastic stick."""
         if not self.laws.has_elastic_stick:
             return np.zeros(self.laws.count)
@@ -576,7 +577,7 @@ class ContactEquations:
         closed = motion.v1[..., 1:] + np.where(on_mean[..., None], motion.v0[..., 1:], 0.0)
         if not laws.has_elastic_stick:
             return closed, data.tangential_compliance
-        elastic = self._gain() / (lever * data.tangential_stiffness)
+        elastic = self.gains / (lever * data.tangential_stiffness)
         compliance = np.where(laws.elastic_stick, elastic, data.tangential_compliance)
         slid = (motion.u1 - motion.u0)[..., 1:] / lever - compliance[:, None] * motion.spring[..., 1:]
         return np.where(laws.elastic_stick[:, None], slid, closed), compliance
@@ -587,14 +588,14 @@ class ContactEquations:
 
     def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
         """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""
-        own, pull = self._gain(), self.step * self.data.area
+        own, pull = self.gains, self.step * self.data.area
         before = motion.spring[..., 1:]
         reached = before + own[:, None] * (motion.impulse[..., 1:] / pull[:, None] - before)
         return reached, self.data.friction * motion.impulse[..., 0] / pull, _length(before)
 
     def _radius(self, edge: Any, start: Any, beyond: NDArray[np.bool_]) -> Any:
         """Radius (b, k) to which springs are put back, Pa."""
-        own = self._gain()
+        own = self.gains
         less = np.where(own.real < 1.0, 1.0 - own, 0.0)
         return edge + less * np.where(beyond, start - edge, 0.0)
 

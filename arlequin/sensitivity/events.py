@@ -43,7 +43,7 @@ Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Sy
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -374,7 +374,8 @@ class _Shifts:
         onsets = [root for root in roots if root.onset]
         groups = [[root] for root in roots if not root.onset] + ([onsets] if onsets else [])
         groups.sort(key=lambda group: min(root.instant for root in group))
-        alone = self._changed[j].copy()
+        laws = self.contact.laws  # springs on layers yield and stick again at instants of their own
+        alone = self._changed[j] & ~(laws.elastic_stick & (laws.level == 0))
         alone[[root.point for root in roots]] = False
         moving = [np.zeros(count, dtype=bool) for _ in groups]
         for some, group in zip(moving, groups, strict=True):
@@ -445,21 +446,58 @@ class _Shifts:
         sticks, own = self._sticks[j, point], self.run(j, 1)
         quantity: PointQuantity = _rest_of_cone if sticks else _Along(self._against(j, point), point, _slider_rates)
         last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
-        if not last > rest > 0.0:
-            return None
-        begins, counts = rest / (last - rest), 0.5  # steps after the middle of this one
-        if sticks and self._sticks[j + 1, point]:
-            earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
-            counts = now / (earlier - now) if earlier > now else np.inf
-        late = begins - counts
-        if not abs(late) <= 1.0:
+        n, late = self.linear.block.n + j, self._late(j, point, last, rest)
+        if sticks and rest > 0.0 and self._swings(j, point):
+            short = self._short_of_the_limit(j, point, rest)
+            moved = [np.zeros_like(own.end[0]), short, *np.zeros_like(own.end[2:])]
+            if late is not None:
+                moved[0] = late * (self.shifted(j, [self._turned(j, point)]).end[0] - own.end[0])
+            shift = Shift(1.0, n, own.steps, self._slid(j, point, short))
+            return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, 1.0 / rest)]), None, (shift,))
+        if late is None:
             return None
         turned = self.shifted(j, [self._turned(j, point)])
         moved = [a - b for a, b in zip(turned.end, own.end, strict=True)]
         if sticks:
             moved[1] = np.zeros_like(moved[1])  # springs are put back to the limit in the next step
-        shift = Shift(1.0, self.linear.block.n + j, own.steps, turned.steps)
+        shift = Shift(1.0, n, own.steps, turned.steps)
         return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
+
+    def _late(self, j: int, point: int, last: float, rest: float) -> float | None:
+        """Steps by which a turn comes after the instant at which it counts; last, rest: its margin in the step before
+        and in step j. None where these give no instant nearby."""
+        if not last > rest > 0.0:
+            return None
+        begins, counts = rest / (last - rest), 0.5  # steps after the middle of this one
+        if self._sticks[j, point] and self._sticks[j + 1, point]:
+            earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
+            counts = now / (earlier - now) if earlier > now else np.inf
+        late = begins - counts
+        return late if abs(late) <= 1.0 else None
+
+    def _swings(self, j: int, point: int) -> bool:
+        """Whether a spring yields to falling pressure after step j, in which and after which it is not put back to the
+        limit."""
+        elastic, limited = self.contact.laws.elastic_stick[point], self.linear.statuses.limited[j : j + 2, point]
+        return bool(elastic and self._pressed[j + 1, point] and not limited.any())
+
+    def _short_of_the_limit(self, j: int, point: int, rest: float) -> Array:
+        """What springs (r,) lack to the limit of friction, Pa, where rest is left in step j, N·s. In a run springs that
+        yield pass it by the phase of the step, and with θ < 1 they swing about it from then on; in the mean they are
+        at it."""
+        laws, out = self.contact.laws, np.zeros(self.operators.rows)
+        rows = slice(laws.first[point] + 1, laws.first[point + 1])
+        pull = self.contact.step * laws.area[point]
+        out[rows] = self._against(j, point)[: rows.stop - rows.start] * rest / pull
+        return out
+
+    def _slid(self, j: int, point: int, short: Array) -> LinearSteps:
+        """Step j with a spring that is shorter by what it lacks to the limit: its slider has moved on instead."""
+        own, gain = self.run(j, 1).steps, self.contact.gains[point]
+        motion = own.motion._replace(spring=own.motion.spring - self.contact.spread(short[None]) / gain)
+        statuses = own.statuses._replace(rubs=own.statuses.rubs.copy())
+        statuses.rubs[0, point] = True
+        return replace(own, motion=motion, statuses=statuses)
 
     def _made(
         self,
