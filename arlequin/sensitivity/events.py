@@ -446,21 +446,16 @@ class _Shifts:
         sticks, own = self._sticks[j, point], self.run(j, 1)
         quantity: PointQuantity = _rest_of_cone if sticks else _Along(self._against(j, point), point, _slider_rates)
         last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
-        n, late = self.linear.block.n + j, self._late(j, point, last, rest)
+        late = self._late(j, point, last, rest)
         if sticks and rest > 0.0 and self._swings(j, point):
-            short = self._short_of_the_limit(j, point, rest)
-            moved = [np.zeros_like(own.end[0]), short, *np.zeros_like(own.end[2:])]
-            if late is not None:
-                moved[0] = late * (self.shifted(j, [self._turned(j, point)]).end[0] - own.end[0])
-            shift = Shift(1.0, n, own.steps, self._slid(j, point, short))
-            return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, 1.0 / rest)]), None, (shift,))
+            return self._swing(j, point, rest, late, order)
         if late is None:
             return None
         turned = self.shifted(j, [self._turned(j, point)])
         moved = [a - b for a, b in zip(turned.end, own.end, strict=True)]
         if sticks:
             moved[1] = np.zeros_like(moved[1])  # springs are put back to the limit in the next step
-        shift = Shift(1.0, n, own.steps, turned.steps)
+        shift = Shift(1.0, self.linear.block.n + j, own.steps, turned.steps)
         return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
 
     def _late(self, j: int, point: int, last: float, rest: float) -> float | None:
@@ -476,28 +471,33 @@ class _Shifts:
         return late if abs(late) <= 1.0 else None
 
     def _swings(self, j: int, point: int) -> bool:
-        """Whether a spring yields to falling pressure after step j, in which and after which it is not put back to the
-        limit."""
+        """Whether a spring is not put back to the limit in the last step of stick and in the one after it: it yields to
+        falling pressure."""
         elastic, limited = self.contact.laws.elastic_stick[point], self.linear.statuses.limited[j : j + 2, point]
         return bool(elastic and self._pressed[j + 1, point] and not limited.any())
 
-    def _short_of_the_limit(self, j: int, point: int, rest: float) -> Array:
-        """What springs (r,) lack to the limit of friction, Pa, where rest is left in step j, N·s. In a run springs that
-        yield pass it by the phase of the step, and with θ < 1 they swing about it from then on; in the mean they are
-        at it."""
-        laws, out = self.contact.laws, np.zeros(self.operators.rows)
+    def _swing(self, j: int, point: int, rest: float, late: float | None, order: int) -> Event:
+        """Of a spring that yields to falling pressure: in a run it passes the limit of friction by the phase of the
+        step, and with θ < 1 swings about it from then on; in the mean it is at it. rest: what is left of the limit in
+        step j, N·s; late: as of `_late`."""
+        laws, own = self.contact.laws, self.run(j, 1)
         rows = slice(laws.first[point] + 1, laws.first[point + 1])
-        pull = self.contact.step * laws.area[point]
-        out[rows] = self._against(j, point)[: rows.stop - rows.start] * rest / pull
-        return out
+        short = np.zeros(self.operators.rows)  # what the spring lacks to the limit, Pa, against its traction
+        short[rows] = self._against(j, point)[: rows.stop - rows.start] * rest / (self.contact.step * laws.area[point])
+        moved = [np.zeros_like(own.end.fields), short, np.zeros_like(own.end.depth), np.zeros_like(own.end.opening)]
+        if late is not None:
+            moved[0] = late * (self.shifted(j, [self._turned(j, point)]).end.fields - own.end.fields)
+        shift = Shift(1.0, self.linear.block.n + j, own.steps, self._slid(own.steps, point, short))
+        margin = [(_rest_of_cone, point, 1.0 / rest)]
+        return self._made(j, order, [point], 1, moved, (own.steps, margin), None, (shift,))
 
-    def _slid(self, j: int, point: int, short: Array) -> LinearSteps:
-        """Step j with a spring that is shorter by what it lacks to the limit: its slider has moved on instead."""
-        own, gain = self.run(j, 1).steps, self.contact.gains[point]
-        motion = own.motion._replace(spring=own.motion.spring - self.contact.spread(short[None]) / gain)
-        statuses = own.statuses._replace(rubs=own.statuses.rubs.copy())
-        statuses.rubs[0, point] = True
-        return replace(own, motion=motion, statuses=statuses)
+    def _slid(self, step: LinearSteps, point: int, short: Array) -> LinearSteps:
+        """A step whose slider moves on by what its spring (r,), Pa, lacks to the limit."""
+        start = step.motion.spring - self.contact.spread(short[None]) / self.contact.gains[point]
+        rubs = step.statuses.rubs.copy()
+        rubs[0, point] = True
+        motion, statuses = step.motion._replace(spring=start), step.statuses._replace(rubs=rubs)
+        return replace(step, motion=motion, statuses=statuses)
 
     def _made(
         self,
@@ -506,7 +506,7 @@ class _Shifts:
         points: list[int],
         due: int,
         moved: list[Array],
-        margins: tuple[LinearSteps, list[tuple[PointQuantity, int, float]]],
+        margins: tuple[LinearSteps, Sequence[tuple[PointQuantity, int, float]]],
         bend: float | None,
         shifts: tuple[Shift, ...],
     ) -> Event:

@@ -52,3 +52,19 @@ def test_blocks_are_complex_steps(name):
         exact = steps[field, ...][0][..., 0]
         np.testing.assert_allclose(found.by_wear[..., i], exact, atol=1e-12 * np.abs(exact).max(initial=0.0), rtol=0)
     assert np.abs(found.residual).max() > 0.0
+
+
+def test_a_spring_without_traction_is_within_its_limit():
+    """Also where its point counts as one that is put back to the limit: the traction has no direction there. A spring
+    s₁ = s₀ + κ (P_t/(hA) − s₀) has ∂s₁/∂s₀ = 1 − κ."""
+    model = StudyModel.of(fretting())
+    equations = BulkEquations(model)
+    block = next(iter(blocks(model, None, None, 20)))
+    linear = LinearSteps.of(equations, block, start_springs(model), StepOperators(equations).diagonal)
+    contact, now, impulse = linear.contact, linear.statuses, linear.motion.impulse.copy()
+    assert (impulse[..., 0] > 0.0).all()
+    impulse[..., 1:] = 0.0
+    motion = linear.motion._replace(impulse=impulse, spring=np.zeros_like(linear.motion.spring))
+    found = contact.blocks(motion, now._replace(limited=np.ones_like(now.limited), beyond=np.ones_like(now.beyond)))
+    assert np.isfinite(found.residual).all()
+    assert (found.spring[:, :, 5, 1, 1] == 1.0 - contact.gains).all()
