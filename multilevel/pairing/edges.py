@@ -12,43 +12,64 @@ from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import CorneredObstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.search.corners import WIDER, NormalCones, facet_normals, sharp_edges
-from arlequin.multilevel.search.facets import Edges, FacetMesh, frames
+from arlequin.multilevel.search.facets import FacetMesh, frames
 
 PARALLEL = np.sin(np.deg2rad(10.0))  # edges of a smaller angle do not cross: their nodes meet faces
-_JOINT = 0.01  # how far past its end an edge reaches, in its length, where another goes on
-_CORNER = -1e-6  # and where none does: nearer to its end, the corner meets a face
+_JOINT = 0.01  # of its length, at each end of an edge where another one goes on, belongs to both (their joint)
+_OVERLAP = 0.2  # of it is the edge's as well, as bent edges would leave out points between
+_CORNER = 1e-6  # of its length, at each end where none goes on, is left to the corner, which meets a face
 _NEAR = 0.5  # distance and depth of partners, in lengths of the longest edge
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceEdges:
-    """Sharp edges e of a surface in space, with its mesh.
+    """Sharp edges of a surface in space, as straight pieces x = x₀ + σ d, with its mesh.
 
-    past (e, 2): how far past its ends an edge reaches, in its length: where another one goes on straight, as bent edges
-    would leave out what is nearest to their common node; short of its end where none does, as a corner meets a face
-    there.
+    A piece is an edge, x₀ and x₀ + d its ends, or a joint, x₀ the node at which two edges meet within `STRAIGHT` and
+    d half the vector from the node before to the node after: crossing edges with a node at their contact would be
+    paired with one or the other edge by round-off, and their normal with it.
+
+    nodes (e, 3): that at x₀, and two more; along (e, 3): weights of d over them; span (e, 2): least and largest σ of
+    the piece; facets (e, 2) on both sides.
     """
 
     mesh: FacetMesh
-    edges: Edges
-    past: Array
+    nodes: Indices
+    along: Array
+    span: Array
+    facets: Indices
 
     @classmethod
     def of(cls, mesh: FacetMesh, free: bool) -> "SurfaceEdges":
         """free: also the edges at which the surface ends."""
         edges, cones = sharp_edges(mesh, free), NormalCones.of(mesh, free=free)
-        straight = np.zeros(mesh.node_count, dtype=bool)
-        straight[cones.nodes[cones.ends[:, 0] >= 0]] = True
-        return cls(mesh, edges, np.where(straight[edges.nodes], _JOINT, _CORNER))
+        joined = cones.ends[:, 0] >= 0
+        middle, (before, after) = cones.nodes[joined], cones.ends[joined].T
+        beside, straight = np.zeros(mesh.node_count, dtype=np.int64), np.zeros(mesh.node_count, dtype=bool)
+        straight[middle] = True
+        beside[edges.nodes] = np.arange(len(edges.nodes))[:, None]
+        less = np.where(straight[edges.nodes], (1.0 - _OVERLAP) * _JOINT, _CORNER)
+        x = mesh.origin
+        half = 0.5 * np.linalg.norm(x[after] - x[before], axis=1)
+        back, ahead = (_JOINT * np.linalg.norm(x[other] - x[middle], axis=1) / half for other in (before, after))
+        counts = [len(edges.nodes), len(middle)]
+        return cls(
+            mesh,
+            np.concatenate([edges.nodes[:, [0, 1, 0]], np.stack([middle, before, after], axis=1)]),
+            np.repeat([[-1.0, 1.0, 0.0], [0.0, -0.5, 0.5]], counts, axis=0),
+            np.concatenate([np.stack([less[:, 0], 1.0 - less[:, 1]], axis=1), np.stack([-back, ahead], axis=1)]),
+            np.concatenate([edges.facets, edges.facets[beside[middle]]]),
+        )
 
-    @property
-    def nodes(self) -> Indices:
-        """Nodes (e, 2) at the ends."""
-        return self.edges.nodes
+    def at(self, positions: Array) -> tuple[Array, Array, Array]:
+        """x₀, d (e, 3), m, and normals of both faces (e, 2, 3), at node positions (n, 3)."""
+        along = np.einsum("ek,ekx->ex", self.along, positions[self.nodes])
+        return positions[self.nodes[:, 0]], along, facet_normals(self.mesh, positions, self.facets)
 
-    def at(self, positions: Array) -> tuple[Array, Array]:
-        """Ends (e, 2, 3), m, and normals of both faces (e, 2, 3), at node positions (n, 3)."""
-        return positions[self.nodes], facet_normals(self.mesh, positions, self.edges.facets)
+    def weights(self, chosen: Indices, place: Array) -> tuple[Array, Array]:
+        """Weights (p, 3) of x and of d over the nodes, of some pieces (p,) at σ (p,)."""
+        along = self.along[chosen]
+        return np.array([1.0, 0.0, 0.0]) + place[:, None] * along, along
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +80,13 @@ class FixedEdges:
     normals: Array
 
     @property
-    def nodes(self) -> None:
-        """None."""
-
-    @property
-    def past(self) -> Array:
+    def span(self) -> Array:
         """(e, 2), see `SurfaceEdges`: a long edge is one."""
-        return np.full((len(self.ends), 2), _CORNER)
+        return np.tile([_CORNER, 1.0 - _CORNER], (len(self.ends), 1))
 
-    def at(self, positions: Array) -> tuple[Array, Array]:
-        """Ends and normals."""
-        return self.ends, self.normals
+    def at(self, positions: Array) -> tuple[Array, Array, Array]:
+        """See `SurfaceEdges`."""
+        return self.ends[:, 0], self.ends[:, 1] - self.ends[:, 0], self.normals
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,17 +114,21 @@ class EdgePairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave, master (n, 3), m."""
-        (one, own), (two, other) = self.slave.at(slave), self.master.at(master)
-        i, j = _near(one, two)
-        first, second = one[i, 1] - one[i, 0], two[j, 1] - two[j, 0]
-        apart, cross = one[i, 0] - two[j, 0], np.cross(first, second)
+        (one, along, own), (two, across, other) = self.slave.at(slave), self.master.at(master)
+        middles = [
+            x + edges.span.mean(axis=1)[:, None] * d
+            for edges, x, d in ((self.slave, one, along), (self.master, two, across))
+        ]
+        i, j = _near(middles, (along, across))
+        first, second = along[i], across[j]
+        apart, cross = one[i] - two[j], np.cross(first, second)
         a, b, c = np.vecdot(first, first), np.vecdot(first, second), np.vecdot(second, second)
         d, e, size = np.vecdot(first, apart), np.vecdot(second, apart), np.vecdot(cross, cross)
         crossing = size > PARALLEL**2 * a * c
         safe = np.where(crossing, size, 1.0)
         s, t = (b * e - c * d) / safe, (a * e - b * d) / safe
-        for place, past in ((s, self.slave.past[i]), (t, self.master.past[j])):
-            crossing &= (place >= -past[:, 0]) & (place <= 1.0 + past[:, 1])
+        for place, span in ((s, self.slave.span[i]), (t, self.master.span[j])):
+            crossing &= (place >= span[:, 0]) & (place <= span[:, 1])
         scale = np.where(np.vecdot(cross, other[j].sum(axis=1)) < 0.0, -1.0, 1.0) / np.sqrt(safe)
         n = scale[:, None] * cross
         gap = np.vecdot(n, apart + s[:, None] * first - t[:, None] * second)
@@ -117,13 +138,16 @@ class EdgePairing:
         at = pairs[points]  # from here on, of the points alone
         frame, gaps = np.zeros((len(pairs), 3, 3)), np.full(len(pairs), np.inf)
         frame[points], gaps[points] = frames(n[at]), gap[at]
-        positions = np.concatenate([one.mean(axis=1), two.mean(axis=1)])
-        positions[points] = (one[i, 0] + s[:, None] * first)[at]
-        shares = _rows(frame[points], gap[at], (s[at], t[at]), (first[at], second[at]), scale[at])
-        nodes, count = self.slave.nodes[i[at]], self.slave_nodes
-        if self.master.nodes is not None:
-            nodes, count = np.hstack([nodes, count + self.master.nodes[j[at]]]), count + len(master)
-        shares = shares[:, :, : nodes.shape[1]]
+        positions = np.concatenate(middles)
+        positions[points] = (one[i] + s[:, None] * first)[at]
+        turn, count = (scale * gap)[at, None], self.slave_nodes
+        weights, direction = self.slave.weights(i[at], s[at])
+        shares, nodes = _rows(frame[points], weights, direction, turn * second[at]), self.slave.nodes[i[at]]
+        if isinstance(self.master, SurfaceEdges):
+            weights, direction = self.master.weights(j[at], t[at])
+            shares = np.concatenate([shares, -_rows(frame[points], weights, direction, turn * first[at])], axis=2)
+            nodes = np.hstack([nodes, count + self.master.nodes[j[at]]])
+            count += len(master)
         entry = 3 * points[:, None, None, None] + np.arange(3)[:, None, None]
         column = 3 * nodes[:, None, :, None] + np.arange(3)
         place = np.broadcast_to(entry, shares.shape).ravel(), np.broadcast_to(column, shares.shape).ravel()
@@ -131,11 +155,11 @@ class EdgePairing:
         return Kinematics(rows, gaps, frame[:, 0], np.ascontiguousarray(frame[:, 1:]), positions)
 
 
-def _near(one: Array, two: Array) -> tuple[Indices, Indices]:
-    """Pairs of edges (e, 2, 3) of both sides that may be within reach."""
-    longest = [float(np.linalg.norm(own[:, 1] - own[:, 0], axis=1).max()) for own in (one, two)]
+def _near(middles: list[Array], along: tuple[Array, Array]) -> tuple[Indices, Indices]:
+    """Pairs of edges of both sides, of middles and directions (e, 3), that may be within reach."""
+    longest = [float(np.linalg.norm(own, axis=1).max()) for own in along]
     reach = 0.5 * sum(longest) + _NEAR * max(longest)
-    trees = [cKDTree(own.mean(axis=1)) for own in (one, two)]
+    trees = [cKDTree(own) for own in middles]
     found = trees[0].sparse_distance_matrix(trees[1], reach, output_type="ndarray")
     order = np.lexsort([found["j"], found["i"]])
     return found["i"][order].astype(np.int64), found["j"][order].astype(np.int64)
@@ -162,18 +186,14 @@ def _chosen(i: Indices, j: Indices, distance: Array, ones: int, twos: int) -> In
     return pairs
 
 
-def _rows(frame: Array, gap: Array, places: tuple[Array, Array], along: tuple[Array, Array], scale: Array) -> Array:
-    """Rows (p, row, node, axis) over the nodes of both edges, see `EdgePairing`."""
-    (s, t), (first, second) = places, along
-    weights = np.stack([1.0 - s, s, t - 1.0, -t], axis=1)
+def _rows(frame: Array, weights: Array, direction: Array, turn: Array) -> Array:
+    """Rows (p, row, node, axis) over the nodes of the edges of the slave, see `EdgePairing`; minus those of a master.
+
+    weights, direction (p, node): of the point and of d; turn (p, 3): ± g/|d_s × d_m| times the other edge's direction.
+    """
     shares = weights[:, None, :, None] * frame[:, :, None, :]
     for row in (1, 2):
-        tangent = frame[:, row]
-        turn = (scale * gap)[:, None] * np.cross(second, tangent), (scale * gap)[:, None] * np.cross(tangent, first)
-        shares[:, row, 0] += turn[0]
-        shares[:, row, 1] -= turn[0]
-        shares[:, row, 2] += turn[1]
-        shares[:, row, 3] -= turn[1]
+        shares[:, row] -= direction[:, :, None] * np.cross(turn, frame[:, row])[:, None, :]
     return np.asarray(shares)
 
 
@@ -189,7 +209,7 @@ def edge_pairing(slave: Surface, master: object, free: bool) -> EdgePairing | No
     else:
         return None
     one = SurfaceEdges.of(FacetMesh.of(slave), free)
-    if not len(one.past) or not len(two.past):
+    if not len(one.span) or not len(two.span):
         return None
-    areas = np.full(len(one.past) + len(two.past), float(np.abs(slave.areas).mean()))
+    areas = np.full(len(one.span) + len(two.span), float(np.abs(slave.areas).mean()))
     return EdgePairing(one, two, areas, len(slave.nodes))
