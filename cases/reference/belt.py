@@ -39,6 +39,7 @@ from arlequin.models.types import Array
 
 _TOLERANCE = 1e-12
 _PER_RADIAN = 50  # least steps of the integration
+_ROUND_OFF = 1e-6  # shortest slip, rad: it lasts for half a turn and more
 _TURNS = 20.0  # within which a mass that slips sticks again
 
 
@@ -133,6 +134,11 @@ class BeltOscillator:
         )  # fmt: skip
         if not done.t_events[0].size:
             return None
+        if done.t_events[0][0] < _ROUND_OFF:
+            raise UserError.parameter(
+                "stribeck_velocity", self.stribeck,
+                f"is lost in round-off beside static = {self.static:g}; larger, or its limit, law=static-dynamic",
+            )  # fmt: skip
 
         def motion(t: ArrayLike) -> Array:
             x, v = done.sol(omega * np.ravel(t)).reshape(2, *np.shape(t))

@@ -106,6 +106,10 @@ def test_stribeck_converges_faster_than_the_step() -> None:
         ({"law": "stribeck", "events": "locate"}, "must be step or none with law=stribeck"),
         ({"damping": 19.0}, "the mass does not stick again"),
         ({"damping": 21.0}, r"damping = 21\.0: must be below the critical one"),
+        (
+            {"law": "stribeck", "static": 1e6, "stribeck_velocity": 1e-12},
+            "1e-12: is lost in round-off beside static = 1e",
+        ),
         ({"cycles": 2}, "cycles = 2: must be at least 3"),
     ],
     ids=str,
