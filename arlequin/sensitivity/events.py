@@ -193,6 +193,12 @@ class _Shifts:
         return (now.status == STICK) & ~now.on_mean & self._pressed
 
     @cached_property
+    def _settling(self) -> NDArray[np.bool_]:
+        """Points (b, k) on springs in the last step that puts these back to the limit, before one that sticks."""
+        now, springs = self.linear.statuses, self.contact.laws.elastic_stick & self._pressed
+        return springs & _before(springs, False) & now.limited & _after(self._sticks & ~now.limited, False)
+
+    @cached_property
     def _turning(self) -> NDArray[np.bool_]:
         """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
         springs in the last step of slip before stick."""
@@ -206,7 +212,7 @@ class _Shifts:
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
         points = self._onsets | self._catches | self._stops
-        points = points | self._ends | self._turning if self.trend else points
+        points = points | self._ends | self._turning | self._settling if self.trend else points
         some = points[first:last].any(axis=1)
         return [int(j) for j in first + np.flatnonzero(some)]
 
@@ -236,11 +242,14 @@ class _Shifts:
         return Statuses(*chosen)
 
     def _turned(self, j: int, point: int) -> Statuses:
-        """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped."""
+        """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped: a spring
+        that rising pressure puts back to the limit is put back there in both."""
         now, elastic = self._statuses(j), self.contact.laws.elastic_stick[point]
         assert now.direction is not None
         slips = self._sticks[j, point]
-        now.status[0, point], now.limited[0, point] = (SLIP, elastic) if slips else (STICK, False)
+        now.status[0, point] = SLIP if slips else STICK
+        if slips:
+            now.limited[0, point] = elastic
         now.direction[0, point] = self._against(j, point) if slips and not elastic else np.nan
         return now
 
@@ -353,8 +362,9 @@ class _Shifts:
         found = self._jumps(j, before)
         if not self.trend:
             return found
-        for points, change in ((self._ends[j], self._end), (self._turning[j], self._turn)):
-            for point in np.flatnonzero(points):
+        changes = (self._ends, self._end), (self._turning, self._turn), (self._settling, self._settle)
+        for points, change in changes:
+            for point in np.flatnonzero(points[j]):
                 event = change(j, int(point), before, len(found))
                 found += [] if event is None else [event]
         return found
@@ -446,7 +456,7 @@ class _Shifts:
         sticks, own = self._sticks[j, point], self.run(j, 1)
         quantity: PointQuantity = _rest_of_cone if sticks else _Along(self._against(j, point), point, _slider_rates)
         last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
-        late = self._late(j, point, last, rest)
+        late = _late(last, rest, self._counts(j, point))
         if sticks and rest > 0.0 and self._swings(j, point):
             return self._swing(j, point, rest, late, order)
         if late is None:
@@ -458,17 +468,29 @@ class _Shifts:
         shift = Shift(1.0, self.linear.block.n + j, own.steps, turned.steps)
         return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
 
-    def _late(self, j: int, point: int, last: float, rest: float) -> float | None:
-        """Steps by which a turn comes after the instant at which it counts; last, rest: its margin in the step before
-        and in step j. None where these give no instant nearby."""
-        if not last > rest > 0.0:
+    def _settle(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
+        """Of a spring that is put back to the limit, and sticks from the next step on."""
+        own, quantity = self.run(j, 1), _Beyond(self._against(j, point), point)
+        last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
+        late = _late(last, rest)
+        if late is None:
             return None
-        begins, counts = rest / (last - rest), 0.5  # steps after the middle of this one
-        if self._sticks[j, point] and self._sticks[j + 1, point]:
-            earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
-            counts = now / (earlier - now) if earlier > now else np.inf
-        late = begins - counts
-        return late if abs(late) <= 1.0 else None
+        held, free = self._statuses(j), self._statuses(j)
+        for now in (held, free):
+            now.status[0, point], now.direction[0, point] = STICK, np.nan
+        held.limited[0, point], free.limited[0, point] = True, False
+        stays, moves = self.shifted(j, [held]), self.shifted(j, [free])
+        moved = [a - b for a, b in zip(moves.end, stays.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, stays.steps, moves.steps)
+        return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
+
+    def _counts(self, j: int, point: int) -> float:
+        """Steps after the middle of step j at which its last status ends in the run: where the next step begins, or
+        where the point parts."""
+        if not (self._sticks[j, point] and self._sticks[j + 1, point]):
+            return 0.5
+        earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
+        return float(now / (earlier - now)) if earlier > now else np.inf
 
     def _swings(self, j: int, point: int) -> bool:
         """Whether a spring is not put back to the limit in the last step of stick and in the one after it: it yields to
@@ -479,7 +501,7 @@ class _Shifts:
     def _swing(self, j: int, point: int, rest: float, late: float | None, order: int) -> Event:
         """Of a spring that yields to falling pressure: in a run it passes the limit of friction by the phase of the
         step, and with θ < 1 swings about it from then on; in the mean it is at it. rest: what is left of the limit in
-        step j, N·s; late: as of `_late`."""
+        step j, N·s; late: see `_late`."""
         laws, own = self.contact.laws, self.run(j, 1)
         rows = slice(laws.first[point] + 1, laws.first[point + 1])
         short = np.zeros(self.operators.rows)  # what the spring lacks to the limit, Pa, against its traction
@@ -574,6 +596,23 @@ class _Along:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class _Beyond:
+    """By how much the spring of a point that slips along a direction d (2,) passes the limit if it sticks, Pa:
+    k d·Δu − d·s₀ − μ p̄."""
+
+    direction: Array
+    point: int
+
+    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+        data, at, pull = contact.data, self.point, contact.step * contact.data.area
+        stretched = data.tangential_stiffness[at] * (motion.u1 - motion.u0)[:, at, 1:] - motion.spring[:, at, 1:]
+        limit = contact._friction(motion, now) * motion.impulse[..., 0] / pull
+        out = np.zeros(limit.shape, dtype=np.result_type(stretched, limit))
+        out[:, at] = stretched @ self.direction - limit[:, at]
+        return out
+
+
 def _slip_rates_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
     """Slip rates at the end, m/s."""
     return motion.v1[..., 1:]
@@ -630,6 +669,15 @@ def _series(linear: LinearSteps, quantity: PointQuantity, point: int) -> PointSe
 def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
     """Of the last step."""
     return float(_series(linear, quantity, point).values()[-1])
+
+
+def _late(last: float, rest: float, counts: float = 0.5) -> float | None:
+    """Steps by which a change of status comes after the instant at which it counts, `counts` after the middle of a
+    step; last, rest: its margin in the step before and in this one. None where these give no instant nearby."""
+    if not last > rest > 0.0:
+        return None
+    late = rest / (last - rest) - counts
+    return late if abs(late) <= 1.0 else None
 
 
 def _after(values: NDArray[np.bool_], end: bool) -> NDArray[np.bool_]:

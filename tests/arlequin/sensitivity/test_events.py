@@ -420,6 +420,63 @@ def test_springs_of_friction_that_yield(scheme):
         assert np.abs((found[1] - found[0]) / size).max() < 1e-11
 
 
+def swaying(force, limit, stiffness, speed, step, scheme):
+    """The same on a dashpot, pressed with 10 (1 + 0.6 sin 4t) N."""
+    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces={"all": lambda t: (force * np.cos(3.0 * t), -swing(t))})
+    plane = aq.RigidPlane(point=(0.0, 1e-2), normal=(0.0, 1.0))
+    rubs = aq.Coulomb(limit, stiffness=stiffness)
+    rub = aq.Interface("rub", mass.boundary("all"), plane, aq.Penalty(1e3), friction=rubs)
+    held = aq.Spring("held", mass.boundary("all"), stiffness=(4.0, 0.0), damping=(0.2, 6.0))
+    system = aq.System([mass], interfaces=[rub], springs=[held], velocity=(speed, 0.0))
+    return aq.Study(system, scheme, duration=LASTS, step=step)
+
+
+def swing(t):
+    return 10.0 * (1.0 + 0.6 * np.sin(4.0 * t))
+
+
+def swaying_by_events(force, limit, stiffness, speed):
+    """Displacement, velocity and loss at the end: springs stretch up to the coefficient times the force of the layer,
+    N = 10³ (10⁻² − w), and stick again where the slip behind them, v ∓ μ Ṅ/k, ends."""
+
+    def rates(t, z, sign):
+        u, v, s, _, w, rate = z
+        normal, most = 1e3 * (1e-2 - w), -1e3 * limit * rate
+        behind = v - sign * most / stiffness
+        stretch, loss = (sign * most, abs(limit * normal * behind)) if sign else (stiffness * v, 0.0)
+        pull = force * np.cos(3.0 * t) - 4.0 * u - 0.2 * v - s
+        return [v, pull, stretch, loss, rate, normal - swing(t) - 6.0 * rate]
+
+    def event(t, z, sign):
+        return z[1] + sign * 1e3 * limit * z[5] / stiffness if sign else 1e3 * limit * (1e-2 - z[4]) - abs(z[2])
+
+    def change(t, z, sign):
+        return z, 0.0 if sign else float(np.sign(z[2]))
+
+    z, signs = by_events(rates, event, change, np.array([0.0, speed, 0.0, 0.0, 0.0, 0.0]), LASTS)
+    return z[[0, 1, 3]], len(signs) - 1
+
+
+def test_springs_of_friction_under_a_pressure_that_sways():
+    """At every phase of the step, the last step of slip before stick among them."""
+    _, changes = swaying_by_events(**YIELDING)
+    assert changes == 11
+    exact = differences(swaying_by_events, YIELDING)
+    responses = {
+        "u": aq.Response("part/mass/displacement", "final", node=0, component="x"),
+        "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
+        "loss": aq.Response("energy/friction", "final"),
+    }
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    for steps in range(1200, 1230, 3):
+        study = partial(swaying, step=LASTS / steps, scheme=SCHEMES["hht" if steps % 2 else "theta"])
+        found = aq.gradient(study, responses, YIELDING, method="tangent", progress=False)["gradient"].values
+        assert np.abs((found - exact) / size).max() < 0.005
+    study = partial(swaying, step=LASTS / 4803, scheme=SCHEMES["theta"])
+    found = aq.gradient(study, responses, YIELDING, method="adjoint", progress=False)["gradient"].values
+    assert np.abs((found - exact) / size).max() < 0.001
+
+
 THROWN = {"gap": 0.1037, "speed": 1.0, "friction": 0.3, "restitution": 0.6}
 
 
