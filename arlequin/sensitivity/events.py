@@ -27,7 +27,9 @@ Slip that starts, springs of friction that yield, and those that stick again, co
 their derivatives are not. With a margin m > 0 in the last step of the old status, F, the rest of the cone or the slip
 rate, which is 0 by extrapolation σ of a step after the middle of this step, and with G the step at the new status, the
 motion differs by (G − F) δm/m for each step by which the change comes earlier: the run counts it from σ = ½ on, or,
-where the point parts before it is seen to slip, from the instant at which it parts.
+where the point parts before it is seen to slip, from the instant at which it parts. Rising pressure puts
+a spring back to the limit in F and in G, and in steps of stick after them; the last time, m is what it would pass the
+limit by, and G does without.
 
 Several stops of slip in a step are passed one after the other, in the order of their instants; onsets in one step move
 together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a margin
