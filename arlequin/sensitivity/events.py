@@ -27,9 +27,9 @@ Slip that starts, springs of friction that yield, and those that stick again, co
 their derivatives are not. With a margin m > 0 in the last step of the old status, F, the rest of the cone or the slip
 rate, which is 0 by extrapolation σ of a step after the middle of this step, and with G the step at the new status, the
 motion differs by (G − F) δm/m for each step by which the change comes earlier: the run counts it from σ = ½ on, or,
-where the point parts before it is seen to slip, from the instant at which it parts. Rising pressure puts
-a spring back to the limit in F and in G, and in steps of stick after them; the last time, m is what it would pass the
-limit by, and G does without.
+where the point parts before it is seen to slip, from the instant at which it parts. Rising pressure puts a spring back
+to the limit in F and in G, and in steps of stick after them; the last time, m is what it would pass the limit by, and G
+does without.
 
 Several stops of slip in a step are passed one after the other, in the order of their instants; onsets in one step move
 together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a margin
@@ -243,17 +243,22 @@ class _Shifts:
             chosen.append(own[None])
         return Statuses(*chosen)
 
+    def _given(self, j: int, point: int, status: int, limited: bool | None = None, direction: Any = np.nan) -> Statuses:
+        """Of step j, with other ones of a point; limited: None where that stays."""
+        now = self._statuses(j)
+        assert now.direction is not None
+        now.status[0, point], now.direction[0, point] = status, direction
+        if limited is not None:
+            now.limited[0, point] = limited
+        return now
+
     def _turned(self, j: int, point: int) -> Statuses:
         """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped: a spring
         that rising pressure puts back to the limit is put back there in both."""
-        now, elastic = self._statuses(j), self.contact.laws.elastic_stick[point]
-        assert now.direction is not None
-        slips = self._sticks[j, point]
-        now.status[0, point] = SLIP if slips else STICK
-        if slips:
-            now.limited[0, point] = elastic
-        now.direction[0, point] = self._against(j, point) if slips and not elastic else np.nan
-        return now
+        elastic = bool(self.contact.laws.elastic_stick[point])
+        if not self._sticks[j, point]:
+            return self._given(j, point, STICK)
+        return self._given(j, point, SLIP, elastic, np.nan if elastic else self._against(j, point))
 
     def _against(self, j: int, point: int) -> Array:
         """The direction (2,) against friction in step j."""
@@ -477,11 +482,7 @@ class _Shifts:
         late = _late(last, rest)
         if late is None:
             return None
-        held, free = self._statuses(j), self._statuses(j)
-        for now in (held, free):
-            now.status[0, point], now.direction[0, point] = STICK, np.nan
-        held.limited[0, point], free.limited[0, point] = True, False
-        stays, moves = self.shifted(j, [held]), self.shifted(j, [free])
+        stays, moves = (self.shifted(j, [self._given(j, point, STICK, held)]) for held in (True, False))
         moved = [a - b for a, b in zip(moves.end, stays.end, strict=True)]
         shift = Shift(1.0, self.linear.block.n + j, stays.steps, moves.steps)
         return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
