@@ -233,14 +233,17 @@ class ContactEquations:
 
     def without_phase(self, motion: PointMotion, now: Statuses) -> Statuses:
         """Statuses whose springs of friction on layers stick from the first touch on where they stick in the next step,
-        and slip to the last one where they slipped in the step before: contact lasts a part of these steps, and
-        friction is small by their phase alone. Where the pressure falls to less than a half in a step, the mean
-        traction at its limit leaves a spring stretched backwards: it pulls so in the next step, while the point slips
-        on, but grows with the pressure as if it did not."""
+        or are limited there and stick in the one after, and slip to the last one where they slipped in the step before:
+        contact lasts a part of these steps, and friction is small by their phase alone. Where the pressure falls to
+        less than a half in a step, the mean traction at its limit leaves a spring stretched backwards: it pulls so in
+        the next step, while the point slips on, but grows with the pressure as if it did not."""
         springs, pressed = self.laws.elastic_stick & (self.laws.level == 0), motion.impulse[..., 0] > 0.0
-        sticks, status, limited = (now.status == STICK) & ~now.limited, now.status.copy(), now.limited.copy()
-        first = springs & pressed[1:-1] & ~pressed[:-2] & sticks[2:]
-        status[1:-1][first], limited[1:-1][first] = STICK, False
+        sticks, status, limited = now.status == STICK, now.status.copy(), now.limited.copy()
+        free = sticks & ~limited
+        later = sticks[2:].copy()
+        later[:-1] &= free[3:]
+        first = springs & pressed[1:-1] & ~pressed[:-2] & (free[2:] | later)
+        status[1:-1][first], limited[1:-1][first], limited[2:][first] = STICK, False, False
         last = springs & pressed[1:-1] & ~pressed[2:] & (now.status[1:-1] == STICK) & (now.status[:-2] == SLIP)
         status[1:-1][last], limited[1:-1][last] = SLIP, True
         swung, slides = np.zeros(status.shape, dtype=bool), springs & (status == SLIP)

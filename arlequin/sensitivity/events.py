@@ -230,17 +230,19 @@ class _Shifts:
         same: Any = {"direction": directions, "swung": none}
         return run._replace(**same), linear.statuses._replace(**same)
 
-    def _statuses(self, at: int, source: NDArray[np.int64] | None = None) -> Statuses:
-        """Of step `at`, those of each point in the step source (k,): of the run where it is this step, else of the
-        trend."""
+    def _statuses(
+        self, at: int, source: NDArray[np.int64] | None = None, of_trend: NDArray[np.bool_] | None = None
+    ) -> Statuses:
+        """Of step `at`, those of each point in the step source (k,): of the run where it is this step, else, and of the
+        points of_trend (k,), of the trend."""
         points = np.arange(self.contact.laws.count)
         source = np.full(points.size, at) if source is None else source
-        each: Any = zip(*self._known, strict=True)
+        own = source == at if of_trend is None else (source == at) & ~of_trend
         chosen = []
-        for run, trend in each:
-            own = trend[source, points]
-            own[source == at] = run[at][source == at]
-            chosen.append(own[None])
+        for run, trend in zip(*self._known, strict=True):
+            values = trend[source, points]
+            values[own] = run[at][own]
+            chosen.append(values[None])
         return Statuses(*chosen)
 
     def _given(self, j: int, point: int, status: int, limited: bool | None = None, direction: Any = np.nan) -> Statuses:
@@ -410,7 +412,8 @@ class _Shifts:
         for some in moving:
             sooner |= some
             statuses = [self._statuses(i, np.where(sooner, i + 1, i)) for i in (j - 1, j)]
-            early.append(self.shifted(j - 1, statuses + [self._statuses(i) for i in after]))
+            caught = sooner & self._catches[j]  # limited in the step after the touch by its phase, if at all
+            early.append(self.shifted(j - 1, statuses + [self._statuses(i, of_trend=caught) for i in after]))
         return [
             self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
             for at, group in enumerate(groups)
