@@ -239,7 +239,8 @@ class _Shifts:
         source = np.full(points.size, at) if source is None else source
         own = source == at if of_trend is None else (source == at) & ~of_trend
         chosen = []
-        for run, trend in zip(*self._known, strict=True):
+        each: Any = zip(*self._known, strict=True)
+        for run, trend in each:
             values = trend[source, points]
             values[own] = run[at][own]
             chosen.append(values[None])
