@@ -589,6 +589,12 @@ class ContactEquations:
         """Slip rates (b, k, 2) with the impulse's own share, m/s."""
         return along + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
 
+    def stuck(self, motion: PointMotion, now: Statuses) -> tuple[Any, Any]:
+        """Spring tractions (b, k, 2), Pa, at the ends of steps in which points stick, and the limit μ p̄ (b, k)."""
+        stretched = self.data.tangential_stiffness[:, None] * (motion.u1 - motion.u0)[..., 1:]
+        pressure = motion.impulse[..., 0] / (self.step * self.data.area)
+        return motion.spring[..., 1:] - stretched, self._friction(motion, now) * pressure
+
     def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
         """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""
         own, pull = self.gains, self.step * self.data.area

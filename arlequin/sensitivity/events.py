@@ -612,11 +612,9 @@ class _Beyond:
     point: int
 
     def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-        data, at, pull = contact.data, self.point, contact.step * contact.data.area
-        stretched = data.tangential_stiffness[at] * (motion.u1 - motion.u0)[:, at, 1:] - motion.spring[:, at, 1:]
-        limit = contact._friction(motion, now) * motion.impulse[..., 0] / pull
-        out = np.zeros(limit.shape, dtype=np.result_type(stretched, limit))
-        out[:, at] = stretched @ self.direction - limit[:, at]
+        stuck, limit = contact.stuck(motion, now)
+        out = np.zeros(limit.shape, dtype=np.result_type(stuck, limit))
+        out[:, self.point] = -stuck[:, self.point] @ self.direction - limit[:, self.point]
         return out
 
 

@@ -99,8 +99,9 @@ class EdgePairing:
         ṅ = ± (1 − n⊗n)(ḋ_s × d_m + d_s × ḋ_m)/|d_s × d_m|,
 
     which vanish in every rigid motion of both. Edges touch where n lies between the normals of the master's two faces,
-    and −n between those of the slave's. Each edge of the slave has a contact point, with the nearest of the master's
-    that it crosses, and so has each edge of the master, if that pair is not there yet. areas (k,), m².
+    and −n between those of the slave's. Each piece (see `SurfaceEdges`) of the slave's edges has a contact point, with
+    the nearest of the master's that it crosses, and so has each of the master's, if that pair is not there
+    yet. areas (k,), m².
     """
 
     slave: SurfaceEdges
