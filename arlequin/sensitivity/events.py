@@ -247,7 +247,7 @@ class _Shifts:
         return Statuses(*chosen)
 
     def _given(self, j: int, point: int, status: int, limited: bool | None = None, direction: Any = np.nan) -> Statuses:
-        """Of step j, with other ones of a point; limited: None where that stays."""
+        """Of step j, with a status that is given to a point; limited: None where that stays."""
         now = self._statuses(j)
         assert now.direction is not None
         now.status[0, point], now.direction[0, point] = status, direction

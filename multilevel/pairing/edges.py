@@ -1,6 +1,7 @@
 """Sharp edges against sharp edges in space."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ class FixedEdges:
     ends: Array
     normals: Array
 
-    @property
+    @cached_property
     def span(self) -> Array:
         """(e, 2), see `SurfaceEdges`: a long edge is one."""
         return np.tile([_CORNER, 1.0 - _CORNER], (len(self.ends), 1))

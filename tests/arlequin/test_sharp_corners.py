@@ -137,8 +137,8 @@ def test_crossing_bars_meet_edge_on_edge(multiplier: Any, cells: int) -> None:
 
 def test_bars_that_cross_beside_a_node_rebound_as_those_that_cross_at_it() -> None:
     """Edges whose nodes meet have one contact with the normal of both edges' tangents there: the momentum across grows
-    with the offset (it jumped to 3e-3 of the whole, by round-off, when each contact had the normal of one edge)."""
+    with the offset (8e-4 of the whole at 1e-9 m when each contact had the normal of one edge)."""
     for offset in ((1e-9, 0.0), (0.0, 1e-9), (1e-7, 1e-7), (-1e-6, 2e-6)):
         result = crossing_bars(8, offset=offset)
         mass, momentum = float(result["part/high/mass"]), result["part/high/momentum"].values
-        assert np.abs(momentum[:, :2]).max() < 2.0 * np.abs(offset).max() * mass
+        assert np.abs(momentum[:, :2]).max() < 1.1 * np.abs(offset).max() * mass

@@ -368,61 +368,15 @@ YIELDING = {"force": 3.0, "limit": 0.1, "stiffness": 20.0, "speed": 0.3}
 LASTS = 6.0
 
 
-def yielding(force, limit, stiffness, speed, step, scheme):
-    """A mass of 1 kg on a spring of 4 N/m and a dashpot, pressed with 10 N on a layer with springs of friction."""
-    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces={"all": lambda t: (force * np.cos(3.0 * t), -10.0)})
-    plane = aq.RigidPlane(point=(0.0, 1e-2), normal=(0.0, 1.0))
-    rubs = aq.Coulomb(limit, stiffness=stiffness)
-    rub = aq.Interface("rub", mass.boundary("all"), plane, aq.Penalty(1e3), friction=rubs)
-    held = aq.Spring("held", mass.boundary("all"), stiffness=(4.0, 0.0), damping=(0.2, 0.0))
-    system = aq.System([mass], interfaces=[rub], springs=[held], velocity=(speed, 0.0))
-    return aq.Study(system, scheme, duration=LASTS, step=step)
+def weight(t, sways):
+    return 10.0 * (1.0 + sways * np.sin(4.0 * t))
 
 
-def yielding_by_events(force, limit, stiffness, speed):
-    """Displacement, velocity and loss at the end: springs that stretch up to 10 N times the coefficient."""
-    most = 10.0 * limit
-
-    def rates(t, z, sign):
-        u, v, s, _ = z
-        stretch, loss = (0.0, abs(most * v)) if sign else (stiffness * v, 0.0)
-        return [v, force * np.cos(3.0 * t) - 4.0 * u - 0.2 * v - s, stretch, loss]
-
-    def event(t, z, sign):
-        return z[1] if sign else most - abs(z[2])
-
-    def change(t, z, sign):
-        return z, 0.0 if sign else float(np.sign(z[2]))
-
-    z, signs = by_events(rates, event, change, np.array([0.0, speed, 0.0, 0.0]), LASTS)
-    return z[[0, 1, 3]], len(signs) - 1
-
-
-@pytest.mark.parametrize("scheme", ["theta", "hht"])
-def test_springs_of_friction_that_yield(scheme):
-    """They yield six times and stick again five times: 200 and 400 steps in a period of the load."""
-    _, changes = yielding_by_events(**YIELDING)
-    assert changes == 11
-    exact = differences(yielding_by_events, YIELDING)
-    responses = {
-        "u": aq.Response("part/mass/displacement", "final", node=0, component="x"),
-        "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
-        "loss": aq.Response("energy/friction", "final"),
-    }
-    size = np.abs(exact).max(axis=1, keepdims=True)
-    for steps, allowed in ((573, 5e-3), (576, 5e-3), (1146, 1.6e-3)):
-        study = partial(yielding, step=LASTS / steps, scheme=SCHEMES[scheme])
-        found = [
-            aq.gradient(study, responses, YIELDING, method=method, progress=False)["gradient"].values
-            for method in ("tangent", "adjoint")
-        ]
-        assert np.abs((found[0] - exact) / size).max() < allowed
-        assert np.abs((found[1] - found[0]) / size).max() < 1e-11
-
-
-def swaying(force, limit, stiffness, speed, step, scheme):
-    """The same on a dashpot, pressed with 10 (1 + 0.6 sin 4t) N."""
-    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces={"all": lambda t: (force * np.cos(3.0 * t), -swing(t))})
+def yielding(force, limit, stiffness, speed, step, scheme, sways=0.0):
+    """A mass of 1 kg on a spring of 4 N/m and dashpots, pressed with 10 (1 + sways sin 4t) N on a layer with springs of
+    friction."""
+    forces = {"all": lambda t: (force * np.cos(3.0 * t), -weight(t, sways))}
+    mass = aq.PointMasses("mass", (0.0, 0.0), 1.0, forces=forces)
     plane = aq.RigidPlane(point=(0.0, 1e-2), normal=(0.0, 1.0))
     rubs = aq.Coulomb(limit, stiffness=stiffness)
     rub = aq.Interface("rub", mass.boundary("all"), plane, aq.Penalty(1e3), friction=rubs)
@@ -431,11 +385,7 @@ def swaying(force, limit, stiffness, speed, step, scheme):
     return aq.Study(system, scheme, duration=LASTS, step=step)
 
 
-def swing(t):
-    return 10.0 * (1.0 + 0.6 * np.sin(4.0 * t))
-
-
-def swaying_by_events(force, limit, stiffness, speed):
+def yielding_by_events(force, limit, stiffness, speed, sways=0.0):
     """Displacement, velocity and loss at the end: springs stretch up to the coefficient times the force of the layer,
     N = 10³ (10⁻² − w), and stick again where the slip behind them, v ∓ μ Ṅ/k, ends."""
 
@@ -445,7 +395,7 @@ def swaying_by_events(force, limit, stiffness, speed):
         behind = v - sign * most / stiffness
         stretch, loss = (sign * most, abs(limit * normal * behind)) if sign else (stiffness * v, 0.0)
         pull = force * np.cos(3.0 * t) - 4.0 * u - 0.2 * v - s
-        return [v, pull, stretch, loss, rate, normal - swing(t) - 6.0 * rate]
+        return [v, pull, stretch, loss, rate, normal - weight(t, sways) - 6.0 * rate]
 
     def event(t, z, sign):
         return z[1] + sign * 1e3 * limit * z[5] / stiffness if sign else 1e3 * limit * (1e-2 - z[4]) - abs(z[2])
@@ -457,24 +407,40 @@ def swaying_by_events(force, limit, stiffness, speed):
     return z[[0, 1, 3]], len(signs) - 1
 
 
+ENDS = {
+    "u": aq.Response("part/mass/displacement", "final", node=0, component="x"),
+    "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
+    "loss": aq.Response("energy/friction", "final"),
+}
+
+
+def errors_of_yield(sways, steps, scheme, methods=("tangent",)):
+    """The largest error of the gradients, relative to the largest entry of a row, and how far those of two methods are
+    apart; springs yield six times and stick again five times."""
+    exact = partial(yielding_by_events, sways=sways)
+    assert exact(**YIELDING)[1] == 11
+    by_events = differences(exact, YIELDING)
+    study = partial(yielding, step=LASTS / steps, scheme=SCHEMES[scheme], sways=sways)
+    size = np.abs(by_events).max(axis=1, keepdims=True)
+    found = [aq.gradient(study, ENDS, YIELDING, method=own, progress=False)["gradient"].values for own in methods]
+    return np.abs((found[0] - by_events) / size).max(), np.abs((found[-1] - found[0]) / size).max()
+
+
+@pytest.mark.parametrize("scheme", ["theta", "hht"])
+def test_springs_of_friction_that_yield(scheme):
+    """200 and 400 steps in a period of the load."""
+    for steps, allowed in ((573, 5e-3), (576, 5e-3), (1146, 1.6e-3)):
+        error, apart = errors_of_yield(0.0, steps, scheme, ("tangent", "adjoint"))
+        assert error < allowed
+        assert apart < 1e-11
+
+
 def test_springs_of_friction_under_a_pressure_that_sways():
-    """At every phase of the step, the last step of slip before stick among them."""
-    _, changes = swaying_by_events(**YIELDING)
-    assert changes == 11
-    exact = differences(swaying_by_events, YIELDING)
-    responses = {
-        "u": aq.Response("part/mass/displacement", "final", node=0, component="x"),
-        "v": aq.Response("part/mass/velocity", "final", node=0, component="x"),
-        "loss": aq.Response("energy/friction", "final"),
-    }
-    size = np.abs(exact).max(axis=1, keepdims=True)
+    """At every phase of the step, the last step of slip before stick among them: 400 and 1,600 steps in a period of the
+    load."""
     for steps in range(1200, 1230, 3):
-        study = partial(swaying, step=LASTS / steps, scheme=SCHEMES["hht" if steps % 2 else "theta"])
-        found = aq.gradient(study, responses, YIELDING, method="tangent", progress=False)["gradient"].values
-        assert np.abs((found - exact) / size).max() < 0.005
-    study = partial(swaying, step=LASTS / 4803, scheme=SCHEMES["theta"])
-    found = aq.gradient(study, responses, YIELDING, method="adjoint", progress=False)["gradient"].values
-    assert np.abs((found - exact) / size).max() < 0.001
+        assert errors_of_yield(0.6, steps, "hht" if steps % 2 else "theta")[0] < 0.005
+    assert errors_of_yield(0.6, 4803, "theta", ("adjoint",))[0] < 0.001
 
 
 THROWN = {"gap": 0.1037, "speed": 1.0, "friction": 0.3, "restitution": 0.6}
