@@ -127,7 +127,8 @@ class StudyModel:
         """The fields of the state (f, d) at t = 0, see `step_equations`, in the smooth coordinates."""
         first = self.first
         fields = [first.u, first.v]
-        if isinstance(self.stepper, CentralStepper):
+        # the stepper of a one-step scheme, with its factor, is not needed here
+        if isinstance(self.study.scheme, CentralDifference) and isinstance(self.stepper, CentralStepper):
             fields[1] = self.stepper.half_velocity(first)
         elif first.own is not None and not self.study.scheme.static:
             fields += [first.own.lead, first.own.bulk]
