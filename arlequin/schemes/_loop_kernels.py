@@ -12,20 +12,25 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
-from arlequin.multilevel.solvers._sliding_kernels import (
-    SlidingPoints,
-    SlidingTable,
-    advance_points,
-    solve_sliding,
-)  # fmt: skip
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL
+from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
+from arlequin.schemes._row_kernels import (
+    MAX_ITERATIONS,
+    ContactPoints,
+    RowsFree,
+    advance_sliding,
+    free_rows,
+    room_of_rows,
+    solve_rows,
+)  # fmt: skip
 from arlequin.schemes._system_kernels import (
     add_product,
     add_transposed,
     copy_table,
     copy_vector,
+    forces_of_parts,
     internal_forces,
     law_table,
     named_system,
@@ -35,12 +40,11 @@ from arlequin.schemes.loop_data import CornerRows, LoopState, RotatingSteps, Rot
 
 ALLOWED = 1e-10  # residual of a contact problem that is accepted
 PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
-MAX_ITERATIONS = 20000  # of a contact problem
 
 
 # Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
 # drag, relative, before and drag_before (d,).
-_Prediction = namedtuple("_Prediction", "y multipliers right force drag relative before drag_before")
+Prediction = namedtuple("Prediction", "y multipliers right force drag relative before drag_before")
 
 
 # Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
@@ -77,8 +81,8 @@ _Active = namedtuple("_Active", "points rows regular laws problem solution")
 # What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
 # twice, which takes some nanoseconds of steps that take a microsecond.
 # A function that makes no arrays costs none of that: the counts cancel. So the work space of a step is made beforehand.
-_FreeMotion = namedtuple(
-    "_FreeMotion",
+FreeMotion = namedtuple(
+    "FreeMotion",
     "row free imposed imposes_displacement inertial strains viscous factor by_imposed constraints velocity multiplier",
 )
 _BulkState = namedtuple(
@@ -112,7 +116,7 @@ def _solve_factored(factor, b):
 
 
 @called_njit()
-def _stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
+def stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
     """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
     springs (r,): their compliance."""
     for k in range(area.size):
@@ -134,21 +138,21 @@ def _stretch_springs(first, area, friction, springs, gain, impulse, step, tracti
 
 
 @called_njit(forceinline=True)
-def _predict(motion, push, imposed, state, prediction):
-    """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`.
+def right_hand_side(motion, solids, push, imposed, state, prediction):
+    """The right-hand side of the b-equation of `arlequin.step.coefficients` on the free degrees of freedom, `right`,
+    and y on the imposed ones.
 
-    push (d,): what the external forces give to the b-equation, N·s; imposed: values of the imposed degrees of freedom
-    at the end of the step.
+    push (d,): what the external forces give to it, N·s; imposed: values of the imposed degrees of freedom at the end
+    of the step; solids: None, or `SolidTables` of parts without short strains.
     """
     row, given, free = motion.row, motion.imposed, motion.free
-    y, multipliers, right, force = prediction.y, prediction.multipliers, prediction.right, prediction.force
-    momentum, internal, u, v, rest = state.momentum, state.internal, state.u, state.v, state.constraint_sum
-    lead = state.lead
+    y, right, force = prediction.y, prediction.right, prediction.force
+    momentum, internal, u, v, lead = state.momentum, state.internal, state.u, state.v, state.lead
     for d in range(y.size):
         force[d] = row.inertia * momentum[d] + (push[d] - row.displacement * internal[d])
         y[d] = 0.0
     if lead.size:
-        _carry(motion, state, prediction)
+        _carry(motion, solids, state, prediction)
     for g in range(given.size):
         d = given[g]
         if motion.imposes_displacement[g]:
@@ -164,19 +168,29 @@ def _predict(motion, push, imposed, state, prediction):
         for i in range(free.size):
             for e in range(starts[i], starts[i + 1]):
                 right[i] -= values[e] * y[given[columns[e]]]
+
+
+@called_njit(forceinline=True)
+def _predict(motion, push, imposed, state, prediction):
+    """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`."""
+    free, y, right, rest = motion.free, prediction.y, prediction.right, state.constraint_sum
+    right_hand_side(motion, None, push, imposed, state, prediction)
     _solve_factored(motion.factor, right)
     for i in range(free.size):
         y[free[i]] = right[i]
     if rest.size:
-        _constrain(motion, v, rest, y, multipliers)
+        _constrain(motion, state.v, rest, y, prediction.multipliers)
 
 
 @called_njit()
-def _carry(motion, state, prediction):
+def _carry(motion, solids, state, prediction):
     """Adds to the b-equation what the lead and the averaged forces give: −kₗ K l₀ − d D v₀ + c F₀; massless degrees of
     freedom, on which no force is left over, have −Q₀ for F₀."""
     row, force, drag = motion.row, prediction.force, prediction.drag
-    internal_forces(motion.strains, state.lead, prediction.relative, drag)
+    if solids is None:
+        internal_forces(motion.strains, state.lead, prediction.relative, drag)
+    else:
+        forces_of_parts(motion.strains, solids, state.lead, prediction.relative, drag)
     for d in range(force.size):
         force[d] -= row.lead * drag[d]
         if motion.inertial[d]:
@@ -356,7 +370,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     gap_per_velocity = weight * step
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
-    friction, gain, touching = laws.friction, operators.spring_gain, system.touching
+    friction, gain = laws.friction, operators.spring_gain
     by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
@@ -364,7 +378,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     ) = steps  # fmt: skip
     size, points, count_rows = state.u.size, gap.size, state.impulse.size
     basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
-    motion = _FreeMotion(
+    motion = FreeMotion(
         row, system.free, system.imposed, system.imposes_displacement, system.inertial, system.strains, system.viscous,
         operators.factor, operators.by_imposed, system.constraints, operators.velocity_by_constraint,
         operators.multiplier_by_constraint,
@@ -372,7 +386,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     bulk = _Bulk(
         row, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
     )  # fmt: skip
-    own_prediction = _Prediction(
+    own_prediction = Prediction(
         np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
         np.empty(size), np.empty(state.lead.size), np.empty(state.lead.size),
     )  # fmt: skip
@@ -385,13 +399,15 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     impulse, traction, history = state.impulse, state.spring_traction, state.history
     own_solution = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8), np.empty(size)
     trial, normal, status, velocity_change = borrow(own_solution)
+    options = operators.method, operators.rho, operators.proximal
     if rotation is None:
         on_basis = impulse
-        own_problem = (
-            np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
-            np.empty(count_rows), np.empty(points, dtype=np.bool_), np.zeros((3, count_rows)),
-        )  # fmt: skip
-        displacement, velocity, end, ahead, gaps, rate, closed, closing = borrow(own_problem)  # ahead: Δt l₀
+        own_problem = room_of_rows(basis_rows, count_rows, points)
+        rows_free = RowsFree(*borrow(own_problem))
+        displacement, velocity, end, ahead, gaps, rate, closed, closing = rows_free
+        coefficients = step, weight, theta
+        contact_points = ContactPoints(gap, system.touching, laws, springs)
+        point_solution = impulse, trial, normal, status
         single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
         single = single and delassus[0, 0] > 0.0
     else:
@@ -403,12 +419,12 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         contact, room = borrow(work_space)
         of_active = _chosen(contact.active, laws, history)
         chosen = borrow(of_active)
-        options = operators.method, operators.rho, operators.proximal
-    if sliding is not None:
-        functions, table_arrays, points_arrays, creeps, sliding_rows = sliding
-        sliding_table, sliding_points = SlidingTable(*table_arrays), SlidingPoints(*points_arrays)
-        slip_free, slide = np.empty(count_rows), np.empty(count_rows)
-        at_start, rates = np.empty((2, points)), np.empty(points)
+    if sliding is None:
+        slide_room = None
+    else:
+        slide = np.empty(count_rows)
+        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
         _predict(motion, push[n], imposed[n], moving, prediction)
         used, residual, singular = 0, 0.0, False
@@ -426,46 +442,16 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                     add_product(basis, state.lead, ahead)
                     for r in range(ahead.size):
                         ahead[r] *= step
-                onset_closing(first, level, velocity, closing)
-                for r in range(end.size):
-                    if springs[r] > 0.0:
-                        rate[r] = (end[r] + ahead[r]) / weight - springs[r] * traction[r]
-                        closing[1, r] = closing[2, r] = 0.0
-                    else:
-                        rate[r] = (1.0 - 1.0 / weight) * velocity[r] + end[r] / weight
-                    end[r] = displacement[r] + step * (end[r] + ahead[r])
-                for k in range(points):
-                    i = first[k]
-                    closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
-                    gaps[k] = gap[k] + end[i]
-                    acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
+                acts = free_rows(coefficients, contact_points, traction, rows_free)
             if acts and single:
                 used = 1
                 _solve_single(
                     delassus, gap_per_velocity, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
                     impulse, normal, status,
                 )  # fmt: skip
-            elif acts and sliding is not None:
-                for r in range(count_rows):
-                    slip_free[r] = end[r] - displacement[r]
-                for k in range(points):
-                    size_squared = 0.0
-                    for t in range(first[k] + 1, first[k + 1]):
-                        size_squared += velocity[t] * velocity[t]
-                    at_start[0, k] = np.sqrt(size_squared)
-                    at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
-                    sliding_points.stuck[k] = sliding_points.stuck[k] or at_start[0, k] == 0.0
-                used, residual, singular = solve_sliding(
-                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
-                    laws.solve, history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
-                    (impulse, trial, normal, status), (functions, table_arrays, points_arrays, creeps), slip_free,
-                    at_start,
-                )  # fmt: skip
             elif acts:
-                used, residual, singular = laws.solve(
-                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
-                    history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
-                    (impulse, trial, normal, status),
+                used, residual, singular = solve_rows(
+                    delassus, coefficients, laws, options, rows_free, history, point_solution, sliding, slide_room
                 )  # fmt: skip
             else:
                 impulse[:] = 0.0
@@ -482,7 +468,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         if singular or not residual <= ALLOWED:
             return n
         if acts:
-            _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
+            stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
             for d in range(size):
                 y[d] += weight * velocity_change[d]
@@ -495,14 +481,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 copy_table(history, trial)
             copy_vector(ahead, slide)
             add_product(basis, y, slide)
-            for k in range(points):
-                size_squared = 0.0
-                for t in range(first[k] + 1, first[k + 1]):
-                    size_squared += slide[t] * slide[t]
-                rates[k] = np.sqrt(size_squared)
-            advance_points(
-                functions, sliding_table, sliding_points, impulse, status, first, area, rates, step, trial, sliding_rows
-            )  # fmt: skip
+            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
         multipliers /= weight * row.inertia
         if not _advance(bulk, external[n], on_basis, prediction, moving):
             return n

@@ -1,5 +1,6 @@
 """What compiled loops over small systems share: the system by its names, and products with sparse rows."""
 
+from arlequin.models.fem._quad_kernels import internal_quads
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.schemes.compiled_system import CompiledSystem, LawTables, SparseRows, StrainRows
 
@@ -48,18 +49,57 @@ def add_transposed(matrix, x, out):
 @called_njit()
 def internal_forces(strains, u, relative, out):
     """out (d,) = Bᵀ (w B u), N, of displacements u (d,); see `arlequin.system.strains`. relative (d,): work space."""
+    out[:] = 0.0
+    add_internal_forces(strains, u, relative, out)
+
+
+@called_njit()
+def add_internal_forces(strains, u, relative, out):
+    """Adds Bᵀ (w B u), N, to out (d,); the energy ½ Σ w (B u)², J."""
     starts, columns, values, weights, anchor, own = strains
     for d in range(u.size):
         relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
-    out[:] = 0.0
+    energy = 0.0
     for i in range(starts.size - 1):
         seen = relative if i < own else u
         total = 0.0
         for e in range(starts[i], starts[i + 1]):
             total += values[e] * seen[columns[e]]
-        total *= weights[i]
+        force = weights[i] * total
+        energy += 0.5 * force * total
         for e in range(starts[i], starts[i + 1]):
-            out[columns[e]] += values[e] * total
+            out[columns[e]] += values[e] * force
+    return energy
+
+
+@called_njit()
+def forces_of_parts(strains, solids, u, relative, out):
+    """out (d,): internal forces, N, of displacements u (d,), of solids too (`arlequin.system.solid_tables`); the
+    energy, J. relative (d,): work space."""
+    pieces, lame, runs, nodes, moments, starts, columns, values, anchor = solids
+    out[:] = 0.0
+    energy = 0.0
+    for i in range(len(pieces)):
+        first_run, last_run, first_cell, last_cell, first_moment, kinds, first, last, begin, end = pieces[i]
+        own = moments[first_moment : first_moment + 12 * kinds].reshape(12, kinds)
+        energy += internal_quads(
+            runs[first_run:last_run], nodes[first_cell:last_cell], own, lame[i, 0], lame[i, 1], first, last,
+            u[begin:end], out[begin:end],
+        )  # fmt: skip
+    if columns.size:
+        for d in range(u.size):
+            relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
+        twice = 0.0
+        for d in range(u.size):
+            total = 0.0
+            for e in range(starts[d], starts[d + 1]):
+                total += values[e] * relative[columns[e]]
+            out[d] += total
+            twice += total * relative[d]
+        energy += 0.5 * twice
+    if strains.weights.size:
+        energy += add_internal_forces(strains, u, relative, out)
+    return energy
 
 
 @called_njit()

@@ -25,12 +25,13 @@ from arlequin.multilevel.solvers.elastic_stick import gain, tangential_complianc
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
-from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow
+from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow, StepWorks
 from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.one_step_state import OneStepState
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
@@ -160,30 +161,36 @@ class SmallStepper(OneStepStepper):
     """The same steps as `OneStepStepper` in one compiled loop; steps that end in an error are left to that stepper,
     which raises it."""
 
-    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
-        super().__init__(assembly, coefficients)
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients, solver: SolverName = "auto") -> None:
+        super().__init__(assembly, coefficients, solver=solver)
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
-        self._operators = as_arrays(self._prepared())
+        self._kernel_operators = self._prepared()
+        self._operators = as_arrays(self._kernel_operators)
         self._solver = newton_solver
 
-    def _prepared(self) -> StepOperators:
+    def _prepared(self) -> Any:
         """The operators of a step."""
         assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
         assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
         free = np.flatnonzero(assembly.free)
         rows = sp.csr_array(row.matrix(assembly)[free])
-        compliance = np.zeros(laws.row_count)
-        compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
         return StepOperators(
             StepRow.of(row),
             SmallFactor.of(sp.csr_array(rows[:, free])),
             SparseRows.of(rows[:, assembly.imposed_dofs]),
             *ImpulseResponse.of(bulk.condensed, assembly, row.inertia),
-            compliance,
+            self._spring_compliance(),
             gain(laws, row.theta, self.step),
             *assembly.contact.method.numbers,
         )
+
+    def _spring_compliance(self) -> Array:
+        """That of friction's springs (r,), 0 on other rows, m/(s Pa)."""
+        laws = self._assembly.laws
+        compliance = np.zeros(laws.row_count)
+        compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
+        return compliance
 
     def _tangential_compliance(self) -> Array:
         """That of friction in the contact problem of a step (k,), m/(s Pa)."""
@@ -193,7 +200,7 @@ class SmallStepper(OneStepStepper):
     @cached_property
     def _response(self) -> Array:
         """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
-        return np.asarray(StepOperators(*self._operators).delassus.diagonal())
+        return np.asarray(self._kernel_operators.delassus.diagonal())
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:
@@ -216,27 +223,22 @@ class SmallStepper(OneStepStepper):
         if push is not None:
             return super().advance(state, 1, push)
         tried = self._tried(state, count)
-        now, steps, configurations, taken = tried.now, tried.steps, tried.configurations, tried.taken
+        now, steps, taken = tried.now, tried.steps, tried.taken
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
-            return self.advance(state, len(tried.external))
+            return self.advance(state, len(tried.loads) - 1)
         if not taken:
             end, batch = super().advance(state)
             still, traction = self._resting(end), self._spring_traction(end)
             return replace(end, own=CompiledState(**end.own.sums(), still=still, spring_traction=traction)), batch
         steps = first_of(steps, taken)
-        if configurations is not None:
-            configurations = first_of(configurations, taken)
         # where the next step was tried in vain, these are of the last one that was accepted
         traction = steps.spring_traction[-1].copy()
         laws.store_spring_traction(now.history, traction, self._touch.tangents)
         sticks = self._pairing.sticking(steps.status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
-        batch = audited_loop(
-            assembly, self._pairing.kinematics(configurations), state, row, tried.external[:taken], steps, tractions,
-            still, configurations,
-        )  # fmt: skip
+        batch = self._audited(state, tried, steps, tractions, still)
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
@@ -261,6 +263,19 @@ class SmallStepper(OneStepStepper):
         )
         return end, batch
 
+    def _audited(
+        self, state: State, tried: "Tried", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+    ) -> StepBatch:
+        """What is recorded of the steps that were taken; tractions, still: see `audited_loop`."""
+        taken, configurations = tried.taken, tried.configurations
+        if configurations is not None:
+            configurations = first_of(configurations, taken)
+        kinematics = self._pairing.kinematics(configurations)
+        return audited_loop(
+            self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
+            configurations,
+        )  # fmt: skip
+
     def bare_steps(self, state: State, count: int) -> LoopSteps:
         """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
         found: list[LoopSteps] = []
@@ -279,36 +294,44 @@ class SmallStepper(OneStepStepper):
             return first_of(tried.steps, 0)
         return LoopSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
 
-    def _tried(self, state: State, count: int) -> "_Tried":
+    def _tried(self, state: State, count: int) -> "Tried":
         """What the loop makes of up to `count` steps."""
         from arlequin.schemes._loop_kernels import linear_steps
 
-        assembly, row, laws = self._assembly, self._coefficients, self._assembly.laws
+        assembly, row = self._assembly, self._coefficients
         count, (loads, imposed) = as_many(partial(self._loads_of, state), min(count, max(_CACHED // state.u.size, 1)))
         averages = row.averaged(loads, state.own.external if row.carries else loads[0])
         external, (before, after) = row.mean(averages), row.loads
         push = before * loads[:-1] + after * loads[1:]
         if row.carried:
             push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
-        now, configurations = self._now(state), self._pairing.room(count)
-        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
-        types = {"status": np.int8, "iterations": np.int64}
-        steps = zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
+        now, configurations, steps = self._now(state), self._pairing.room(count), self._room(count)
         taken = int(
             linear_steps(
                 count, *self._system, self._solver(), self._operators, (push, external, imposed), tuple(now),
                 tuple(steps), self._pairing.arguments(configurations), self._sliding(now, state),
             )
         )  # fmt: skip
-        return _Tried(now, loads, averages, external, steps, configurations, taken)
+        return Tried(now, loads, averages, external, steps, configurations, taken)
+
+    def _room(self, count: int) -> LoopSteps:
+        """Zeros."""
+        assembly, laws = self._assembly, self._assembly.laws
+        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
+        types = {"status": np.int8, "iterations": np.int64}
+        return zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
 
     def _loads_of(self, state: State, count: int) -> tuple[Array, Array]:
         """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""
-        assembly, numbers = self._assembly, np.arange(state.n, state.n + count + 1, dtype=float)
-        loads, imposed = assembly.loads(self.step * numbers), np.zeros((count, 0))
-        if assembly.imposed_dofs.size:
-            imposed = np.array([assembly.imposed((state.n + 1 + i) * self.step) for i in range(count)])
-        return loads, imposed
+        numbers = np.arange(state.n, state.n + count + 1, dtype=float)
+        return self._assembly.loads(self.step * numbers), self._imposed_of(state, count)
+
+    def _imposed_of(self, state: State, count: int) -> Array:
+        """Values (count, p) of imposed motions at the ends of the steps."""
+        assembly = self._assembly
+        if not assembly.imposed_dofs.size:
+            return np.zeros((count, 0))
+        return np.array([assembly.imposed((state.n + 1 + i) * self.step) for i in range(count)])
 
     def _now(self, state: State) -> LoopState:
         """Copies of what the loop starts from and overwrites."""
@@ -349,9 +372,9 @@ class SmallStepper(OneStepStepper):
         return sticks | rests
 
 
-class _Tried(NamedTuple):
-    """What the loop makes of some steps: its state, loads and their averages (b + 1, d) at the ends and means (b, d),
-    N, steps and configurations, and how many it took."""
+class Tried(NamedTuple):
+    """What a loop makes of some steps: its state, loads and their averages (b + 1, d) at the ends and means (b, d), N,
+    steps and configurations, how many it took, and their works where it sums them."""
 
     now: LoopState
     loads: Array
@@ -360,6 +383,7 @@ class _Tried(NamedTuple):
     steps: LoopSteps
     configurations: RotatingSteps | None
     taken: int
+    works: StepWorks | None = None
 
 
 def _tangential(kinematics: ContactKinematics, values: Array) -> Array:

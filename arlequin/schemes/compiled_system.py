@@ -46,10 +46,8 @@ class StrainRows(NamedTuple):
     own: int
 
     @classmethod
-    def of(cls, strains: Strains | None, count: int) -> Self:
-        """Of `count` degrees of freedom; None: no strains in short form."""
-        if strains is None:
-            return cls(*SparseRows.of(sp.csr_array((0, count))), np.zeros(0), np.full(count, -1), 0)
+    def of(cls, strains: Strains) -> Self:
+        """The same as arrays."""
         return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
 
 
@@ -115,8 +113,8 @@ class CompiledSystem(NamedTuple):
         return cls(
             np.flatnonzero(assembly.free), assembly.imposed_dofs, assembly.imposes_displacement,
             assembly.free & ~assembly.massless, SparseRows.of(assembly.mass), SparseRows.of(viscous),
-            StrainRows.of(assembly.strains, count), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis),
-            gap, contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
+            StrainRows.of(assembly.short_strains), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis), gap,
+            contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
         )  # fmt: skip
 
 

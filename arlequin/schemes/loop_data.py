@@ -59,6 +59,41 @@ class StepOperators(NamedTuple):
     proximal: float
 
 
+class FactoredPasses(NamedTuple):
+    """`arlequin.solvers.condensed.CondensedPasses` with its sparse matrices by rows."""
+
+    bordered: Any
+    to_given: Any
+    rows_given: Any
+    penalty: Any
+    kept: NDArray[np.int64]
+    lower: Array
+    root: Array
+
+
+class FactoredOperators(NamedTuple):
+    """What the steps of a scheme take from its row where the factor of A is sparse: the passes of a step, μ W (r, r) of
+    the contact; springs (r,), gain (k,): of friction's springs, see `StepOperators`, as method, rho, proximal."""
+
+    row: StepRow
+    passes: FactoredPasses
+    delassus: Array
+    springs: Array
+    gain: Array
+    method: int
+    rho: float
+    proximal: float
+
+
+class StepWorks(NamedTuple):
+    """Of some steps (b,): works of the bulk (b, 5), see `arlequin.schemes._sparse_step_kernels.settle`, strain energy
+    (b,), J, at their ends, and impulses of imposed motions (b, p), N·s."""
+
+    sums: Array
+    strain: Array
+    reactions: Array
+
+
 class LoopState(NamedTuple):
     """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C y (m,); internal forces (d,), N; history of the laws;
     contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,). Of the

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.bordered import Bordered, border
-from arlequin.models.linalg.constraints import eliminate, independent
+from arlequin.models.linalg.bordered import Bordered, BorderedFactor, BorderedPasses, border
+from arlequin.models.linalg.constraints import FullElimination, eliminate, independent
 from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.parallel.matrix import compressed
 from arlequin.models.phases import phase
@@ -194,6 +194,17 @@ class Condensed:
         found = self.bordered.backward_each(half, np.concatenate([multipliers, impulse], axis=1))
         self._unknowns.scatter_each(found, y, given)
 
+    def passes(self) -> "CondensedPasses | None":
+        """What the two passes of a step read, for compiled loops; None of a diagonal or a distributed matrix."""
+        if not (isinstance(self.bordered, BorderedFactor) and isinstance(self._eliminated, FullElimination)):
+            return None
+        own, u, p = self.bordered.passes(), self._unknowns.count, self._unknowns.given.size
+        count = self._multiplier_count + self._b.shape[0]
+        to_given = sp.csr_array((u, p)) if self._to_given is None else self._to_given
+        rows_given = sp.csr_array((count, p)) if self._rows_given is None else self._rows_given
+        penalty = sp.csr_array((u, self._multiplier_count)) if self._penalty is None else self._penalty
+        return CondensedPasses(own, to_given, rows_given, penalty, *self._eliminated.arrays())
+
     @property
     def _rows_shape(self) -> tuple[int, int]:
         """Unknowns, and rows of the border."""
@@ -233,6 +244,23 @@ class Condensed:
     def constraint_response(self, impulse: Array) -> Array:
         """The decrease of the multipliers φ (m,) by the contact impulses P (q,), or (m, n) by (q, n)."""
         return self._eliminated.response(impulse)
+
+
+@dataclass(frozen=True)
+class CondensedPasses:
+    """The passes of a `Condensed` as arrays and sparse matrices: unknowns u, imposed dofs p, constraints m, rows q.
+
+    bordered: of A and its border; to_given: A (u, p); rows_given: [C; B] (m + q, p); penalty: Cᵀ D (u, m), which is 0
+    where A alone was factored; kept (k,), lower (k, k), root (k, q): see `FullElimination.arrays`.
+    """
+
+    bordered: BorderedPasses
+    to_given: sp.csr_array
+    rows_given: sp.csr_array
+    penalty: sp.csr_array
+    kept: NDArray[np.int64]
+    lower: Array
+    root: Array
 
 
 class ConstrainedSystem(Protocol):

@@ -40,6 +40,7 @@ from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.springs import SpringSet, relation_rows
+from arlequin.system.solid_tables import SolidTables
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
 from arlequin.system.unjoined import warn_of_unjoined
@@ -307,9 +308,21 @@ class Assembly:
     @cached_property
     def strains(self) -> Strains | None:
         """The strains of all parts and springs; None where a part has no short form of them."""
-        forms = [part.strain_form() for part in self.parts]
-        known = [form for form in forms if form is not None]
-        return Strains.of(known, self.system.parts, self.links) if len(known) == len(forms) else None
+        return None if any(part.strain_form() is None for part in self.parts) else self.short_strains
+
+    @cached_property
+    def short_strains(self) -> Strains:
+        """The strains of springs and of the parts that have a short form of them."""
+        forms = [
+            part.strain_form() or (sp.csr_array((0, int(size))), np.zeros(0))
+            for part, size in zip(self.parts, np.diff(self.start), strict=True)
+        ]
+        return Strains.of(forms, self.system.parts, self.links)
+
+    @cached_property
+    def solids(self) -> SolidTables:
+        """The internal forces of the other parts, where all of these are linear solids, for compiled loops."""
+        return SolidTables.of(self.system.parts, self.parts, self.start)
 
     @cached_property
     def _gravity_load(self) -> Array:

@@ -41,7 +41,7 @@ class BatchedFactor:
         inner, lower = factor.lower()
         order = inner if rows_of is None else rows_of[inner]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
-        first = _supernodes(pointer, rows)
+        first = runs_of_columns(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
         for a, b in pairwise(first):
             own, tall = b - a, pointer[b] - pointer[b - 1] - 1
@@ -83,7 +83,7 @@ class BatchedFactor:
         return next((width for width in _SIDES if width >= count), _SIDES[-1])
 
 
-def _supernodes(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
     """Bounds of the runs of columns of L, by columns with sorted rows, in which each has the rows of the one before."""
     sizes = np.diff(pointer)
     # the rows below the diagonal of a column are among those of the next one of its path: as many are the same

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dlauum
 from scipy.sparse.linalg import cg
 
@@ -15,6 +16,7 @@ from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
 from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.matrix import binade, canonical, only_diagonal
+from arlequin.models.linalg.supernodal import supernodes_of
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
@@ -57,6 +59,24 @@ def border(A: Any, rows: Any) -> Bordered:
         return MumpsBorder(A, rows)
     matrix, rows = canonical(A), sp.csr_array(rows)
     return BorderedFactor(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
+
+
+class BorderedPasses(NamedTuple):
+    """The forward and the backward pass of a `BorderedFactor` as arrays for compiled loops (`_bordered_kernels`).
+
+    source (u + r,): which row of A stands in each row of L, −1 for the border. first … values: L, see `Supernodes`.
+    places (r,): where the border stands, ascending; lower (r, r): L_z, its rows those of R, its columns in the order of
+    the places.
+    """
+
+    source: NDArray[np.int64]
+    first: NDArray[np.int32]
+    row_start: NDArray[np.int32]
+    value_start: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    values: Array
+    places: NDArray[np.int64]
+    lower: Array
 
 
 class BorderedFactor:
@@ -152,6 +172,14 @@ class BorderedFactor:
         out = np.empty((self._size, *half.shape[1:]))
         out[self._order] = self.factor.backward(half)[: self._size]
         return out
+
+    def passes(self) -> "BorderedPasses":
+        """The passes as arrays, valid until `refactorise`."""
+        order, supernodes = supernodes_of(self.factor)
+        source = np.append(self._order, np.full(self._count, -1))[order]
+        lower = np.zeros((self._count, self._count))
+        lower[self._sorted] = self._lower
+        return BorderedPasses(source, *supernodes, self._places, lower)
 
     @cached_property
     def _each(self) -> BatchedFactor:

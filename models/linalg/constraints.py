@@ -64,6 +64,10 @@ class FullElimination:
             return np.zeros((self._count, *impulse.shape[1:]))
         return self._scattered(self._triangle(self._root @ impulse, 0))
 
+    def arrays(self) -> tuple[NDArray[np.int64], Array, Array]:
+        """The rows of C that are kept (k,), Uᵀ (k, k) and T (k, q), for compiled loops."""
+        return self._kept, np.ascontiguousarray(np.triu(self._upper).T), np.ascontiguousarray(self._root)
+
     def _triangle(self, x: Array, transposed: int) -> Array:
         """U⁻¹ x, or U⁻ᵀ x."""
         return np.asarray(scipy.linalg.lapack.dtrtrs(self._upper, x, trans=transposed)[0]).reshape(x.shape)

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.linalg.batched_factor import runs_of_columns
 from arlequin.models.linalg.factor import CholeskyFactor, Supernodes
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 
 _SHARE, _TASKS = 4, 8  # no branch has more entries than a fourth of L; most groups of branches
 _LEAST = 200_000  # stored entries of L from which on passes on threads are worth their start
+_RELAXED = (4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
 _SIDES = 12  # right-hand sides that share a pass over the factor: what they need of it stays in the processor's cache
 
 
@@ -77,6 +80,63 @@ class SupernodalSolver:
 
 def _on(kernel: Callable[..., None], supernodes: Supernodes, chosen: NDArray[np.int64], *fields: Array) -> None:
     kernel(chosen, *supernodes, *fields)
+
+
+def supernodes_of(factor: CholeskyFactor) -> tuple[NDArray[np.int64], Supernodes]:
+    """Order (d,) and L by supernodes; where L is stored by columns, a copy of it that is gathered so."""
+    found = factor.supernodes()
+    if found is not None:
+        return found[0].astype(np.int64), found[1]
+    order, lower = factor.lower()
+    return order.astype(np.int64), _gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
+
+
+def _gathered(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) -> Supernodes:
+    """Supernodes of L, by columns with sorted rows. A supernode and the next, if that is its parent, become one where
+    few zeros are stored for it.
+
+    Source: Ashcraft & Grimes, ACM Transactions on Mathematical Software 15 (1989) 291–309.
+    """
+    bounds = runs_of_columns(pointer, rows)
+    ends: list[int] = []  # last column + 1 of the supernodes so far
+    entries: list[int] = []  # of L in each
+
+    def begin(i: int) -> int:
+        return ends[i - 1] if i else 0
+
+    for a, b in pairwise(bounds.tolist()):
+        ends.append(b)
+        entries.append(int(pointer[b] - pointer[a]))
+        tall = int(pointer[b] - pointer[b - 1]) - 1  # rows below the last column, of all that are joined to it
+        while len(ends) > 1:
+            child, first = ends[-2], begin(len(ends) - 2)
+            below = int(pointer[child - 1]) + 1
+            parent = rows[below] if below < pointer[child] else -1
+            width, total = b - first, entries[-1] + entries[-2]
+            stored = width * (width + 1) // 2 + width * tall
+            if not child <= parent < b or 1.0 - total / stored > _zeros_allowed(width):
+                break
+            ends[-2:], entries[-2:] = [b], [total]
+    first = np.array([0, *ends])
+    own, blocks = [], []
+    for a, b in pairwise(first.tolist()):
+        below = rows[pointer[b - 1] + 1 : pointer[b]]
+        own.append(np.concatenate([np.arange(a, b), below]))
+        block = np.zeros((b - a, own[-1].size))
+        for c in range(a, b):
+            place = np.searchsorted(own[-1], rows[pointer[c] : pointer[c + 1]])
+            block[c - a, place] = data[pointer[c] : pointer[c + 1]]
+        blocks.append(block.ravel())
+    starts = [np.cumsum([0, *(each.size for each in some)]).astype(np.int32) for some in (own, blocks)]
+    none = np.zeros(0)
+    return Supernodes(
+        first.astype(np.int32), *starts, np.concatenate([none, *own]).astype(np.int32), np.concatenate([none, *blocks])
+    )
+
+
+def _zeros_allowed(width: int) -> float:
+    """Share of zeros among the entries of a supernode of so many columns."""
+    return next((share for most, share in _RELAXED if width <= most), _RELAXED[-1][1])
 
 
 def _cut(supernodes: Supernodes) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:

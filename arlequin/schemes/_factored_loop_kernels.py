@@ -1,0 +1,301 @@
+"""Steps of linear systems by the θ-scheme or the generalised-α family in one compiled loop, with the sparse factor of
+the step's matrix and its border: a forward pass, the contact on its rows, and a backward pass.
+
+Contact is paired on fixed normals. The works of the bulk are those of `arlequin.schemes._sparse_step_kernels.settle`.
+"""
+
+import numpy as np
+
+from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
+from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
+from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
+from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, right_hand_side, stretch_springs
+from arlequin.schemes._row_kernels import (
+    ContactPoints,
+    RowsFree,
+    advance_sliding,
+    free_rows,
+    room_of_rows,
+    solve_rows,
+)  # fmt: skip
+from arlequin.schemes._sparse_step_kernels import move, settle
+from arlequin.schemes._system_kernels import (
+    add_product,
+    add_transposed,
+    copy_table,
+    copy_vector,
+    forces_of_parts,
+    named_system,
+)  # fmt: skip
+from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopState, LoopSteps, StepRow, StepWorks
+
+
+@called_njit()
+def _constraint_rates(row, constraints, v, constraint_sum, wanted):
+    """C y (m,) of a step into `wanted`: what its constraints ask for."""
+    wanted[:] = 0.0
+    if row.summed:
+        for m in range(wanted.size):
+            wanted[m] = -constraint_sum[m]
+        return
+    add_product(constraints, v, wanted)
+    for m in range(wanted.size):
+        wanted[m] *= 1.0 - row.weight
+
+
+@called_njit()
+def _halved(passes, missing, out):
+    """out (k,) = U⁻ᵀ x of the kept rows x of `missing` (m,)."""
+    kept, lower = passes.kept, passes.lower
+    for i in range(kept.size):
+        total = missing[kept[i]]
+        for j in range(i):
+            total -= lower[i, j] * out[j]
+        out[i] = total / lower[i, i]
+
+
+@called_njit()
+def _resolved(passes, half, out):
+    """out (m,) ← U⁻¹ x of x (k,) on the kept rows, 0 elsewhere; half is overwritten."""
+    kept, lower = passes.kept, passes.lower
+    for n in range(kept.size):
+        i = kept.size - 1 - n
+        half[i] /= lower[i, i]
+        for j in range(i):
+            half[j] -= lower[i, j] * half[i]
+    out[:] = 0.0
+    for i in range(kept.size):
+        out[kept[i]] = half[i]
+
+
+@called_njit()
+def _ends(bulk, solids, external, solved, before, after, room, sums):
+    """The end of a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; its strain energy, J.
+
+    bulk: row, mass, viscous, strains, constraints, basis, inertial, imposed; before: u₀, v₀ (1, d); after: flow, u₁, v₁
+    (1, d), reactions (p,); room: `LoopState` at the start, which becomes that at the end, internal forces at both ends
+    (2, d) and work space; sums (1, 5): see `settle`.
+    """
+    row, mass, viscous, strains, constraints, basis, inertial, imposed = bulk
+    y, multipliers, on_basis = solved
+    (u0, v0), (flow, u, v, reactions) = before, after
+    state, internal, inertia, drag, averages, pulls, relative, given = room
+    step, gamma, carries, damped = row.step, row.gamma, state.lead.size > 0, viscous.starts.size > 1
+    for d in range(y.size):
+        flow[0, d] = y[d] + step * state.lead[d] if carries else y[d]
+    if carries and damped:
+        drag[0] = 0.0
+        add_product(viscous, v0[0], drag[0])
+    move(step, row.weight, y.reshape(1, -1), flow, u0, v0, u, v)
+    energy = forces_of_parts(strains, solids, u[0], relative, internal[1])
+    inertia[0] = 0.0
+    add_product(mass, v[0], inertia[0])
+    for g in range(imposed.size):
+        given[g] = state.momentum[imposed[g]]
+    momentum = state.momentum.reshape(1, -1)
+    if carries:
+        # averages: of the internal forces at both ends, and of the damping at the start, then its mean
+        now, then, past = 1.0 - row.alpha_f, row.alpha_f, -row.alpha_m / row.inertia
+        for d in range(y.size):
+            averages[0, d] = state.internal_average[d]
+            averages[1, d] = (now * internal[1, d] + then * internal[0, d]) / row.inertia + past * averages[0, d]
+            state.internal_average[d] = averages[1, d]
+        if damped:
+            averages[2] = 0.0
+            add_product(viscous, v[0], averages[2])
+            for d in range(y.size):
+                end = (now * averages[2, d] + then * drag[0, d]) / row.inertia + past * state.damping_average[d]
+                drag[0, d] = (1.0 - gamma) * state.damping_average[d] + gamma * end
+                state.damping_average[d] = end
+        first, last = averages[0:1], averages[1:2]
+    else:
+        if damped:
+            drag[0] = 0.0
+            add_product(viscous, y, drag[0])
+        first, last = internal[0:1], internal[1:2]
+    load, damping = external.reshape(1, -1), drag if damped else drag[:0]
+    settle(step, gamma, flow, v0, v, first, last, load, damping, momentum, inertia, inertial, momentum, sums)
+    pulls[:] = 0.0
+    add_transposed(constraints, multipliers, pulls)
+    add_transposed(basis, on_basis, pulls)
+    for g in range(imposed.size):
+        d = imposed[g]
+        mean = (1.0 - gamma) * first[0, d] + gamma * last[0, d] - external[d]
+        if damped:
+            mean += drag[0, d]
+        impulse = inertia[0, d] - given[g] + step * mean - pulls[d]
+        reactions[g] = impulse
+        sums[0, 1] += impulse * flow[0, d]
+        sums[0, 2] += impulse * 0.5 * (v0[0, d] + v[0, d])
+    for d in range(y.size):
+        if inertial[d]:
+            momentum[0, d] += pulls[d]
+    if carries:
+        for d in range(y.size):
+            state.lead[d] = (row.shift * (v[0, d] - v0[0, d]) / step - (1.0 - gamma) * state.lead[d]) / gamma
+            state.pulled[d] = (pulls[d] / step - (1.0 - gamma) * state.pulled[d]) / gamma
+    add_product(constraints, y, state.constraint_sum)
+    copy_vector(internal[1], internal[0])
+    return energy
+
+
+@njit(cache=True, nogil=True)
+def factored_steps(count, system, kernels, solvers, operators, solids, loads, state, steps, works, sliding):
+    """Up to `count` steps of a scheme with a row of coefficients; returns how many were accepted.
+
+    Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `FactoredOperators`; solids: `SolidTables`;
+    loads: of one row, where they are the same in all steps; works: `StepWorks`.
+    """
+    system = named_system(borrow(system), kernels, solvers[0])
+    operators, solids = FactoredOperators(*borrow(operators)), borrow(solids)
+    push, external, imposed = borrow(loads)
+    state, steps, works = LoopState(*borrow(state)), LoopSteps(*borrow(steps)), StepWorks(*borrow(works))
+    row, passes, laws, springs = StepRow(*operators.row), FactoredPasses(*operators.passes), system.laws, operators.springs
+    step, weight, impulse_weight = row.step, row.weight, row.weight * row.inertia
+    basis, constraints, viscous, given = system.basis, system.constraints, system.viscous, system.imposed
+    size, points, count_rows = state.u.size, system.gap.size, state.impulse.size
+    m, kept = state.constraint_sum.size, passes.kept.size
+    motion = FreeMotion(
+        row, system.free, given, system.imposes_displacement, system.inertial, system.strains, viscous, None,
+        passes.to_given, constraints, None, None,
+    )  # fmt: skip
+    bulk = row, system.mass, viscous, system.strains, constraints, basis, system.inertial, given
+    own_prediction = Prediction(
+        np.empty(size), np.zeros(m), np.empty(system.free.size), np.empty(size), np.empty(size),
+        np.empty(size), np.empty(state.lead.size), np.empty(state.lead.size),
+    )  # fmt: skip
+    prediction = borrow(own_prediction)
+    y, multipliers, right = prediction.y, prediction.multipliers, prediction.right
+    lines = len(passes.bordered[0])
+    chosen, nowhere = np.arange(len(passes.bordered[1]) - 1), np.full(lines, -1)
+    own_passes = (
+        chosen, nowhere, np.zeros((0, 0)), np.empty((1, lines)), np.empty(m + count_rows), np.empty(m),
+        np.empty(kept), np.empty(given.size),
+    )  # fmt: skip
+    chosen, nowhere, nothing, half, border, wanted, halved, y_given = borrow(own_passes)
+    own_room = (
+        np.empty((2, size)), np.empty((1, size)), np.zeros((1, size)), np.empty((3, state.lead.size)), np.empty(size),
+        np.empty(given.size), state.u.copy(), state.v.copy(),
+    )  # fmt: skip
+    internal, inertia, drag, averages, pulls, reaction_room, start_u, start_v = borrow(own_room)
+    copy_vector(state.internal, internal[0])
+    own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
+    trial, normal, status = borrow(own_solution)
+    own_problem = room_of_rows(count_rows, count_rows, points)
+    rows_free = RowsFree(*borrow(own_problem))
+    coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
+    contact = ContactPoints(system.gap, system.touching, laws, springs)
+    impulse, traction, history = state.impulse, state.spring_traction, state.history
+    solution = impulse, trial, normal, status
+    if sliding is None:
+        slide_room = None
+    else:
+        slide = np.empty(count_rows)
+        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        sliding_points = SlidingPoints(*sliding[2])
+    for n in range(count):
+        if n:
+            u0, v0 = steps.u[n - 1 : n], steps.v[n - 1 : n]
+        else:
+            u0, v0 = start_u.reshape(1, -1), start_v.reshape(1, -1)
+        copy_vector(u0[0], state.u)
+        copy_vector(v0[0], state.v)
+        right_hand_side(motion, solids, push[min(n, len(push) - 1)], imposed[n], state, prediction)
+        _constraint_rates(row, constraints, state.v, state.constraint_sum, wanted)
+        for g in range(given.size):
+            y_given[g] = y[given[g]]
+        if passes.penalty[2].size:
+            for r in range(m):
+                border[r] = -wanted[r]
+            add_product(passes.rows_given, y_given, border)
+            for r in range(m):
+                border[r] *= -1.0
+            add_product(passes.penalty, border, right)
+        forward_pass(passes.bordered, chosen, nowhere, nothing, right, half, border)
+        add_product(passes.rows_given, y_given, border)
+        for r in range(m):
+            wanted[r] -= border[r]
+        _halved(passes, wanted, halved)
+        used, residual, singular, acts = 0, 0.0, False, False
+        if points:
+            displacement, velocity, end, ahead = (
+                rows_free.displacement, rows_free.velocity, rows_free.end, rows_free.ahead,
+            )  # fmt: skip
+            displacement[:] = 0.0
+            velocity[:] = 0.0
+            add_product(basis, state.u, displacement)
+            add_product(basis, state.v, velocity)
+            for r in range(count_rows):
+                end[r] = border[m + r]
+            for i in range(kept):
+                for r in range(count_rows):
+                    end[r] += passes.root[i, r] * halved[i]
+            if state.lead.size:
+                ahead[:] = 0.0
+                add_product(basis, state.lead, ahead)
+                for r in range(count_rows):
+                    ahead[r] *= step
+            acts = free_rows(coefficients, contact, traction, rows_free)
+        if acts:
+            used, residual, singular = solve_rows(
+                operators.delassus, coefficients, laws, options, rows_free, history, solution, sliding, slide_room
+            )  # fmt: skip
+        else:
+            impulse[:] = 0.0
+            normal[:] = 0.0
+            status[:] = 0
+        steps.iterations[n], steps.residual[n] = used, residual
+        if singular or not residual <= ALLOWED:
+            return n
+        for r in range(count_rows):
+            border[m + r] = impulse_weight * impulse[r]
+        if acts:
+            stretch_springs(
+                laws.first, laws.area, laws.friction, springs, operators.gain, impulse, step, traction
+            )  # fmt: skip
+            for i in range(kept):
+                for r in range(count_rows):
+                    halved[i] -= passes.root[i, r] * border[m + r]
+        else:
+            traction[:] = 0.0
+        _resolved(passes, halved, multipliers)
+        for r in range(m):
+            border[r] = multipliers[r]
+            multipliers[r] /= impulse_weight
+        backward_pass(passes.bordered, chosen, border, half, right)
+        for i in range(system.free.size):
+            y[system.free[i]] = right[i]
+        if sliding is not None:
+            if not acts:
+                copy_table(history, trial)
+            copy_vector(rows_free.ahead, slide)
+            add_product(basis, y, slide)
+            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+        after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
+        room = state, internal, inertia, drag, averages, pulls, prediction.relative, reaction_room
+        energy = _ends(
+            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, impulse), (u0, v0), after, room,
+            works.sums[n : n + 1],
+        )  # fmt: skip
+        works.strain[n] = energy
+        if not np.isfinite(energy + works.sums[n, 0]):
+            return n
+        copy_vector(internal[1], state.internal)
+        copy_table(trial, history)
+        for r in range(count_rows):
+            steps.impulse[n, r], steps.spring_traction[n, r] = impulse[r], traction[r]
+        for k in range(points):
+            steps.status[n, k] = status[k]
+        if sliding is not None:
+            for k in range(points):
+                steps.friction_state[n, k] = sliding_points.variables[k, 0]
+        copy_table(normal, steps.normal[n])
+        for r in range(m):
+            steps.multipliers[n, r] = multipliers[r]
+    hold(own_prediction)
+    hold(own_passes)
+    hold(own_room)
+    hold(own_solution)
+    hold(own_problem)
+    return count

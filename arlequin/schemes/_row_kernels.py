@@ -1,0 +1,111 @@
+"""The contact of a step on fixed normals in compiled loops: what the rows do without impulses, and their impulses."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from arlequin.models.kernel_cache import called_njit
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, onset_closing
+from arlequin.multilevel.solvers._sliding_kernels import (
+    SlidingPoints,
+    SlidingTable,
+    advance_points,
+    solve_sliding,
+)  # fmt: skip
+from arlequin.schemes._system_kernels import law_table
+
+MAX_ITERATIONS = 20000  # of a contact problem
+
+# Gaps (k,) at u = 0, m, the largest gap that counts as none, laws, compliance (r,) of friction's springs.
+ContactPoints = namedtuple("ContactPoints", "gap touching laws springs")
+
+# Of the rows (r,): displacement, velocity at the start of a step, y and then the displacement at its end without
+# impulses, Δt l₀; gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
+# `arlequin.multilevel.solvers.closing`).
+RowsFree = namedtuple("RowsFree", "displacement velocity end ahead gaps rate closed closing")
+
+
+@called_njit()
+def room_of_rows(basis_rows, rows, points):
+    """Arrays of `RowsFree`."""
+    return (
+        np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
+        np.empty(rows), np.empty(points, dtype=np.bool_), np.zeros((3, rows)),
+    )  # fmt: skip
+
+
+@called_njit(forceinline=True)
+def free_rows(coefficients, contact, traction, free):
+    """Gaps, rates and closed points of a step without impulses, from the displacement, the velocity, y and Δt l₀ of the
+    rows; whether some point may act. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the start, Pa."""
+    step, weight, _ = coefficients
+    gap, touching, laws, springs = contact
+    displacement, velocity, end, ahead, gaps, rate, closed, closing = free
+    first, level, law_rows = laws.first, laws.level, laws.rows
+    onset_closing(first, level, velocity, closing)
+    for r in range(end.size):
+        if springs[r] > 0.0:
+            rate[r] = (end[r] + ahead[r]) / weight - springs[r] * traction[r]
+            closing[1, r] = closing[2, r] = 0.0
+        else:
+            rate[r] = (1.0 - 1.0 / weight) * velocity[r] + end[r] / weight
+        end[r] = displacement[r] + step * (end[r] + ahead[r])
+    acts = False
+    for k in range(gap.size):
+        i = first[k]
+        closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
+        gaps[k] = gap[k] + end[i]
+        acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
+    return acts
+
+
+@called_njit()
+def solve_rows(delassus, coefficients, laws, options, free, history, solution, sliding, room):
+    """Impulses of a step from a first guess; iterations, residual, and whether the multipliers are not unique.
+
+    delassus (r, r): μ W; options: method, ρ and the proximal term, see `ContactMethod.numbers`; history: of the laws;
+    solution: impulses, trial history, parts of the normal impulses, status; sliding: None, or laws of friction whose
+    coefficients depend on the state: kernels, table, points, points whose friction acts on the mean slip rate (k,),
+    and rows of the history with their pressures (k,); room: their slips without impulses and with them (r,), their
+    rates and pressures at the start (2, k), and mean rates (k,).
+    """
+    step, weight, theta = coefficients
+    method, rho, proximal = options
+    motion = delassus, weight * step, free.gaps, free.rate, free.closed, step, theta, step
+    limits = method, rho, proximal, MAX_ITERATIONS
+    if sliding is None:
+        return laws.solve(motion, law_table(laws), laws.kernels, history, free.closing, limits, solution)
+    functions, table, points_arrays, creeps, sliding_rows = sliding
+    points = SlidingPoints(*points_arrays)
+    slip_free, _, at_start, _ = room
+    first, velocity = laws.first, free.velocity
+    for r in range(slip_free.size):
+        slip_free[r] = free.end[r] - free.displacement[r]
+    for k in range(laws.area.size):
+        size_squared = 0.0
+        for t in range(first[k] + 1, first[k + 1]):
+            size_squared += velocity[t] * velocity[t]
+        at_start[0, k] = np.sqrt(size_squared)
+        at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
+        points.stuck[k] = points.stuck[k] or at_start[0, k] == 0.0
+    return solve_sliding(
+        motion, law_table(laws), laws.kernels, laws.solve, history, free.closing, limits, solution,
+        (functions, table, points_arrays, creeps), slip_free, at_start,
+    )  # fmt: skip
+
+
+@called_njit()
+def advance_sliding(laws, step, sliding, room, impulse, status, trial):
+    """The state of the friction laws at the end of a step; room: as of `solve_rows`, with the mean velocities (r,)."""
+    functions, table, points_arrays, _, sliding_rows = sliding
+    _, slide, _, rates = room
+    first = laws.first
+    for k in range(rates.size):
+        size_squared = 0.0
+        for t in range(first[k] + 1, first[k + 1]):
+            size_squared += slide[t] * slide[t]
+        rates[k] = np.sqrt(size_squared)
+    advance_points(
+        functions, SlidingTable(*table), SlidingPoints(*points_arrays), impulse, status, first, laws.area, rates, step,
+        trial, sliding_rows,
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""Steps of linear systems of any size in one compiled loop on the sparse factor of their matrix."""
+
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.energy import BulkWork, WorkPaths, viscous_losses
+from arlequin.linalg.products import applied
+from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.elastic_stick import gain
+from arlequin.schemes.compiled_loop import FEW, SmallStepper, Tried
+from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
+from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited
+from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopSteps, StepRow, StepWorks
+from arlequin.schemes.sparse_steps import OneStepStepper
+from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.linear_step import LinearStep
+from arlequin.solvers.solver_choice import SolverName
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import as_many
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+
+_BLOCK = 1 << 19  # values of a field of a block of steps, at most
+
+
+def is_factored(assembly: Assembly) -> bool:
+    """Whether steps on a sparse factor may be taken in one loop: linear parts in one process, fixed pairings, no wear,
+    few contact rows, which are solved for all together."""
+    return (
+        assembly.linear
+        and assembly.contact.fixed
+        and assembly.contact.wear_rate is None
+        and assembly.laws.row_count <= FEW
+        and assembly.laws.friction_compiled
+        and not assembly.laws.restitution.any()
+        and all(isinstance(own, ElasticAssembled) or own.strain_form() is not None for own in assembly.parts)
+    )
+
+
+class FactoredStepper(SmallStepper):
+    """The same steps as `OneStepStepper` in one compiled loop: nothing of Python between steps. Where the solver of the
+    linear system is another than a factor with a border, they are that stepper's own."""
+
+    def _prepared(self) -> Any:
+        assembly, laws, row, bulk = self._assembly, self._assembly.laws, self._coefficients, self._bulk
+        assert isinstance(bulk, LinearStep)
+        passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None
+        self._compiled = passes is not None
+        if passes is None:
+            return ()
+        rows = assembly.contact.basis.shape[0]
+        whole = bulk.condensed.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
+        sparse = (SparseRows.of(matrix) for matrix in (passes.to_given, passes.rows_given, passes.penalty))
+        own = FactoredPasses(passes.bordered, *sparse, passes.kept, passes.lower, passes.root)
+        return FactoredOperators(
+            StepRow.of(row), own, np.ascontiguousarray(row.inertia * whole), self._spring_compliance(),
+            gain(laws, row.theta, self.step), *assembly.contact.method.numbers,
+        )  # fmt: skip
+
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """As `SmallStepper.advance`."""
+        if not self._compiled:
+            return OneStepStepper.advance(self, state, count, push)
+        return super().advance(state, count, push)
+
+    def _tried(self, state: State, count: int) -> Tried:
+        from arlequin.schemes._factored_loop_kernels import factored_steps
+
+        assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
+        count = min(count, max(_BLOCK // state.u.size, 1))
+        if self._is_steady(state):
+            count, imposed = as_many(partial(self._imposed_of, state), count)
+            different, load = 1, state.own.load
+            loads = averages = np.broadcast_to(load, (count + 1, load.size))
+        else:
+            count, (loads, imposed) = as_many(partial(self._loads_of, state), count)
+            averages = row.averaged(loads, state.own.external if row.carries else loads[0])
+            different = count
+        external = row.mean(averages[: different + 1])
+        push = before * loads[:different] + after * loads[1 : different + 1]
+        if row.carried:
+            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:different], 0.0)
+        now, steps = self._now(state), self._room(count)
+        works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
+        taken = int(
+            factored_steps(
+                count, *self._system, self._solver(), self._operators, self._solids, (push, external, imposed),
+                tuple(now), tuple(steps), tuple(works), self._sliding(now, state),
+            )
+        )  # fmt: skip
+        return Tried(now, loads, averages, external, steps, None, taken, works)
+
+    def _is_steady(self, state: State) -> bool:
+        """Whether the loads, and their averages, are the same in all steps from a state on."""
+        load = state.own.load
+        return self._constant_load and (not self._coefficients.carries or np.array_equal(state.own.external, load))
+
+    @cached_property
+    def _solids(self) -> Any:
+        """The parts without short strains, as arrays."""
+        return as_arrays(self._assembly.solids)
+
+    def _audited(
+        self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+    ) -> StepBatch:
+        assembly, step, laws, kinematics = self._assembly, self.step, self._assembly.laws, self._reference
+        assert tried.works is not None
+        works = first_of(tried.works, tried.taken)
+        v = np.concatenate([state.v[None], steps.v])
+        basis, row = assembly.contact.basis, self._coefficients
+        displacement, rates = applied(basis, steps.u), applied(basis, v)
+        paths = WorkPaths.mean(
+            kinematics.apply_local(step * applied(basis, steps.flow)),
+            kinematics.apply_local(0.5 * step * (rates[:-1] + rates[1:])),
+        )
+        pulled: Any = 0.0
+        if steps.multipliers.size:
+            moved = applied(assembly.constraints, v)
+            pulled = np.vecdot(steps.multipliers, 0.5 * (moved[:-1] + moved[1:]))
+        kinetic, given, given_path, internal, damping = works.sums.T
+        losses = viscous_losses(assembly, step, steps.flow)
+        solved = SolvedSteps(
+            u=steps.u,
+            v=steps.v,
+            gaps=kinematics.gaps(displacement),
+            multipliers=steps.multipliers,
+            impulse=steps.impulse,
+            normal=steps.normal,
+            status=steps.status,
+            iterations=steps.iterations,
+            residual=steps.residual,
+            newton=np.ones_like(steps.iterations),
+            springs=(tractions[:-1], tractions[1:]) if laws.has_elastic_stick else None,
+        )
+        bulk = BulkWork(given, given_path, internal, damping, losses, pulled)
+        energies = StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity)
+        scheme = state.n + 1, step, row.theta
+        batch = audited(assembly, solved, bulk, energies, kinematics, paths, laws.gap_rows, scheme, None, still)
+        return replace(batch, reactions=works.reactions)

@@ -1,0 +1,65 @@
+"""The internal forces of linear solids as the arrays that compiled loops read."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.models.fem.quads import Quads
+from arlequin.models.part import Assembled, Part
+from arlequin.models.types import Array
+from arlequin.system.strains import rigid_anchor
+
+
+class SolidTables(NamedTuple):
+    """Internal forces of parts without a short form of strains: of quadrilaterals by their moments, of others by K.
+
+    pieces (n, 10): of each range of nodes (`arlequin.models.fem.quads`) the first and the last of its runs, of the
+    part's cells, the first of its moments and how many kinds of cells these are of, its nodes, the first and the last
+    of the part's degrees of freedom; last: one more. lame (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of
+    all parts, one after the other. starts, columns, values: K (d, d) of the other parts by rows, N/m; anchor (d,): a
+    degree of freedom whose displacement is subtracted, see `arlequin.system.strains.Strains`.
+    """
+
+    pieces: NDArray[np.int64]
+    lame: Array
+    runs: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    moments: Array
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: Array
+    anchor: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: tuple[Part, ...], assembled: tuple[Assembled, ...], start: NDArray[np.int64]) -> "SolidTables":
+        """Of parts; start (parts + 1,): of their degrees of freedom."""
+        count = int(start[-1])
+        pieces, lame, runs, nodes, moments = [], [], [np.zeros((0, 2))], [np.zeros((0, 4))], [np.zeros(0)]
+        stiffness, anchor, at = [], np.full(count, -1), np.zeros(3, dtype=np.int64)
+        for part, own, first, last in zip(parts, assembled, start[:-1].tolist(), start[1:].tolist(), strict=True):
+            solid = isinstance(own, ElasticAssembled) and own.strain_form() is None
+            cells = own.cell_forces if solid else None
+            stiffness.append(own.stiffness if solid else sp.csr_array((last - first, last - first)))
+            if not isinstance(cells, Quads):
+                anchor[first:last] = rigid_anchor(stiffness[-1], part.components, first)
+                continue
+            stiffness[-1] = sp.csr_array((last - first, last - first))
+            sizes = len(cells.nodes), cells.moments.shape[1]
+            for piece in cells.pieces:
+                own_runs = at[0], at[0] + len(piece.cells)
+                pieces.append((*own_runs, at[1], at[1] + sizes[0], at[2], sizes[1], piece.first, piece.last, first, last))
+                lame.append(cells.lame)
+                runs.append(piece.cells)
+                at[0] += len(piece.cells)
+            nodes.append(cells.nodes)
+            moments.append(cells.moments.ravel())
+            at[1:] += sizes[0], moments[-1].size
+        rows = sp.csr_array(sp.block_diag(stiffness, format="csr"))
+        return cls(
+            np.array(pieces, dtype=np.int64).reshape(-1, 10), np.array(lame, dtype=float).reshape(-1, 2),
+            np.concatenate(runs).astype(np.int64), np.concatenate(nodes).astype(np.int64), np.concatenate(moments),
+            rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(float), anchor,
+        )  # fmt: skip

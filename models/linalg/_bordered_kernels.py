@@ -1,0 +1,38 @@
+"""The two passes of `arlequin.models.linalg.bordered.BorderedFactor` in compiled loops, by its `BorderedPasses`."""
+
+from arlequin.models.kernel_cache import called_njit
+from arlequin.models.linalg._supernodal_kernels import backward, forward
+
+
+@called_njit()
+def forward_pass(passes, chosen, nowhere, nothing, right, half, border):
+    """half (1, u + r) = L⁻¹ [b; 0] and border (r,) = R A⁻¹ b of b (u,), `right`.
+
+    chosen: all supernodes; nowhere (u + r,): −1; nothing (0, 0): see `forward`.
+    """
+    source, first, row_start, value_start, rows, values, places, lower = passes
+    x = half[0]
+    for i in range(source.size):
+        x[i] = right[source[i]] if source[i] >= 0 else 0.0
+    forward(chosen, first, row_start, value_start, rows, values, half, nowhere, nothing)
+    for r in range(border.size):
+        total = 0.0
+        for c in range(border.size):
+            total += lower[r, c] * x[places[c]]
+        border[r] = -total
+
+
+@called_njit()
+def backward_pass(passes, chosen, push, half, out):
+    """out (u,) = A⁻¹(b + Rᵀ p) of p (r,), `push`; half is overwritten."""
+    source, first, row_start, value_start, rows, values, places, lower = passes
+    x = half[0]
+    for c in range(push.size):
+        total = 0.0
+        for r in range(push.size):
+            total += lower[r, c] * push[r]
+        x[places[c]] = -total
+    backward(chosen, first, row_start, value_start, rows, values, half)
+    for i in range(source.size):
+        if source[i] >= 0:
+            out[source[i]] = x[i]
