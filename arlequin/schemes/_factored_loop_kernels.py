@@ -168,12 +168,11 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     prediction = borrow(own_prediction)
     y, multipliers, right = prediction.y, prediction.multipliers, prediction.right
     lines = len(passes.bordered[0])
-    chosen, nowhere = np.arange(len(passes.bordered[1]) - 1), np.full(lines, -1)
     own_passes = (
-        chosen, nowhere, np.zeros((0, 0)), np.empty((1, lines)), np.empty(m + count_rows), np.empty(m),
+        np.arange(len(passes.bordered[1]) - 1), np.empty((1, lines)), np.empty(m + count_rows), np.empty(m),
         np.empty(kept), np.empty(given.size),
     )  # fmt: skip
-    chosen, nowhere, nothing, half, border, wanted, halved, y_given = borrow(own_passes)
+    chosen, half, border, wanted, halved, y_given = borrow(own_passes)
     own_room = (
         np.empty((2, size)), np.empty((1, size)), np.zeros((1, size)), np.empty((3, state.lead.size)), np.empty(size),
         np.empty(given.size), state.u.copy(), state.v.copy(),
@@ -212,7 +211,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             for r in range(m):
                 border[r] *= -1.0
             add_product(passes.penalty, border, right)
-        forward_pass(passes.bordered, chosen, nowhere, nothing, right, half, border)
+        forward_pass(passes.bordered, chosen, right, half, border)
         add_product(passes.rows_given, y_given, border)
         for r in range(m):
             wanted[r] -= border[r]

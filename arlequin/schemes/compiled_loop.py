@@ -44,6 +44,7 @@ from arlequin.system.ensemble import Members, named
 
 LARGEST = 500  # dofs up to which a step is worth a compiled loop
 FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
+_ROUNDED = 1e-11  # of the largest velocity: none
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
 
 
@@ -237,6 +238,8 @@ class SmallStepper(OneStepStepper):
         laws.store_spring_traction(now.history, traction, self._touch.tangents)
         sticks = self._pairing.sticking(steps.status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
+        if still.any():
+            still &= self._at_rest(np.concatenate([state.v[None], steps.v[:-1]]))
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
         batch = self._audited(state, tried, steps, tractions, still)
         if laws.state_dependent:
@@ -262,6 +265,15 @@ class SmallStepper(OneStepStepper):
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, batch
+
+    def _at_rest(self, v: Array) -> NDArray[np.bool_]:
+        """Points (b, k) whose tangential velocity is round-off of velocities v (b, d): one that sticks at a reversal
+        moves on at the end of the step, as its mean velocity is zero there (`arlequin.multilevel.solvers.closing`)."""
+        kinematics, contact = self._touch, self._assembly.contact
+        rates = np.abs(kinematics.apply_local(applied(contact.basis, v)))
+        rates[:, kinematics.first] = 0.0
+        largest = np.abs(v).max(axis=1, initial=0.0)
+        return np.asarray(np.maximum.reduceat(rates, kinematics.first, axis=1) <= _ROUNDED * largest[:, None])
 
     def _audited(
         self, state: State, tried: "Tried", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]

@@ -22,24 +22,27 @@ Steps = TypeVar("Steps", bound=tuple[Any, ...])
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1]."""
+    """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1].
 
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    Kernels test each index that has a sign for being below zero, which takes half the time of a product.
+    """
+
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
     values: Array
 
     @classmethod
     def of(cls, matrix: sp.sparray) -> Self:
         """Of any sparse matrix."""
         rows = sp.csr_array(matrix)
-        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(float))
+        return cls(rows.indptr.astype(np.uint32), rows.indices.astype(np.uint32), rows.data.astype(float))
 
 
 class StrainRows(NamedTuple):
     """Strains B (u − u_anchor) with their weights w, B by rows; see `arlequin.system.strains.Strains`."""
 
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
     values: Array
     weights: Array
     anchor: NDArray[np.int64]

@@ -25,7 +25,7 @@ from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_BLOCK = 1 << 19  # values of a field of a block of steps, at most
+_BLOCK = 1 << 18  # values of a field of a block of steps, at most
 
 
 def is_factored(assembly: Assembly) -> bool:
@@ -50,7 +50,7 @@ class FactoredStepper(SmallStepper):
         assembly, laws, row, bulk = self._assembly, self._assembly.laws, self._coefficients, self._bulk
         assert isinstance(bulk, LinearStep)
         passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None
-        self._compiled = passes is not None
+        self.compiled = passes is not None
         if passes is None:
             return ()
         rows = assembly.contact.basis.shape[0]
@@ -64,7 +64,7 @@ class FactoredStepper(SmallStepper):
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """As `SmallStepper.advance`."""
-        if not self._compiled:
+        if not self.compiled:
             return OneStepStepper.advance(self, state, count, push)
         return super().advance(state, count, push)
 

@@ -28,8 +28,8 @@ class SolidTables(NamedTuple):
     runs: NDArray[np.int64]
     nodes: NDArray[np.int64]
     moments: Array
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int32]
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
     values: Array
     anchor: NDArray[np.int64]
 
@@ -61,5 +61,5 @@ class SolidTables(NamedTuple):
         return cls(
             np.array(pieces, dtype=np.int64).reshape(-1, 10), np.array(lame, dtype=float).reshape(-1, 2),
             np.concatenate(runs).astype(np.int64), np.concatenate(nodes).astype(np.int64), np.concatenate(moments),
-            rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(float), anchor,
+            rows.indptr.astype(np.uint32), rows.indices.astype(np.uint32), rows.data.astype(float), anchor,
         )  # fmt: skip

@@ -5,16 +5,16 @@ from arlequin.models.linalg._supernodal_kernels import backward, forward
 
 
 @called_njit()
-def forward_pass(passes, chosen, nowhere, nothing, right, half, border):
+def forward_pass(passes, chosen, right, half, border):
     """half (1, u + r) = L⁻¹ [b; 0] and border (r,) = R A⁻¹ b of b (u,), `right`.
 
-    chosen: all supernodes; nowhere (u + r,): −1; nothing (0, 0): see `forward`.
+    chosen: all supernodes.
     """
     source, first, row_start, value_start, rows, values, places, lower = passes
     x = half[0]
     for i in range(source.size):
         x[i] = right[source[i]] if source[i] >= 0 else 0.0
-    forward(chosen, first, row_start, value_start, rows, values, half, nowhere, nothing)
+    forward(chosen, first, row_start, value_start, rows, values, half, None, None)
     for r in range(border.size):
         total = 0.0
         for c in range(border.size):

@@ -16,7 +16,7 @@ FAST = {"reassoc", "contract", "nsz"}
 def forward(chosen, first, row_start, value_start, rows, values, x, place, above):
     """L⁻¹ x on the columns of some supernodes.
 
-    What these push on row i goes to above[:, place[i]], or, where place[i] < 0, to x[:, i].
+    What these push on row i goes to above[:, place[i]], or, where place[i] < 0 or place is None, to x[:, i].
     """
     sides, size = x.shape[0], 1
     for s in chosen:
@@ -60,7 +60,9 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
             x[j, at : at + width] = room[j, :width]
             for i in range(width, height):
                 row = own[i]
-                if place[row] < 0:
+                if place is None:
+                    x[j, row] += room[j, i]
+                elif place[row] < 0:
                     x[j, row] += room[j, i]
                 else:
                     above[j, place[row]] += room[j, i]

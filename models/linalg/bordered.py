@@ -73,7 +73,7 @@ class BorderedPasses(NamedTuple):
     first: NDArray[np.int32]
     row_start: NDArray[np.int32]
     value_start: NDArray[np.int32]
-    rows: NDArray[np.int32]
+    rows: NDArray[np.uint32]
     values: Array
     places: NDArray[np.int64]
     lower: Array
@@ -179,7 +179,8 @@ class BorderedFactor:
         source = np.append(self._order, np.full(self._count, -1))[order]
         lower = np.zeros((self._count, self._count))
         lower[self._sorted] = self._lower
-        return BorderedPasses(source, *supernodes, self._places, lower)
+        own = supernodes._replace(rows=supernodes.rows.view(np.uint32))  # kernels test what has a sign for being negative
+        return BorderedPasses(source, *own, self._places, lower)
 
     @cached_property
     def _each(self) -> BatchedFactor:

@@ -1,0 +1,147 @@
+"""Steps in one compiled loop on a sparse factor against the same steps one by one."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.schemes.factored_loop import FactoredStepper, is_factored
+from arlequin.schemes.sparse_steps import OneStepStepper
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
+
+STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+FLOOR = aq.RigidPlane(point=(0.0, -2e-6), normal=(0.0, 1.0))
+AT_SPEED = aq.Unilateral(level="velocity")
+LAYER = aq.Asperities(stiffness=1e15, exponent=1.5, height=1e-5)
+
+
+def block(name: str = "block", x: Any = (0.0, 0.02), cells: Any = (6, 3), kind: str = "quad", **own: Any) -> aq.Solid:
+    mesh = aq.mesh.rectangle(x, (0.0, 0.01), cells=cells, kind=kind)
+    return aq.Solid(name, mesh, STEEL, plane="strain", **own)
+
+
+def on_floor(part: aq.Solid, law: Any = AT_SPEED, friction: Any = None, **own: Any) -> aq.System:
+    rub = aq.Interface("rub", part.boundary("bottom"), FLOOR, law, friction=friction)
+    return aq.System([part], interfaces=[rub], velocity=(3.0, -5.0), **own)
+
+
+def glued() -> aq.System:
+    """A junction, and a bar and springs beside the solids."""
+    coarse, fine = block("coarse", (0.0, 0.012), (3, 2)), block("fine", (0.008, 0.02), (6, 4))
+    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    rub = aq.Interface("rub", fine.boundary("bottom"), FLOOR, aq.Unilateral("gap"), friction=aq.Coulomb(0.3))
+    held = aq.Spring("held", coarse.boundary("left"), stiffness=(1e7, 2e7), damping=(1e2, 1e2))
+    return aq.System([coarse, fine], junctions=[glue], interfaces=[rub], springs=[held], velocity=(3.0, -5.0))
+
+
+def imposed() -> aq.System:
+    """A block whose top is moved, damping, a layer with friction springs."""
+    moved = {"top": {"x": lambda t: 1e-5 * np.sin(2e5 * t), "y": lambda t: -5.0 * t}}
+    part = block(imposed=moved, damping=aq.Rayleigh(1e3, 1e-9))
+    return on_floor(part, [LAYER], aq.Coulomb(0.3, stiffness=5e12))
+
+
+def loaded() -> aq.System:
+    """Cells by their stiffness, under a load that changes with time."""
+    part = block(kind="tri")
+    return on_floor(part, friction=aq.Coulomb(0.2), gravity=lambda t: (0.0, -1e6 * (1.0 + np.sin(1e6 * t))))
+
+
+def cube() -> aq.System:
+    part = aq.Solid("cube", aq.mesh.box((0.0, 0.01), (0.0, 0.01), (0.0, 0.01), cells=(3, 2, 3)), STEEL)
+    floor = aq.RigidPlane(point=(0.0, -1e-6, 0.0), normal=(0.0, 1.0, 0.0))
+    rub = aq.Interface("rub", part.boundary("bottom"), floor, AT_SPEED, friction=aq.Coulomb(0.2))
+    return aq.System([part], interfaces=[rub], velocity=(1.0, -4.0, 0.5), gravity=(0.0, -1e5, 0.0))
+
+
+def held_by_constraints() -> aq.System:
+    """Bars end to end: the middle one is held by its junctions alone."""
+    bars = [
+        aq.Bar(f"bar {i}", aq.mesh.interval(a, b, cells=n), STEEL, section=1e-4)
+        for i, (a, b, n) in enumerate([(0.0, 0.05, 10), (0.04, 0.1, 6)])
+    ]
+    glue = aq.Junction(*bars, weights=aq.Linear(), coupling=aq.H1(length=0.005))
+    wall = aq.Interface("wall", bars[1].boundary("right"), aq.RigidPlane(point=0.1 + 1e-6, normal=-1.0), aq.Unilateral())
+    return aq.System(bars, junctions=[glue], interfaces=[wall], velocity=5.0)
+
+
+SYSTEMS: dict[str, Callable[[], aq.System]] = {
+    "held": lambda: aq.System([block(imposed={"left": {"x": 0.0}})], velocity=(1.0, 0.0)),
+    "contact": lambda: on_floor(block()),
+    "friction": lambda: on_floor(block(), friction=aq.Coulomb(0.3)),
+    "friction of the slip rate": lambda: on_floor(block(), friction=aq.Stribeck(0.5, 0.2, 1.0)),
+    "layer and multiplier": lambda: on_floor(block(), [LAYER, AT_SPEED]),
+    "junction and springs": glued,
+    "imposed motion, damping, friction springs": imposed,
+    "triangles under a load": loaded,
+    "hexahedra": cube,
+    "bars": held_by_constraints,
+    "lumped mass": lambda: on_floor(block(mass="lumped"), friction=aq.Coulomb(0.3)),
+}
+SCHEMES = {
+    "theta 0.5": aq.Theta(0.5),
+    "theta 0.8": aq.Theta(0.8),
+    "Newmark": aq.Newmark(),
+    "HHT": aq.HHT(alpha=-0.1),
+    "generalised alpha": aq.GeneralisedAlpha.with_radius(0.7),
+}
+
+
+def taken(stepper: Any, start: Any, steps: int) -> tuple[Any, list[Any]]:
+    """The state after so many steps, and the batches of these."""
+    state, batches = stepper.start(*start), []
+    while state.n < steps:
+        state, batch = stepper.advance(state, steps - state.n)
+        batches.append(batch)
+    return state, batches
+
+
+def compare(found: Any, expected: Any, size: float, name: str) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * size, err_msg=name)
+
+
+def largest(values: Any) -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_steps_are_those_taken_one_by_one(system: str, scheme: str) -> None:
+    step, count = 2e-7, 60
+    assembly = assemble(SYSTEMS[system]())
+    assert is_factored(assembly)
+    row, start = SCHEMES[scheme].coefficients(step), start_fields(assembly, step)
+    loop, single = FactoredStepper(assembly, row), OneStepStepper(assembly, row)
+    assert loop.compiled
+    (end, found), (last, expected) = taken(loop, start, count), taken(single, start, count)
+    for name in ("u", "v", "internal", "impulse"):
+        wanted = getattr(last, name)
+        compare(getattr(end, name), wanted, largest(wanted), name)
+    for field in fields(last.own):
+        wanted = getattr(last.own, field.name)
+        # of forces and of momenta; what is round-off alone is compared with these
+        force = largest(last.internal) if field.name not in ("momentum", "constraint_sum", "lead") else largest(wanted)
+        compare(getattr(end.own, field.name), wanted, max(force, largest(wanted), 1e-9), field.name)
+
+    def joined(of: Callable[[Any], Any], batches: list[Any]) -> Any:
+        return np.concatenate([np.asarray(of(batch)) for batch in batches])
+
+    works = [joined(lambda batch: batch.works, batches) for batches in (found, expected)]
+    compare(*works, largest(works[1]), "works")
+    for field in fields(expected[0].contact):
+        if getattr(expected[0].contact, field.name) is not None:
+            both = [joined(lambda batch: getattr(batch.contact, field.name), each) for each in (found, expected)]
+            if both[1].dtype == float:
+                compare(*both, largest(both[1]), field.name)
+            else:
+                assert np.array_equal(*both)
+    if assembly.contact_count:
+        assert largest(last.impulse) > 0.0 or largest(joined(lambda batch: batch.contact.normal, expected)) > 0.0
+    for name in ("gaps", "multipliers", "reactions", "friction_state", "spring_traction"):
+        if getattr(expected[0], name) is not None:
+            both = [joined(lambda batch: getattr(batch, name), each) for each in (found, expected)]
+            compare(*both, largest(both[1]), name)
