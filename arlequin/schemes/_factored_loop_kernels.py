@@ -144,14 +144,15 @@ def _ends(bulk, solids, external, solved, before, after, room, sums):
 def factored_steps(count, system, kernels, solvers, operators, solids, loads, state, steps, works, sliding):
     """Up to `count` steps of a scheme with a row of coefficients; returns how many were accepted.
 
-    Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `FactoredOperators`; solids: `SolidTables`;
-    loads: of one row, where they are the same in all steps; works: `StepWorks`.
+    Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `FactoredOperators`; solids:
+    `SolidTables`; loads: of one row, where they are the same in all steps; works: `StepWorks`.
     """
     system = named_system(borrow(system), kernels, solvers[0])
     operators, solids = FactoredOperators(*borrow(operators)), borrow(solids)
     push, external, imposed = borrow(loads)
     state, steps, works = LoopState(*borrow(state)), LoopSteps(*borrow(steps)), StepWorks(*borrow(works))
-    row, passes, laws, springs = StepRow(*operators.row), FactoredPasses(*operators.passes), system.laws, operators.springs
+    row, passes = StepRow(*operators.row), FactoredPasses(*operators.passes)
+    laws, springs = system.laws, operators.springs
     step, weight, impulse_weight = row.step, row.weight, row.weight * row.inertia
     basis, constraints, viscous, given = system.basis, system.constraints, system.viscous, system.imposed
     size, points, count_rows = state.u.size, system.gap.size, state.impulse.size

@@ -220,7 +220,7 @@ class SmallStepper(OneStepStepper):
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """Up to `count` steps; the stepper of sparse matrices repeats a failing step in order to raise its error, and
         takes those with forces of parts stepped elsewhere."""
-        assembly, row, laws = self._assembly, self._coefficients, self._assembly.laws
+        row, laws = self._coefficients, self._assembly.laws
         if push is not None:
             return super().advance(state, 1, push)
         tried = self._tried(state, count)

@@ -116,8 +116,8 @@ class CompiledSystem(NamedTuple):
         return cls(
             np.flatnonzero(assembly.free), assembly.imposed_dofs, assembly.imposes_displacement,
             assembly.free & ~assembly.massless, SparseRows.of(assembly.mass), SparseRows.of(viscous),
-            StrainRows.of(assembly.short_strains), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis), gap,
-            contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
+            StrainRows.of(assembly.short_strains), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis),
+            gap, contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
         )  # fmt: skip
 
 

@@ -13,13 +13,12 @@ from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.schemes.compiled_loop import FEW, SmallStepper, Tried
-from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
+from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, zeros_of
 from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited
 from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopSteps, StepRow, StepWorks
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
-from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import as_many
 from arlequin.step.state import State
@@ -55,8 +54,10 @@ class FactoredStepper(SmallStepper):
             return ()
         rows = assembly.contact.basis.shape[0]
         whole = bulk.condensed.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
-        sparse = (SparseRows.of(matrix) for matrix in (passes.to_given, passes.rows_given, passes.penalty))
-        own = FactoredPasses(passes.bordered, *sparse, passes.kept, passes.lower, passes.root)
+        own = FactoredPasses(
+            passes.bordered, SparseRows.of(passes.to_given), SparseRows.of(passes.rows_given),
+            SparseRows.of(passes.penalty), passes.kept, passes.lower, passes.root,
+        )  # fmt: skip
         return FactoredOperators(
             StepRow.of(row), own, np.ascontiguousarray(row.inertia * whole), self._spring_compliance(),
             gain(laws, row.theta, self.step), *assembly.contact.method.numbers,

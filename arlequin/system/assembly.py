@@ -39,8 +39,8 @@ from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.shared_contact import warn_of_shared_contact
-from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.solid_tables import SolidTables
+from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
 from arlequin.system.unjoined import warn_of_unjoined

@@ -1,6 +1,7 @@
 """The internal forces of linear solids as the arrays that compiled loops read."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,23 +35,29 @@ class SolidTables(NamedTuple):
     anchor: NDArray[np.int64]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...], assembled: tuple[Assembled, ...], start: NDArray[np.int64]) -> "SolidTables":
+    def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled], start: NDArray[np.int64]) -> "SolidTables":
         """Of parts; start (parts + 1,): of their degrees of freedom."""
         count = int(start[-1])
-        pieces, lame, runs, nodes, moments = [], [], [np.zeros((0, 2))], [np.zeros((0, 4))], [np.zeros(0)]
-        stiffness, anchor, at = [], np.full(count, -1), np.zeros(3, dtype=np.int64)
+        pieces: list[Any] = []
+        lame: list[Any] = []
+        runs: list[Any] = [np.zeros((0, 2))]
+        nodes: list[Any] = [np.zeros((0, 4))]
+        moments: list[Any] = [np.zeros(0)]
+        stiffness: list[Any] = []
+        anchor, at = np.full(count, -1), np.zeros(3, dtype=np.int64)
         for part, own, first, last in zip(parts, assembled, start[:-1].tolist(), start[1:].tolist(), strict=True):
-            solid = isinstance(own, ElasticAssembled) and own.strain_form() is None
-            cells = own.cell_forces if solid else None
-            stiffness.append(own.stiffness if solid else sp.csr_array((last - first, last - first)))
-            if not isinstance(cells, Quads):
-                anchor[first:last] = rigid_anchor(stiffness[-1], part.components, first)
+            stiffness.append(sp.csr_array((last - first, last - first)))
+            if not isinstance(own, ElasticAssembled) or own.strain_form() is not None:
                 continue
-            stiffness[-1] = sp.csr_array((last - first, last - first))
+            cells = own.cell_forces
+            if not isinstance(cells, Quads):
+                stiffness[-1] = own.stiffness
+                anchor[first:last] = rigid_anchor(own.stiffness, part.components, first)
+                continue
             sizes = len(cells.nodes), cells.moments.shape[1]
             for piece in cells.pieces:
-                own_runs = at[0], at[0] + len(piece.cells)
-                pieces.append((*own_runs, at[1], at[1] + sizes[0], at[2], sizes[1], piece.first, piece.last, first, last))
+                own_runs, own_cells = (at[0], at[0] + len(piece.cells)), (at[1], at[1] + sizes[0])
+                pieces.append((*own_runs, *own_cells, at[2], sizes[1], piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 runs.append(piece.cells)
                 at[0] += len(piece.cells)

@@ -60,9 +60,7 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
             x[j, at : at + width] = room[j, :width]
             for i in range(width, height):
                 row = own[i]
-                if place is None:
-                    x[j, row] += room[j, i]
-                elif place[row] < 0:
+                if place is None or place[row] < 0:
                     x[j, row] += room[j, i]
                 else:
                     above[j, place[row]] += room[j, i]

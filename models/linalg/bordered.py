@@ -179,8 +179,10 @@ class BorderedFactor:
         source = np.append(self._order, np.full(self._count, -1))[order]
         lower = np.zeros((self._count, self._count))
         lower[self._sorted] = self._lower
-        own = supernodes._replace(rows=supernodes.rows.view(np.uint32))  # kernels test what has a sign for being negative
-        return BorderedPasses(source, *own, self._places, lower)
+        first, row_start, value_start, rows, values = supernodes
+        # without a sign: kernels test indices with one for being negative
+        columns = first, row_start, value_start, rows.view(np.uint32), values
+        return BorderedPasses(source, *columns, self._places, lower)
 
     @cached_property
     def _each(self) -> BatchedFactor:

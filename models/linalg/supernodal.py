@@ -97,41 +97,33 @@ def _gathered(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) 
 
     Source: Ashcraft & Grimes, ACM Transactions on Mathematical Software 15 (1989) 291–309.
     """
-    bounds = runs_of_columns(pointer, rows)
     ends: list[int] = []  # last column + 1 of the supernodes so far
     entries: list[int] = []  # of L in each
-
-    def begin(i: int) -> int:
-        return ends[i - 1] if i else 0
-
-    for a, b in pairwise(bounds.tolist()):
+    for a, b in pairwise(runs_of_columns(pointer, rows).tolist()):
         ends.append(b)
         entries.append(int(pointer[b] - pointer[a]))
         tall = int(pointer[b] - pointer[b - 1]) - 1  # rows below the last column, of all that are joined to it
         while len(ends) > 1:
-            child, first = ends[-2], begin(len(ends) - 2)
+            child, start = ends[-2], ends[-3] if len(ends) > 2 else 0
             below = int(pointer[child - 1]) + 1
-            parent = rows[below] if below < pointer[child] else -1
-            width, total = b - first, entries[-1] + entries[-2]
+            parent = int(rows[below]) if below < pointer[child] else -1
+            width, total = b - start, entries[-1] + entries[-2]
             stored = width * (width + 1) // 2 + width * tall
             if not child <= parent < b or 1.0 - total / stored > _zeros_allowed(width):
                 break
             ends[-2:], entries[-2:] = [b], [total]
-    first = np.array([0, *ends])
-    own, blocks = [], []
-    for a, b in pairwise(first.tolist()):
-        below = rows[pointer[b - 1] + 1 : pointer[b]]
-        own.append(np.concatenate([np.arange(a, b), below]))
-        block = np.zeros((b - a, own[-1].size))
+    own: list[Array] = [np.zeros(0)]
+    blocks: list[Array] = [np.zeros(0)]
+    for a, b in pairwise([0, *ends]):
+        places = np.concatenate([np.arange(a, b), rows[pointer[b - 1] + 1 : pointer[b]]])
+        block = np.zeros((b - a, places.size))
         for c in range(a, b):
-            place = np.searchsorted(own[-1], rows[pointer[c] : pointer[c + 1]])
-            block[c - a, place] = data[pointer[c] : pointer[c + 1]]
+            block[c - a, np.searchsorted(places, rows[pointer[c] : pointer[c + 1]])] = data[pointer[c] : pointer[c + 1]]
+        own.append(places)
         blocks.append(block.ravel())
-    starts = [np.cumsum([0, *(each.size for each in some)]).astype(np.int32) for some in (own, blocks)]
-    none = np.zeros(0)
-    return Supernodes(
-        first.astype(np.int32), *starts, np.concatenate([none, *own]).astype(np.int32), np.concatenate([none, *blocks])
-    )
+    row_start, value_start = (np.cumsum([each.size for each in some]).astype(np.int32) for some in (own, blocks))
+    first = np.array([0, *ends], dtype=np.int32)
+    return Supernodes(first, row_start, value_start, np.concatenate(own).astype(np.int32), np.concatenate(blocks))
 
 
 def _zeros_allowed(width: int) -> float:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from arlequin.models.linalg._supernodal_kernels import backward, forward
 from arlequin.models.linalg.components import RepeatedFactor, factorise_components
 from arlequin.models.linalg.factor import factorise
-from arlequin.models.linalg.supernodal import SupernodalSolver
+from arlequin.models.linalg.supernodal import SupernodalSolver, _gathered
 
 pytestmark = pytest.mark.kernels
 
@@ -98,3 +99,31 @@ def test_small_factors_stay_with_cholmod():
     b = np.random.default_rng(3).normal(size=(2, whole.shape[0]))
     exact = np.vecdot(b, np.linalg.solve(whole.toarray(), b.T).T)
     np.testing.assert_allclose(factorise_components(whole).squares(b), exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (40,), (9, 14), (30, 30), (6, 7, 8)])
+@pytest.mark.parametrize("border", [0, 3])
+def test_columns_are_gathered_to_supernodes(shape, border):
+    """Whatever way L is stored; zeros that are stored with it stay few."""
+    A = grid(*shape)
+    size = A.shape[0] + border
+    rng = np.random.default_rng(1)
+    if border:
+        rows = sp.random_array((border, A.shape[0]), density=0.2, rng=rng)
+        A = sp.csr_array(sp.block_array([[A, rows.T], [rows, 100.0 * sp.eye_array(border)]]))
+    order, lower = factorise(A).lower()
+    found = _gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
+    assert found.first[0] == 0 and found.first[-1] == size and (np.diff(found.first) > 0).all()
+    assert found.values.size <= 3 * lower.nnz + 10
+    dense = np.zeros((size, size))
+    for s in range(found.first.size - 1):
+        rows = found.rows[found.row_start[s] : found.row_start[s + 1]]
+        block = found.values[found.value_start[s] : found.value_start[s + 1]].reshape(-1, rows.size)
+        dense[rows[:, None], np.arange(found.first[s], found.first[s + 1])] = block.T
+    np.testing.assert_array_equal(dense, lower.toarray())
+    b = rng.normal(size=(1, size))
+    x = np.ascontiguousarray(b[:, order])
+    every, none = np.arange(found.first.size - 1), np.zeros((0, 0))
+    forward(every, *found, x, np.full(size, -1), none)
+    backward(every, *found, x)
+    np.testing.assert_allclose(A @ x[0][np.argsort(order)], b[0], atol=1e-12 * np.abs(b).max())
