@@ -15,7 +15,7 @@ from arlequin.models.types import Array
 
 _SHARE, _TASKS = 4, 8  # no branch has more entries than a fourth of L; most groups of branches
 _LEAST = 200_000  # stored entries of L from which on passes on threads are worth their start
-_RELAXED = (4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
+_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
 _SIDES = 12  # right-hand sides that share a pass over the factor: what they need of it stays in the processor's cache
 
 
