@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.models.linalg.threads import map_slices
+from arlequin.models.linalg.threads import Pace, map_slices
 from arlequin.models.types import Array
 
 
@@ -57,7 +57,8 @@ class FieldRows:
         out, out_others = np.empty(self.shape[0]), np.empty(self.shape[0])
         matrix = self.rows
         entries = matrix.indptr, matrix.indices, matrix.data, fields, others, out, out_others
-        map_slices(partial(_some, rows_of_two_fields, (self.components, *entries)), matrix.shape[0])
+        work = partial(_some, rows_of_two_fields, (self.components, *entries))
+        map_slices(work, matrix.shape[0], self._paces[0])
         return out, out_others
 
     def write_transposed(self, multipliers: Array, out: Array, at: slice | None = None) -> None:
@@ -79,11 +80,17 @@ class FieldRows:
         return out.reshape(-1)
 
     @cached_property
+    def _paces(self) -> tuple[Pace, Pace, Pace]:
+        """Of two products at once, of one, and of a transposed one."""
+        return Pace(), Pace(), Pace()
+
+    @cached_property
     def _own_rows(self) -> NDArray[np.int64]:
         return np.arange(self.rows.shape[0])
 
     def _product(self, matrix: sp.csr_array, places: NDArray[np.int64], fields: Array, out: Array) -> Array:
-        map_slices(partial(_some, *self._arguments(matrix, places, fields, out)), matrix.shape[0])
+        pace = self._paces[1 if matrix is self.rows else 2]
+        map_slices(partial(_some, *self._arguments(matrix, places, fields, out)), matrix.shape[0], pace)
         return out
 
     def _arguments(

@@ -34,7 +34,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.largest import largest_ratio
-from arlequin.models.linalg.threads import map_pieces
+from arlequin.models.linalg.threads import Pace, map_pieces
 from arlequin.models.part import Deforming, Nonlinear, is_viscous
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
@@ -604,7 +604,7 @@ class BulkCentralStepper(CentralStepper):
             external = self._load((state.n + i) * step) if i else state.own.external
             if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
                 end, half = half, half.copy()
-            map_pieces(partial(resist, i=i, external=external, u=here, following=there), numbers)
+            map_pieces(partial(resist, i=i, external=external, u=here, following=there), numbers, self._paces[0])
             if rows is not None and pull is not None:
                 if i:  # `there` has the free velocities
                     if zone is None:
@@ -621,7 +621,8 @@ class BulkCentralStepper(CentralStepper):
                 if zone is not None:
                     pull[zone.dofs] = 0.0
                     start = half[zone.dofs]
-                map_pieces(partial(push_on, i=i, external=external, u=here, following=there, joined=True), numbers)
+                join = partial(push_on, i=i, external=external, u=here, following=there, joined=True)
+                map_pieces(join, numbers, self._paces[1])
                 if zone is not None and drag is not None:
                     # on light nodes C v_{n+½} = 0 would be lost in the round-off of the drag over their mass
                     half[zone.free] = after
@@ -720,6 +721,11 @@ class BulkCentralStepper(CentralStepper):
     @cached_property
     def _pieces(self) -> tuple[_Piece, ...]:
         return tuple(_pieces(self._assembly, self._mass))
+
+    @cached_property
+    def _paces(self) -> tuple[Pace, Pace]:
+        """Of the internal forces, and of what joins the parts."""
+        return Pace(), Pace()
 
     @cached_property
     def _spans(self) -> list[tuple[Indices, Indices]]:

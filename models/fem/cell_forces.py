@@ -7,11 +7,12 @@ same node, and results do not depend on their number.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from arlequin.models.linalg.threads import map_pieces
+from arlequin.models.linalg.threads import Pace, map_pieces
 from arlequin.models.types import Array, Indices
 
 _PIECES, _LEAST = 8, 512  # pieces of the nodes, the same on every machine; least number of nodes in a piece
@@ -34,6 +35,10 @@ class CellForces(ABC):
 
     pieces: tuple[NodeRange, ...]
 
+    @cached_property
+    def _pace(self) -> Pace:
+        return Pace()
+
     @abstractmethod
     def force(self, piece: NodeRange, u: Array, out: Array) -> float:
         """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
@@ -41,7 +46,7 @@ class CellForces(ABC):
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N and stored energy in J."""
         out = np.empty_like(u)
-        energies = map_pieces(lambda piece: self.force(piece, u, out), self.pieces)
+        energies = map_pieces(lambda piece: self.force(piece, u, out), self.pieces, self._pace)
         return out, sum(energies)
 
     def internal_each(self, u: Array, out: Array) -> Array:

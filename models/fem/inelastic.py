@@ -21,7 +21,7 @@ from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, finite_stress, invariants, small_stress
 from arlequin.models.fem.viscous import ViscousStress
 from arlequin.models.linalg.matrix import symmetric_part
-from arlequin.models.linalg.threads import map_slices, slices
+from arlequin.models.linalg.threads import Pace, map_slices, slices
 from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.materials.hyperelastic import NEO_HOOKE, bulk_modulus
 from arlequin.models.materials.plastic import MEMORY, MEMORY_NAMES
@@ -47,6 +47,16 @@ class InelasticAssembled(FiniteNodal):
     material: CompiledLaw
     mean: bool
     rayleigh: Rayleigh
+
+    @cached_property
+    def _pace(self) -> Pace:
+        """Of the responses at the ends of steps."""
+        return Pace()
+
+    @cached_property
+    def _mean_pace(self) -> Pace:
+        """Of mean forces."""
+        return Pace()
 
     @cached_property
     def damping(self) -> csr_array | None:
@@ -90,7 +100,7 @@ class InelasticAssembled(FiniteNodal):
             )
             return force, stored, dissipated, inverted
 
-        forces, stored, dissipated, inverted = zip(*map_slices(respond_slice, len(memory)), strict=True)
+        forces, stored, dissipated, inverted = zip(*map_slices(respond_slice, len(memory), self._pace), strict=True)
         return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after, _first(inverted, len(memory)))
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
@@ -109,7 +119,7 @@ class InelasticAssembled(FiniteNodal):
             cells = tuple(self._cells.part(chosen))
             return force, kernel(cells, law, step, theta, u0, u1, memory[chosen], force)
 
-        forces, inverted = zip(*map_slices(mean_slice, len(memory)), strict=True)
+        forces, inverted = zip(*map_slices(mean_slice, len(memory), self._mean_pace), strict=True)
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
@@ -256,5 +266,5 @@ class SmallInelasticAssembled(InelasticAssembled):
             )
             return force, stored, dissipated
 
-        forces, stored, dissipated = zip(*map_slices(respond_slice, len(memory)), strict=True)
+        forces, stored, dissipated = zip(*map_slices(respond_slice, len(memory), self._pace), strict=True)
         return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after)

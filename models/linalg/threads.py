@@ -1,10 +1,12 @@
-"""Parallel loops over slices of cells, with results that do not depend on the number of threads."""
+"""Parallel loops over pieces of work, with results that do not depend on the number of threads."""
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from time import perf_counter
 from typing import TypeVar, cast
 
 S = TypeVar("S")
@@ -12,6 +14,14 @@ T = TypeVar("T")
 
 _SLICES = 4  # the same on every machine: sums over slices do not depend on the number of threads
 _LEAST = 256  # cells of a slice: smaller ones cost more than a thread saves
+_WORTH = 1e-4  # s of work in all, below which handing some of it to another thread costs more than it saves
+
+
+@dataclass
+class Pace:
+    """How long the pieces of a kind of work take together on one thread, s, at most: the shortest time seen."""
+
+    seconds: float = float("inf")
 
 
 def slices(count: int) -> list[slice]:
@@ -21,16 +31,24 @@ def slices(count: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(bounds)]
 
 
-def map_slices(work: Callable[[slice], T], count: int) -> list[T]:
+def map_slices(work: Callable[[slice], T], count: int, pace: Pace | None = None) -> list[T]:
     """The values of a function, which releases the GIL, for each slice of `count` cells, in order."""
-    return map_pieces(work, slices(count))
+    return map_pieces(work, slices(count), pace)
 
 
-def map_pieces(work: Callable[[S], T], pieces: Sequence[S]) -> list[T]:
+def map_pieces(work: Callable[[S], T], pieces: Sequence[S], pace: Pace | None = None) -> list[T]:
     """The values of a function, which releases the GIL, for each piece, in order.
 
-    The calling thread takes part and cancels tasks that have not begun, so that a busy machine costs no waiting.
+    The calling thread takes part and cancels tasks that have not begun, so that a busy machine costs no waiting. pace:
+    of work that is done again and again on as many pieces; where these take little time, they stay on this thread.
     """
+    if len(pieces) == 1 or _threads() == 1:
+        return [work(piece) for piece in pieces]
+    start = perf_counter()
+    if pace is not None and pace.seconds < _WORTH:
+        found = [work(piece) for piece in pieces]
+        pace.seconds = min(pace.seconds, perf_counter() - start)
+        return found
     done: list[T | None] = [None] * len(pieces)
     numbers = iter(range(len(pieces)))  # shared: each thread takes the next one
 
@@ -45,6 +63,8 @@ def map_pieces(work: Callable[[S], T], pieces: Sequence[S]) -> list[T]:
         for other in others:
             if not other.cancel():
                 other.result()
+    if pace is not None:
+        pace.seconds = min(pace.seconds, (1 + len(others)) * (perf_counter() - start))
     return cast(list[T], done)
 
 
