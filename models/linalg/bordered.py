@@ -58,8 +58,8 @@ class BorderedFactor:
         K = [A  Rᵀ; R  Z] = L Lᵀ,    L = [L_A  0; Y  L_Z],    L_A L_Aᵀ = A,    Y = R L_A⁻ᵀ,    S = R A⁻¹ Rᵀ = Y Yᵀ,
 
     the fill-reducing order of A first, the border last. L_A and Y do not depend on Z, which only makes K positive
-    definite: any Z > S does. Z = diag(4^k) with 4^k ≥ 2^120 R_i D⁻¹ R_iᵀ, D = diag(A), is that far beyond S that L_Z L_Zᵀ
-    = Z − S is Z to the last digit, L_Z = diag(2^k). The eigenvalues of S in units of R_i D⁻¹ R_iᵀ are at most r times
+    definite: any Z > S does. Z = diag(4^k) with 4^k ≥ 2^120 R_i D⁻¹ R_iᵀ, D = diag(A), is so far beyond S that L_Z =
+    diag(2^k): Z − S is Z to the last digit. The eigenvalues of S in units of R_i D⁻¹ R_iᵀ are at most r times
     the condition number of D^-½ A D^-½, which a factor in double precision allows up to 2^53.
 
     A⁻¹(b + Rᵀ p) is one forward pass, L⁻¹ [b; 0] = [w; −L_Z⁻¹ Y w] with R A⁻¹ b = Y w, and one backward pass,
@@ -70,7 +70,6 @@ class BorderedFactor:
         """A (u, u) and rows (r, u); UserError where A is not positive definite."""
         self._rows = rows
         (self._count, self._size), self._order = rows.shape, fill_reducing_order(A)
-        self._across = sp.csc_array(rows[:, self._order])
         self.factor = self._factored(A, lambda whole: CholeskyFactor(whole, "natural"))
 
     def _factored(self, A: Any, factored: Callable[[Any], CholeskyFactor]) -> CholeskyFactor:
@@ -80,8 +79,8 @@ class BorderedFactor:
             raise not_definite(int(np.argmin(diagonal)))
         squares = self._rows.multiply(self._rows) @ (1.0 / diagonal)
         root = np.exp2(np.ceil(0.5 * (np.frexp(np.where(squares > 0.0, squares, 1.0))[1] + _BEYOND)))
-        inner = A[self._order][:, self._order]
-        rows = [[inner, self._across.T], [self._across, sp.diags_array(root**2)]]
+        inner, across = A[self._order][:, self._order], sp.csc_array(self._rows[:, self._order])
+        rows = [[inner, across.T], [across, sp.diags_array(root**2)]]
         factor = factored(sp.block_array(rows, format="csc") if self._count else inner)
         # places of the border in the order of the factor, ascending, and which row of the border stands there
         places = factor.places(np.arange(self._size, self._size + self._count))
@@ -89,7 +88,9 @@ class BorderedFactor:
         self._places, self._root = places[self._sorted], root[self._sorted]
         return factor
 
-    def refactorise(self, A: Any) -> "BorderedFactor":
+    def refactorise(self, A: Any, rows: sp.csr_array | None = None) -> "BorderedFactor":
+        """For another matrix, and other rows where they are given."""
+        self._rows = self._rows if rows is None else rows
         self.factor = self._factored(canonical(A), self.factor.refactorise)
         vars(self).pop("_each", None)
         return self
@@ -110,16 +111,31 @@ class BorderedFactor:
         whole = np.zeros((self._size + self._count, *b.shape[1:]), order="F")
         whole[: self._size] = b[self._order]
         half = self.factor.forward(whole)
-        found = np.empty((self._count, *b.shape[1:]))
-        found[self._sorted] = -(half[self._places].T * self._root).T
-        return ForwardPass(half, found)
+        return ForwardPass(half, self.border_values(half.T).T)
 
     def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
         half = forward.half.copy(order="F")
-        half[self._places] = 0.0 if push is None else -(push[self._sorted].T * self._root).T
+        if push is None:
+            half[self._places] = 0.0
+        else:
+            self._set_push(half.T, push.T)
         out = np.empty((self._size, *half.shape[1:]))
         out[self._order] = self.factor.backward(half)[: self._size]
         return out
+
+    def border_values(self, half: Array) -> Array:
+        """Y w (…, r), which a forward pass left as −L_Z⁻¹ Y w on the border of half (…, u + r)."""
+        out = np.empty((*half.shape[:-1], self._count))
+        out[..., self._sorted] = -(half[..., self._places] * self._root)
+        return out
+
+    def set_border_values(self, half: Array, values: Array) -> None:
+        """Writes what `border_values` reads."""
+        half[..., self._places] = -(values[..., self._sorted] / self._root)
+
+    def _set_push(self, half: Array, push: Array) -> None:
+        """−L_Zᵀ p of p (…, r) on the border of half (…, u + r)."""
+        half[..., self._places] = -(push[..., self._sorted] * self._root)
 
     @cached_property
     def _each(self) -> BatchedFactor:
@@ -129,12 +145,10 @@ class BorderedFactor:
 
     def forward_each(self, fields: Array, half: Array) -> Array:
         self._each.forward(fields, half)
-        found = np.empty((len(fields), self._count))
-        found[:, self._sorted] = -(half[:, self._places] * self._root)
-        return found
+        return self.border_values(half)
 
     def backward_each(self, half: Array, push: Array) -> Array:
-        half[:, self._places] = -(push[:, self._sorted] * self._root)
+        self._set_push(half, push)
         out = np.empty((len(half), self._size))
         self._each.backward(half, out)
         return out
