@@ -50,6 +50,7 @@ class SupportedFactor:
         self.inner = BorderedFactor(*self._split(matrix))
         self._check_held(matrix)
         self.penalty = np.zeros(0)  # D (m,)
+        self._schur: Array | None = None
         self._condense(matrix)
 
     def refactorise(self, A: Any) -> "SupportedFactor":
@@ -126,7 +127,7 @@ class SupportedFactor:
         if failed or (self._corner.diagonal() ** 2 <= _FREE).any():
             raise not_definite(int(self._supports[np.argmin(self._corner.diagonal()) if not failed else failed - 1]))
         self._freed = self._moved - self._answers.T @ self._pushed(self._moved[:m])  # X̂
-        self._schur: Array | None = self._reduced(whole)
+        self._schur = self._reduced(whole)
 
     def _stiffnesses(self, diagonal: Array, moved: Array) -> Array:
         """D, of the diagonals of A and of T_CC; dofs without stiffness, which are supports, count as the others."""
