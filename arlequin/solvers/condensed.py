@@ -16,9 +16,12 @@ from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, BorderedFactor, BorderedPasses, border
 from arlequin.models.linalg.constraints import FullElimination, eliminate, independent
 from arlequin.models.linalg.forward_pass import ForwardPass
-from arlequin.models.parallel.matrix import compressed
+from arlequin.models.linalg.matrix import only_diagonal
+from arlequin.models.linalg.supported import SupportedFactor
+from arlequin.models.parallel.matrix import DistributedMatrix, compressed
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
+from arlequin.solvers.supports import soft_supports
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
 
@@ -81,33 +84,44 @@ class Condensed:
         rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
         self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
         with phase(f"factor of {inner.shape[0]:,} unknowns"):
-            self.bordered = self._factored(inner, sp.csr_array(rows[:, self._unknowns.at]), former)
+            self.bordered = self._factored(assembly, inner, sp.csr_array(rows[:, self._unknowns.at]), former)
         self._multiplier_count = m = self._all.shape[0]
         with phase(f"condensation on {rows.shape[0]:,} constraints and contact rows"):
             self._eliminated = eliminate(self.bordered.schur(), m)
         self.compliance = Compliance(self._eliminated.compliance)
 
-    def _factored(self, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None") -> Bordered:
+    def _factored(
+        self, assembly: Assembly, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None"
+    ) -> Bordered:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
 
-        D makes each row's share as stiff as A is on its dofs. Round-off may let A be factored though a motion is free:
-        one inverse iteration y = A⁻¹b bounds the lowest eigenvalue of (A, diag A) by y·b / y·diag(A) y.
+        D makes each row's share about as stiff as A is on its dofs. The motions to be held are those of rigid parts
+        (`soft_supports`), so that CᵀDC needs not be formed (`SupportedFactor`); where they are not, as in mechanisms,
+        it is. Round-off may let A be factored though a motion is free: one inverse iteration y = A⁻¹b bounds the lowest
+        eigenvalue of (A, diag A) by y·b / y·diag(A) y.
         """
-        if former is not None and former._penalty is None:
+        count = self._all.shape[0]
+        if former is not None and (former._penalty is None or isinstance(former.bordered, SupportedFactor)):
+            self._penalty = former._penalty
             return former.bordered.refactorise(matrix)
+        if not count:
+            return border(matrix, rows)
+        constraints = rows[:count]
         try:
+            if not isinstance(matrix, DistributedMatrix) and only_diagonal(matrix) is None:
+                supports = soft_supports(assembly, matrix, self._unknowns)
+                if supports.size:
+                    supported = SupportedFactor(matrix, rows, count, supports)
+                    self._penalty = sp.csr_array(constraints.T @ sp.diags_array(supported.penalty))
+                    return supported
             found = border(matrix, rows)
-            if not self._all.shape[0]:
-                return found
             diagonal = matrix.diagonal()
             load = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
             moved = found.backward(found.forward(load))
             if float(load @ moved) > _HELD * float(moved @ (diagonal * moved)):
                 return found
         except UserError:
-            if not self._all.shape[0]:
-                raise
-        constraints = rows[: self._all.shape[0]]
+            pass
         # dofs have units of their own: their shares of a row add as compliances, c²/a
         diagonal = matrix.diagonal()
         yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)

@@ -147,15 +147,15 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
             _refuse_free(assembly)
             raise
     term = proximal_matrix(assembly)
-    try:
-        condensed = factored(assembly, assembly.stiffness)
-        # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
-        load = term @ np.random.default_rng(0).standard_normal(assembly.dof_count)
-        moved = condensed.spread(load)
-        if float(load @ moved) > _HELD * float(moved @ (term @ moved)):
-            return condensed, None
-    except UserError:
-        pass
+    if not free_motions(assembly, _FEW):
+        with contextlib.suppress(UserError):
+            condensed = factored(assembly, assembly.stiffness)
+            # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
+            load = term @ np.random.default_rng(0).standard_normal(assembly.dof_count)
+            moved = condensed.spread(load)
+            if float(load @ moved) > _HELD * float(moved @ (term @ moved)):
+                return condensed, None
+            del condensed
     return factored(assembly, compressed(assembly.stiffness + term)), term
 
 

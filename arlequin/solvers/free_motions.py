@@ -46,7 +46,7 @@ def free_motions(assembly: Assembly, most: int = MOST) -> list[FreeMotion]:
     """
     if isinstance(assembly.mass, DistributedMatrix):
         return []
-    pieces = [_motions(part, own) for part, own in zip(assembly.system.parts, assembly.parts, strict=True)]
+    pieces = [part_motions(part, own) for part, own in zip(assembly.system.parts, assembly.parts, strict=True)]
     bounds = np.cumsum([0, *(piece.shape[1] for piece, _ in pieces)])
     count = int(bounds[-1])
     if not 0 < count <= most:
@@ -66,7 +66,7 @@ def free_motions(assembly: Assembly, most: int = MOST) -> list[FreeMotion]:
     return _described(assembly, null, bounds.tolist()) if null.shape[1] else []
 
 
-def _motions(part: Part, own: Any) -> tuple[Array, Array]:
+def part_motions(part: Part, own: Any) -> tuple[Array, Array]:
     """R (d, c): translations and rotations of a part in its coordinates, or those of its nodes; and rows (r, c) of
     a = 0 for those that strain it, or that its coordinates do not contain."""
     count = own.mass.shape[0]

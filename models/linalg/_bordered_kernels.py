@@ -10,28 +10,22 @@ def forward_pass(passes, chosen, right, half, border):
 
     chosen: all supernodes.
     """
-    source, first, row_start, value_start, rows, values, places, lower = passes
+    source, first, row_start, value_start, rows, values, places, which, root = passes
     x = half[0]
     for i in range(source.size):
         x[i] = right[source[i]] if source[i] >= 0 else 0.0
     forward(chosen, first, row_start, value_start, rows, values, half, None, None)
-    for r in range(border.size):
-        total = 0.0
-        for c in range(border.size):
-            total += lower[r, c] * x[places[c]]
-        border[r] = -total
+    for c in range(border.size):
+        border[which[c]] = -root[c] * x[places[c]]
 
 
 @called_njit()
 def backward_pass(passes, chosen, push, half, out):
     """out (u,) = A⁻¹(b + Rᵀ p) of p (r,), `push`; half is overwritten."""
-    source, first, row_start, value_start, rows, values, places, lower = passes
+    source, first, row_start, value_start, rows, values, places, which, root = passes
     x = half[0]
     for c in range(push.size):
-        total = 0.0
-        for r in range(push.size):
-            total += lower[r, c] * push[r]
-        x[places[c]] = -total
+        x[places[c]] = -root[c] * push[which[c]]
     backward(chosen, first, row_start, value_start, rows, values, half)
     for i in range(source.size):
         if source[i] >= 0:

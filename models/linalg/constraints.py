@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.components import factorise_components
+from arlequin.models.linalg.matrix import symmetric_of_lower
 from arlequin.models.types import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
 _SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which no row is implied by those before it
-_BLOCK = 512  # rows of a triangle that are copied together
 _FULL = 1500  # constraints up to which a sparse C A⁻¹ Cᵀ is factored as a full matrix
 
 
@@ -137,16 +137,6 @@ def _independent_factor(schur: Array) -> tuple[NDArray[np.int64], Array]:
     own = schur[np.ix_(kept, kept)]
     own = np.asfortranarray(0.5 * (own + own.T))
     return kept, scipy.linalg.lapack.dpotrf(own, overwrite_a=1)[0] if kept.size else own
-
-
-def symmetric_of_lower(matrix: Array) -> Array:
-    """A matrix (n, n) whose upper triangle is written over by its lower one, in place."""
-    for first in range(0, len(matrix), _BLOCK):
-        last = min(first + _BLOCK, len(matrix))
-        matrix[:first, first:last] = matrix[first:last, :first].T
-        own = matrix[first:last, first:last]
-        own[:] = np.tril(own) + np.tril(own, -1).T
-    return matrix
 
 
 def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:

@@ -16,10 +16,17 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import dsyrk
 from scipy.sparse import csc_array
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.linalg.matrix import canonical, not_definite, only_diagonal, symmetric_diagonal
+from arlequin.models.linalg.matrix import (
+    canonical,
+    not_definite,
+    only_diagonal,
+    symmetric_diagonal,
+    symmetric_of_lower,
+)
 from arlequin.models.types import Array
 
 
@@ -111,6 +118,9 @@ def _name_of_maps(maps: Path) -> str | None:
 
 ORDERINGS = ("default", "amd", "metis", "nesdis", "natural")
 _PIVOT = 1e-14  # smallest pivot / diagonal entry: below it no digit of the pivot is left
+# columns of a factor multiplied together; share of its rows, 1 / _MANY, in which a column is added to these; share of
+# the products of full columns up to which those of sparse ones take less time
+_COLUMNS, _MANY, _SPARSE = 512, 4, 0.02
 
 
 class Factor(Protocol):
@@ -248,22 +258,27 @@ class CholeskyFactor:
         inverse[order] = np.arange(order.size)
         return inverse[rows]
 
-    def trailing(self, places: NDArray[np.int64]) -> Array:
-        """The dense triangle L[places, places] (r, r) of columns without entries in other rows; places ascend."""
-        found = self._ready().supernodes()
-        if found is None:
-            return np.tril(csc_array(self._ready().lower())[:, places][places].toarray())
-        out = np.zeros((places.size, places.size))
-        number = np.full(self.shape[0], -1)
+    def row_products(self, places: NDArray[np.int64]) -> Array:
+        """Y Yᵀ (r, r), symmetric, of the rows Y = L[places, others] without the columns of these rows; places ascend.
+
+        With K = [A Rᵀ; R Z] and places those of R: Y Yᵀ = R A⁻¹ Rᵀ, whatever Z is.
+        """
+        found, number = self._ready().supernodes(), np.full(self.shape[0], -1)
         number[places] = np.arange(places.size)
-        for s in np.unique(np.searchsorted(found.first, places, side="right") - 1):
-            rows = found.rows[found.row_start[s] : found.row_start[s + 1]]
-            block = found.values[found.value_start[s] :][: rows.size * (found.first[s + 1] - found.first[s])]
-            mine = number[rows]
-            columns = np.flatnonzero(mine[: found.first[s + 1] - found.first[s]] >= 0)
-            kept = np.flatnonzero(mine >= 0)
-            out[np.ix_(mine[kept], mine[columns])] = block.reshape(-1, rows.size)[np.ix_(columns, kept)].T
-        return np.tril(out)
+        products = _RowProducts(places.size)
+        if found is None:
+            lower = csc_array(self._ready().lower())[:, number < 0]
+            products.add_sparse(csc_array(lower[places]))
+            return products.symmetric()
+        chosen = number[found.rows] >= 0
+        counts = np.add.reduceat(chosen, found.row_start[:-1], dtype=np.int64)
+        for s in np.flatnonzero(counts):
+            rows = number[found.rows[found.row_start[s] : found.row_start[s + 1]]]
+            width = found.first[s + 1] - found.first[s]
+            columns, kept = np.flatnonzero(rows[:width] < 0), np.flatnonzero(rows >= 0)
+            block = found.values[found.value_start[s] :][: rows.size * width].reshape(width, rows.size)
+            products.add(rows[kept], block[:, kept] if columns.size == width else block[np.ix_(columns, kept)])
+        return products.symmetric()
 
     def supernodes(self) -> "tuple[NDArray[np.int32], Supernodes] | None":
         """Order (d,) and L by supernodes, valid until the next `refactorise`; None where L is not stored so."""
@@ -279,6 +294,49 @@ class CholeskyFactor:
         if self._analysis is None:
             raise UserError("the last factorisation failed: there is no factor to solve with", code=FAILURE)
         return self._analysis
+
+
+class _RowProducts:
+    """Y Yᵀ (r, r) summed over columns of Y: those with entries in many rows by blocks of columns, others one by one."""
+
+    def __init__(self, count: int) -> None:
+        self._sum = np.zeros((count, count), order="F")  # its lower triangle
+        self._block, self._filled = np.zeros((_COLUMNS, count)), 0
+
+    def add(self, rows: NDArray[np.int64], columns: Array) -> None:
+        """Columns (n, k) with entries in the rows (k,), which ascend."""
+        if _MANY * rows.size < len(self._sum):
+            self._sum[np.ix_(rows, rows)] += columns.T @ columns
+            return
+        for first in range(0, len(columns), _COLUMNS):
+            own = columns[first : first + _COLUMNS]
+            if self._filled + len(own) > _COLUMNS:
+                self._flush()
+            self._block[self._filled : self._filled + len(own), rows] = own
+            self._filled += len(own)
+
+    def add_sparse(self, columns: csc_array) -> None:
+        """Columns of a sparse Y (r, n)."""
+        counts = np.diff(columns.indptr)
+        columns = columns[:, counts > 0]
+        if float((counts.astype(float) ** 2).sum()) < _SPARSE * float(columns.shape[1]) * len(self._sum) ** 2:
+            self._sum += (columns @ columns.T).toarray()
+            return
+        everywhere = np.arange(len(self._sum))
+        for first in range(0, columns.shape[1], _COLUMNS):
+            self.add(everywhere, columns[:, first : first + _COLUMNS].toarray().T)
+
+    def symmetric(self) -> Array:
+        """Y Yᵀ."""
+        self._flush()
+        return symmetric_of_lower(self._sum)
+
+    def _flush(self) -> None:
+        if self._filled:
+            own = self._block[: self._filled].T
+            self._sum = dsyrk(1.0, own, 1.0, self._sum, lower=1, overwrite_c=1)
+            self._block[: self._filled] = 0.0
+            self._filled = 0
 
 
 class QuasiDefiniteFactor:

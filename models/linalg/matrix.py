@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) taken for round-off
+_BLOCK = 512  # rows of a triangle that are copied together
 
 
 def binade(value: float) -> float:
@@ -77,6 +79,16 @@ def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
 def symmetric_part(A: sp.csr_array) -> sp.csr_array:
     """½(A + Aᵀ) in the places of a canonical A, whose pattern is symmetric."""
     return sp.csr_array((0.5 * (A.data + A.T.tocsr().data), A.indices, A.indptr), shape=A.shape)
+
+
+def symmetric_of_lower(matrix: Array) -> Array:
+    """A matrix (n, n) whose upper triangle is written over by its lower one, in place."""
+    for first in range(0, len(matrix), _BLOCK):
+        last = min(first + _BLOCK, len(matrix))
+        matrix[:first, first:last] = matrix[first:last, :first].T
+        own = matrix[first:last, first:last]
+        own[:] = np.tril(own) + np.tril(own, -1).T
+    return matrix
 
 
 def not_definite(dof: int | None = None) -> UserError:

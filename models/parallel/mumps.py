@@ -13,10 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import fill_reducing_order
 from arlequin.models.linalg.forward_pass import ForwardPass
-from arlequin.models.linalg.matrix import not_definite
+from arlequin.models.linalg.matrix import not_definite, symmetric_of_lower
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import MpiRanks, Ranks

@@ -7,6 +7,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.models.errors import UserError
+from arlequin.models.linalg.supported import SupportedFactor
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.solver_choice import linear_system
 from arlequin.system.assembly import Assembly, assemble
@@ -92,6 +93,54 @@ def check(assembly: Assembly) -> None:
     assert own == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
     assert (own == own.T).all()
     assert np.linalg.eigvalsh(own).min() > 0.0
+
+
+def glued_statics(size: float = 1.0, young: float = 1.0) -> Assembly:
+    """A coarse part that is clamped, a fine one that it holds by a junction, and a third one held by the fine one."""
+    material = aq.LinearElastic(young=young, poisson=0.3, density=1.0)
+
+    def part(name: str, x: tuple[float, float], y: tuple[float, float], cells: tuple[int, int], **options: Any) -> Any:
+        mesh = aq.mesh.rectangle(*(tuple(size * value for value in side) for side in (x, y)), cells=cells)
+        return aq.Solid(name, mesh, material, plane="strain", **options)
+
+    held = {"left": {"x": 0.1 * size, "y": 0.0}}
+    coarse = part("coarse", (0, 0.7), (0, 0.2), (7, 2), imposed=held)
+    fine = part("fine", (0.4, 1.0), (0, 0.2), (18, 6))
+    last = part("last", (0.8, 1.5), (0, 0.2), (7, 2))
+    wall = aq.Interface("end", last.boundary("right"), aq.RigidPlane((1.6 * size, 0), (-1.0, 0.2)), aq.Unilateral())
+    system = aq.System([coarse, fine, last], [aq.Junction(coarse, fine), aq.Junction(last, fine, name="other")], [wall])
+    return assemble(system)
+
+
+@pytest.mark.parametrize(("size", "young"), [(1.0, 1.0), (1e3, 2e5), (1e-3, 2e11)])
+def test_statics_of_parts_that_only_junctions_hold(size: float, young: float) -> None:
+    """Against a dense solution, in three sets of units."""
+    assembly = glued_statics(size, young)
+    condensed = Condensed(assembly, assembly.stiffness)
+    assert isinstance(condensed.bordered, SupportedFactor)
+    rng = np.random.default_rng(2)
+    m, k = assembly.constraints.shape[0], assembly.contact_count
+    sizes = abs(assembly.constraints).max(axis=1).toarray().ravel()
+    b, c = young * size * rng.standard_normal(assembly.dof_count), size * sizes * rng.standard_normal(m)
+    impulse, given = young * size * rng.random(k), size * rng.standard_normal(assembly.imposed_dofs.size)
+    free = condensed.predict(b, c, given)
+    got, phi = condensed.correct(free, impulse)
+    for found, multipliers, push in ((free.y, free.multipliers, 0.0 * impulse), (got, phi, impulse)):
+        y, exact = saddle(assembly, assembly.stiffness / young, b / young, c, push / young, given)
+        assert found == pytest.approx(y, abs=1e-9 * np.abs(y).max())
+        assert multipliers * sizes == pytest.approx(
+            young * exact * sizes, abs=1e-8 * young * np.abs(exact * sizes).max()
+        )
+    # the Delassus operator, column by column
+    basis = assembly.contact.basis
+    zero = 0.0 * b, 0.0 * c
+    columns = [basis @ saddle(assembly, assembly.stiffness / young, *zero, unit, 0.0 * given)[0] for unit in np.eye(k)]
+    own = young * condensed.compliance.chosen(np.arange(k))
+    assert own == pytest.approx(np.array(columns).T, abs=1e-9 * np.abs(columns).max())
+
+    again = Condensed(assembly, 2.0 * assembly.stiffness, former=condensed)
+    assert again.predict(2.0 * b, c, given).y == pytest.approx(free.y, abs=1e-9 * np.abs(free.y).max())
+    assert again.bordered.inner.factor.analyses == 1
 
 
 def test_values_of_imposed_motions_must_be_given() -> None:

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from arlequin.models.errors import UserError
+from arlequin.models.linalg import bordered
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.factor import CholeskyFactor, factorise
 
@@ -36,6 +37,8 @@ def cases() -> dict[str, tuple[Any, Any]]:
             grid(7, 1.0),
             sp.diags_array(10.0 ** rng.integers(-3, 3, 49)) @ sp.csr_array(sp.eye_array(343))[:49],
         ),
+        "of rows that share many columns": (grid(10, 0.1), sp.csr_array(rng.standard_normal((150, 1000)))),
+        "of rows with few columns": (grid(600, 0.1, axes=1), sp.csr_array(sp.eye_array(600))[::4]),
         "soft": (grid(40, 1e-9, axes=1), sp.csr_array(np.ones((1, 40)))),
         "zero row": (grid(5, 1.0), sp.csr_array(np.vstack([np.eye(125)[3], np.zeros(125)]))),
         "no rows": (grid(5, 1.0), sp.csr_array((0, 125))),
@@ -89,6 +92,41 @@ def test_another_matrix_of_the_same_pattern() -> None:
     assert bordered.factor.analyses == 1
 
 
+@pytest.mark.parametrize("stiff", [1.0, 1e5])
+@pytest.mark.parametrize("soft", [1e-4, 1e-10])
+def test_no_digits_lost_by_rows_that_are_much_softer_than_the_diagonal(soft: float, stiff: float) -> None:
+    """A chain of springs between fixed ends, with springs of stiffness `soft` to the ground: points in its middle move
+    by sinh(q l) sinh(q r) / (sinh q sinh q(n + 1)), l and r the distances to the ends, 4 sinh²(q/2) = soft."""
+    n = 3001
+    rows = sp.csr_array((np.full(2, 1e3), (np.arange(2), [n // 2, n // 2 + 1])), shape=(2, n))
+    A = stiff * grid(n, soft, axes=1)
+    q = 2.0 * np.arcsinh(0.5 * np.sqrt(soft))
+    place = np.arange(1, n + 1)[[n // 2, n // 2 + 1]]
+    left, right = place[0], n + 1 - place[1]
+    exact = np.array(
+        [
+            [np.sinh(q * left) * np.sinh(q * (n + 1 - left)), np.sinh(q * left) * np.sinh(q * right)],
+            [np.sinh(q * left) * np.sinh(q * right), np.sinh(q * right) * np.sinh(q * (n + 1 - right))],
+        ]
+    ) / (np.sinh(q) * np.sinh(q * (n + 1)))
+    assert border(A, rows).schur() * stiff / 1e6 == pytest.approx(exact, rel=1e-8)
+
+
+def test_one_order_and_one_factor_however_soft(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is estimated, and nothing factored twice."""
+    orders, factors = [], []
+    for name, calls in (("fill_reducing_order", orders), ("CholeskyFactor", factors)):
+        whole = getattr(bordered, name)
+
+        def counted(*given: Any, whole: Any = whole, calls: list[int] = calls) -> Any:
+            calls.append(1)
+            return whole(*given)
+
+        monkeypatch.setattr(bordered, name, counted)
+    border(grid(12, 1e-9), sp.csr_array(np.ones((3, 12**3))))
+    assert len(orders) == len(factors) == 1
+
+
 def test_not_definite() -> None:
     A, rows = cases()["full"]
     for worse in (A - 50.0 * sp.eye_array(30), A - 1.1 * np.linalg.eigvalsh(A.toarray())[0] * sp.eye_array(30)):
@@ -96,7 +134,7 @@ def test_not_definite() -> None:
             border(sp.csc_array(worse), rows)
 
 
-def test_trailing_block_of_both_kinds_of_factors() -> None:
+def test_products_of_rows_of_both_kinds_of_factors() -> None:
     """A supernodal factor is read in place, a simplicial one copied; both are L of P A Pᵀ."""
     for n in (3, 12):
         A = grid(n, 1.0)
@@ -104,7 +142,8 @@ def test_trailing_block_of_both_kinds_of_factors() -> None:
         assert isinstance(factor, CholeskyFactor)
         places = np.arange(A.shape[0] - 5, A.shape[0])
         order, lower = factor.lower()
-        assert factor.trailing(places) == pytest.approx(lower.toarray()[np.ix_(places, places)], rel=1e-12)
+        rows = lower.toarray()[places, : places[0]]
+        assert factor.row_products(places) == pytest.approx(rows @ rows.T, rel=1e-12, abs=1e-14)
         b = np.random.default_rng(0).standard_normal(A.shape[0])
         assert factor.backward(factor.forward(b)) == pytest.approx(factor.solve(b), rel=1e-12)
         assert factor.forward(b) == pytest.approx(np.linalg.solve(lower.toarray(), b[order]), rel=1e-9)
