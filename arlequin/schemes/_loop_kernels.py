@@ -19,6 +19,7 @@ from arlequin.multilevel.solvers._sliding_kernels import (
     advance_points,
     solve_sliding,
 )  # fmt: skip
+from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._system_kernels import (
@@ -109,28 +110,6 @@ def _solve_factored(factor, b):
         x[i] = total * values[first]
     for i in range(count):
         b[order[i]] = x[i]
-
-
-@called_njit()
-def _stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
-    """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
-    springs (r,): their compliance."""
-    for k in range(area.size):
-        n, end = first[k], first[k + 1]
-        if end == n + 1 or springs[n + 1] == 0.0:
-            continue
-        scale, size, start = step * area[k], 0.0, 0.0
-        for t in range(n + 1, end):
-            start += traction[t] * traction[t]
-            traction[t] += gain[k] * (impulse[t] / scale - traction[t])
-            size += traction[t] * traction[t]
-        size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
-        radius += max(1.0 - gain[k], 0.0) * max(np.sqrt(start) - radius, 0.0)
-        if not impulse[n] > 0.0:
-            radius = 0.0
-        if size > radius:
-            for t in range(n + 1, end):
-                traction[t] *= radius / size
 
 
 @called_njit(forceinline=True)
@@ -356,7 +335,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     gap_per_velocity = weight * step
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
-    friction, gain, touching = laws.friction, operators.spring_gain, system.touching
+    touching = system.touching
     by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
@@ -482,7 +461,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         if singular or not residual <= ALLOWED:
             return n
         if acts:
-            _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
+            stretch_springs(first, area, laws.friction, operators.spring_gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
             for d in range(size):
                 y[d] += weight * velocity_change[d]

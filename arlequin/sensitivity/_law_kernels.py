@@ -1,5 +1,5 @@
-"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, springs of friction,
-coefficients of friction."""
+"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, coefficients of
+friction."""
 
 import numpy as np
 from numba import boolean, float64, int64, types
@@ -38,32 +38,6 @@ def mean_tractions(rows, kernels, kind, coefficients, start, end, change, amount
                 out[0, 1, i, k] += lost
                 out[1, 0, i, k] += stored_slope
                 out[1, 1, i, k] += lost_slope
-
-
-@njit(types.void(*[float64[:, :, ::1]] * 2, *[float64[::1]] * 3, boolean[::1], float64[:, :, ::1]), cache=True)
-def spring_tractions(normal, pull, gain, impulse_of, friction, held, out):
-    """Spring tractions out (b + 1, k, 2), Pa, at the ends of steps, from out[0]: see
-    `arlequin.multilevel.solvers.elastic_stick.end_spring_traction`.
-
-    normal (b, k, 1) and pull (b, k, 2): impulses, N·s; gain (k,); impulse_of (k,), N·s/Pa; friction (k,); held (k,):
-    points with elastic stick.
-    """
-    for i in range(normal.shape[0]):
-        for k in range(held.size):
-            out[i + 1, k] = 0.0
-            if not held[k] or normal[i, k, 0] <= 0.0:
-                continue
-            edge, size, start = friction[k] * normal[i, k, 0] / impulse_of[k], 0.0, 0.0
-            for a in range(2):
-                before = out[i, k, a]
-                reached = before + gain[k] * (pull[i, k, a] / impulse_of[k] - before)
-                out[i + 1, k, a] = reached
-                size += reached**2
-                start += before**2
-            size, start = np.sqrt(size), np.sqrt(start)
-            radius = edge + max(1.0 - gain[k], 0.0) * max(start - edge, 0.0)
-            if size > radius:
-                out[i + 1, k] *= radius / size
 
 
 @njit(

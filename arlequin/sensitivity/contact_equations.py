@@ -184,17 +184,15 @@ class ContactEquations:
 
     def springs(self, motion: PointMotion, first: Array) -> Array:
         """Spring tractions (b + 1, k, 3), Pa, at the ends of the steps, from those at the start (k, 3)."""
-        from arlequin.sensitivity._law_kernels import spring_tractions
+        from arlequin.multilevel.solvers._spring_kernels import stretch_springs_each
 
         out = np.zeros((len(motion.depth) + 1, *first.shape))
         if self.laws.has_elastic_stick:
-            found = np.zeros((*out.shape[:2], 2))
-            found[0] = first[:, 1:]
-            spring_tractions(
-                np.ascontiguousarray(motion.impulse[..., :1]), np.ascontiguousarray(motion.impulse[..., 1:]),
-                self.gains, self.step * self.data.area, self.data.friction, self.laws.elastic_stick, found,
-            )  # fmt: skip
-            out[..., 1:] = found
+            out[0] = first
+            impulse, starts = np.ascontiguousarray(motion.impulse), 3 * np.arange(len(first) + 1)
+            wide, tractions = (own.reshape(len(own), -1) for own in (impulse, out))
+            data = self.data
+            stretch_springs_each(starts, data.area, data.friction, self.gains, wide, self.step, tractions, 1)
         return out
 
     def statuses(self, motion: PointMotion, status: NDArray[np.int8], delassus: Array) -> Statuses:
