@@ -5,39 +5,36 @@ import numpy as np
 from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import njit
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.friction import VARIABLES
-from arlequin.multilevel.laws.signature import FRICTION_KERNEL, REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import FRICTION_KERNEL, HISTORY, REGULAR_KERNEL
 
 
 @njit(
     types.void(
         int64[::1], types.ListType(REGULAR_KERNEL), int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],
-        float64[:, ::1], float64[:, ::1], float64, float64, float64[:, ::1], float64[:, :, :, ::1],
+        float64[:, ::1], float64[:, ::1], float64, float64, float64[:, :, :, ::1],
     ),
     cache=True,
 )  # fmt: skip
-def mean_tractions(rows, kernels, kind, coefficients, start, end, change, amount, step, theta, trial, out):
+def mean_tractions(rows, kernels, kind, coefficients, start, end, change, amount, step, theta, out):
     """Mean tractions of the regular laws of each point over steps from gaps `start` to `end` (b, k), m.
 
     rows (k + 1,): laws of point k are rows[k] … rows[k + 1] of `kind` and of the coefficients, to which amount (b, k)
-    times `change` is added; trial (3, h): room for histories and coefficients. out (2, 2, b, k): the stored and
-    the dissipated part, Pa, and their derivatives by the gap at the end, Pa/m.
+    times `change` is added. out (2, 2, b, k): the stored and the dissipated part, Pa, and their derivatives by the gap
+    at the end, Pa/m.
     """
-    history, after, constants = trial[0], trial[1], trial[2, : coefficients.shape[1]]
+    history, after, constants = np.zeros((kind.size, HISTORY)), np.zeros((kind.size, HISTORY)), coefficients.copy()
     for i in range(start.shape[0]):
         for k in range(start.shape[1]):
-            out[:, :, i, k] = 0.0
             for row in range(rows[k], rows[k + 1]):
-                history[0] = start[i, k]
-                for n in range(constants.size):
-                    constants[n] = coefficients[row, n] + amount[i, k] * change[row, n]
-                stored, stored_slope, lost, lost_slope = kernels[kind[row]](
-                    constants, history, end[i, k], step, theta, after
-                )
-                out[0, 0, i, k] += stored
-                out[0, 1, i, k] += lost
-                out[1, 0, i, k] += stored_slope
-                out[1, 1, i, k] += lost_slope
+                history[row, 0] = start[i, k]
+                for n in range(constants.shape[1]):
+                    constants[row, n] = coefficients[row, n] + amount[i, k] * change[row, n]
+            stored, stored_slope, lost, lost_slope = sum_laws(
+                rows[k], rows[k + 1], kernels, kind, constants, history, end[i, k], step, theta, after
+            )
+            out[0, 0, i, k], out[0, 1, i, k], out[1, 0, i, k], out[1, 1, i, k] = stored, lost, stored_slope, lost_slope
 
 
 @njit(

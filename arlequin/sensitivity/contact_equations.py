@@ -537,7 +537,7 @@ class ContactEquations:
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
             np.zeros_like(constants) if change is None else change,
             np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
-            self._duration, self.form.theta, np.zeros((3, max(4, constants.shape[1]))), out,
+            self._duration, self.form.theta, out,
         )  # fmt: skip
         return out[0], out[1]
 

@@ -13,6 +13,7 @@ from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import await_compilation, called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
@@ -127,15 +128,9 @@ def copy(x, out):
 @njit(cache=True)
 def tractions(p, k, gap, trial, out):
     """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
-    out[:] = 0.0
-    for row in range(p.rows[k], p.rows[k + 1]):
-        stored, stored_slope, dissipated, dissipated_slope = p.kernels[p.kind[row]](
-            p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row]
-        )
-        out[0] += stored
-        out[1] += stored_slope
-        out[2] += dissipated
-        out[3] += dissipated_slope
+    out[0], out[1], out[2], out[3] = sum_laws(
+        p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
+    )
 
 
 @njit(cache=True)
