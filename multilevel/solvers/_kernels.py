@@ -71,7 +71,7 @@ class ContactProblem(NamedTuple):
 
 
 class ContactResponse(NamedTuple):
-    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `_tractions`, slack and multiplier (k,)
+    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `sum_laws`, slack and multiplier (k,)
     of the set-valued laws, slip rates (r,)."""
 
     velocity_change: Any
@@ -125,12 +125,25 @@ def copy(x, out):
         out[i] = x[i]
 
 
-@njit(cache=True)
-def tractions(p, k, gap, trial, out):
-    """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
-    out[0], out[1], out[2], out[3] = sum_laws(
-        p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
-    )
+@called_njit(forceinline=True)
+def may_act(level, closed):
+    """Whether the multiplier of a point may act."""
+    return level == GAP_LEVEL or (level == VELOCITY_LEVEL and closed)
+
+
+@njit(inline="always")
+def normal_law(p, k, normal, moved, trial, law):
+    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse and a change `moved` of the rate;
+    law (4,): as of `sum_laws`."""
+    gap = p.gap_free[k] + p.gap_per_velocity * moved
+    law[:] = 0.0
+    if p.rows[k] < p.rows[k + 1]:
+        law[0], law[1], law[2], law[3] = sum_laws(
+            p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
+        )
+    regular = p.area[k] * (law[0] + law[2])
+    slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[p.first[k]] + moved
+    return regular, normal - regular, slack + (p.compliance[k] * (normal - regular) + p.shift[p.first[k]])
 
 
 @njit(cache=True)
@@ -185,26 +198,17 @@ def evaluate_response(p, diagonal, trial, impulse, response):
     The certificate is the largest residual of the natural map with the scales `diagonal`, P − project(P − slack /
     diagonal) onto multipliers ≥ 0 and disks of radius μ ⟨P_n⟩₊.
     """
+    p, response = borrow(p), borrow(response)
     velocity_change = response.velocity_change
     error, scale, total = 0.0, 1e-300, 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        gap = p.gap_free[k] + p.gap_per_velocity * velocity_change[n]
-        law = response.tractions[k]
-        if p.rows[k] < p.rows[k + 1]:
-            tractions(p, k, gap, trial, law)
-        else:
-            law[:] = 0.0
-        regular = p.area[k] * (law[0] + law[2])
-        multiplier = impulse[n] - regular
-        slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + velocity_change[n]
-        slack += p.compliance[k] * multiplier + p.shift[n]
+        regular, multiplier, slack = normal_law(p, k, impulse[n], velocity_change[n], trial, response.tractions[k])
         response.multiplier[k] = multiplier
         response.slack[k] = slack
-        allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
         scaled_slack = slack / diagonal[n]
         total += scaled_slack + multiplier
-        if allowed and multiplier - scaled_slack > 0.0:
+        if may_act(p.level[k], p.closed[k]) and multiplier - scaled_slack > 0.0:
             error = max(error, abs(scaled_slack))
             scale = max(scale, abs(p.gap_free[k] if p.level[k] == GAP_LEVEL else p.rate_free[n]) / diagonal[n])
         else:
@@ -242,9 +246,8 @@ def update_statuses(p, diagonal, rho, impulse, response, statuses):
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         law = response.tractions[k]
-        allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
         tentative = response.multiplier[k] - rho * response.slack[k] / diagonal[n]
-        active = allowed and tentative > 0.0
+        active = may_act(p.level[k], p.closed[k]) and tentative > 0.0
         statuses.active[k] = active
         normal = p.area[k] * (law[0] + law[2]) + (tentative if active else 0.0)
         status[k] = SLIP if normal > 0.0 else OPEN

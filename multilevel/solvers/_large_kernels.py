@@ -9,11 +9,9 @@ from numba import boolean, float32, float64, int64, types, void
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._kernels import (
-    GAP_LEVEL,
     OPEN,
     SLIP,
     STICK,
-    VELOCITY_LEVEL,
     ContactProblem,
     ContactResponse,
     LinearSystem,
@@ -21,6 +19,7 @@ from arlequin.multilevel.solvers._kernels import (
     diagonal_scaling,
     evaluate_response,
     linearise,
+    may_act,
     project,
     release_or_close_on_mean,
     split_normal,
@@ -86,8 +85,7 @@ def linearised(problem, kernels, diagonal, rho, impulse, trial, response, status
     if by_impulses:
         for k in range(p.area.size):
             n, end = p.first[k], p.first[k + 1]
-            allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
-            s.active[k] = allowed and r.multiplier[k] > 0.0
+            s.active[k] = may_act(p.level[k], p.closed[k]) and r.multiplier[k] > 0.0
             s.status[k] = SLIP if impulse[n] > 0.0 else OPEN
             size = 0.0
             for t in range(n + 1, end):
