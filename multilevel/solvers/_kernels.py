@@ -604,15 +604,21 @@ def onset_closing(first, level, start, closing):
 
 
 @called_njit()
-def contact_problem(motion, laws, kernels, history, closing):
-    """The `ContactProblem` of arguments of `solve_contact`."""
+def packed(motion, laws, kernels, history, friction, shift):
+    """The `ContactProblem` of a step, with these coefficients of friction (k,) and this shift (r,)."""
     m, t = FreeMotion(*motion), LawTable(*laws)
     area = m.impulse_factor * t.area
     return ContactProblem(
         m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
-        t.compliance / area, t.friction.copy(), t.tangential_compliance / area, closing[0].copy(), kernels, t.rows,
-        t.kind, t.coefficients, history, m.step, m.theta,
+        t.compliance / area, friction, t.tangential_compliance / area, shift, kernels, t.rows, t.kind,
+        t.coefficients, history, m.step, m.theta,
     )  # fmt: skip
+
+
+@called_njit()
+def contact_problem(motion, laws, kernels, history, closing):
+    """The `ContactProblem` of arguments of `solve_contact`."""
+    return packed(motion, laws, kernels, history, LawTable(*laws).friction.copy(), closing[0].copy())
 
 
 @njit(cache=True)

@@ -12,7 +12,6 @@ from arlequin.multilevel.solvers._kernels import (
     OPEN,
     SLIP,
     STICK,
-    ContactProblem,
     ContactResponse,
     LinearSystem,
     Statuses,
@@ -20,12 +19,13 @@ from arlequin.multilevel.solvers._kernels import (
     evaluate_response,
     linearise,
     may_act,
+    packed,
     project,
     release_or_close_on_mean,
     split_normal,
     update_statuses,
 )
-from arlequin.multilevel.solvers.problem import ON_BORDER, FreeMotion, LawTable
+from arlequin.multilevel.solvers.problem import ON_BORDER, LawTable
 
 _VECTOR, _INDEX, _TABLE, _BLOCKS = float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1]
 _ROUNDED, _ROUNDED_VECTOR = float32[:, ::1], float32[::1]
@@ -50,13 +50,7 @@ _SYSTEM = types.Tuple((_VECTOR, _BLOCKS, _BLOCKS))
 def _contact_problem(problem, kernels):
     """The `ContactProblem` of the arguments `_PROBLEM`."""
     motion, laws, history, shift = problem
-    m, t = FreeMotion(*motion), LawTable(*laws)
-    area = m.impulse_factor * t.area
-    return ContactProblem(
-        m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
-        t.compliance / area, t.friction, t.tangential_compliance / area, shift, kernels, t.rows, t.kind,
-        t.coefficients, history, m.step, m.theta,
-    )  # fmt: skip
+    return packed(motion, laws, kernels, history, LawTable(*laws).friction, shift)
 
 
 @njit(_VECTOR(_PROBLEM, _KERNELS), cache=True)
