@@ -8,6 +8,7 @@ from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.friction import VARIABLES
 from arlequin.multilevel.laws.signature import FRICTION_KERNEL, HISTORY, REGULAR_KERNEL
+from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints, SlidingTable, evaluate_points
 
 
 @njit(
@@ -50,10 +51,8 @@ def friction_coefficients(kernels, kind, constants, rate, pressure, stuck, out):
     kind (k,): kernel of each point, −1 where its coefficient is constant, which is left out; constants (k, m); rate
     (b, k), m/s; pressure (b, k), Pa; stuck (b, k): points that stick.
     """
-    variables, after = np.zeros(VARIABLES), np.zeros(VARIABLES)
+    slip, variables, after = np.zeros(kind.size), np.zeros((kind.size, VARIABLES)), np.zeros(VARIABLES)
+    table = SlidingTable(kind, constants)
     for i in range(rate.shape[0]):
-        for k in range(kind.size):
-            if kind[k] >= 0:
-                out[i, k] = kernels[kind[k]](
-                    constants[k], rate[i, k], pressure[i, k], 0.0, 0.0, 0.0, stuck[i, k], variables, after
-                )
+        points = SlidingPoints(slip, variables, stuck[i])
+        evaluate_points(kernels, table, points, pressure[i], rate[i], 0.0, stuck[i], after, out[i])

@@ -133,8 +133,8 @@ def may_act(level, closed):
 
 @njit(inline="always")
 def normal_law(p, k, normal, moved, trial, law):
-    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse and a change `moved` of the rate;
-    law (4,): as of `sum_laws`."""
+    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse and a change `moved` of the
+    rate; law (4,): as of `sum_laws`."""
     gap = p.gap_free[k] + p.gap_per_velocity * moved
     law[:] = 0.0
     if p.rows[k] < p.rows[k + 1]:
