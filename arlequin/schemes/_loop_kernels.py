@@ -674,19 +674,19 @@ def _mark_active(rows, rotation, u, v, persistence, contact, room):
 def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
     """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
     first, level, closing, persistent = laws.first, laws.level, contact.closing, contact.persistent
+    onset_closing(first, level, start, closing)
     for k in range(level.size):
         n = first[k]
         for r in range(n, first[k + 1]):
-            sprung = springs[r] > 0.0
-            bit = ACTS if r == n else STICKS
-            lasts = rotating[k] and (persistence[k] & bit) > 0 and not sprung
+            lasts = rotating[k] and (persistence[k] & (ACTS if r == n else STICKS)) > 0 and springs[r] == 0.0
             persistent[r] = lasts and (r > n or level[k] == VELOCITY_LEVEL)
-            closing[1, r] = 0.0 if sprung else start[r]
-            closing[2, r] = 0.0 if sprung else mean[r] if rotating[k] else start[r] if r > n else 0.0
-            closing[0, r] = mean[r] if persistent[r] else 0.0
-        if level[k] == VELOCITY_LEVEL and not persistent[n]:
-            closing[0, n] = max(start[n], 0.0)
-        elif level[k] == GAP_LEVEL:
+            if persistent[r]:
+                closing[0, r] = mean[r]
+            if springs[r] > 0.0:
+                closing[1, r] = closing[2, r] = 0.0
+            elif rotating[k]:
+                closing[2, r] = mean[r]
+        if level[k] == GAP_LEVEL:
             persistent[n] = True
             closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and laws.compliance[k] == 0.0 else 0.0
 
