@@ -144,9 +144,7 @@ class ExplicitStepper(Stepper):
         strains = assembly.strains.at(all_u)
         gaps = kinematics.gaps(applied(kinematics.basis, all_u))
         strain = assembly.strains.energy(strains)
-        asperity = laws.energy(gaps) + laws.elastic_stick_energy(
-            np.concatenate([state.own.traction[None], out.traction])
-        )
+        asperity = laws.stored_energy(gaps, np.concatenate([state.own.traction[None], out.traction]))
         kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
         multipliers = system.multipliers(out.push)
         mean = 0.5 * (all_v[:-1] + all_v[1:])
