@@ -336,10 +336,9 @@ def _carried(
     gaps = kinematics.gaps(place)
     if not there.contact.fixed:
         gaps = laws.layer_gaps(history, gaps)
-    asperity = laws.energy(gaps)
-    if laws.has_elastic_stick:
-        asperity = asperity + laws.elastic_stick_energy(laws.spring_traction(history, kinematics.tangents))
-    moved = replace(fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=float(asperity))
+    springs = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
+    asperity = float(laws.stored_energy(gaps, springs))
+    moved = replace(fresh, impulse=impulse, history=history, lasts=lasts, worn=worn, asperity=asperity)
     return moved, tuple(depths.items())
 
 

@@ -10,7 +10,8 @@ from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
-from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, right_hand_side, stretch_springs
+from arlequin.multilevel.solvers._spring_kernels import stretch_springs
+from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, right_hand_side
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
@@ -251,9 +252,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         for r in range(count_rows):
             border[m + r] = impulse_weight * impulse[r]
         if acts:
-            stretch_springs(
-                laws.first, laws.area, laws.friction, springs, operators.gain, impulse, step, traction
-            )  # fmt: skip
+            stretch_springs(laws.first, laws.area, laws.friction, operators.gain, impulse, step, traction)
             for i in range(kept):
                 for r in range(count_rows):
                     halved[i] -= passes.root[i, r] * border[m + r]

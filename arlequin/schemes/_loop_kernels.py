@@ -12,8 +12,9 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
+from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._row_kernels import (
@@ -113,28 +114,6 @@ def _solve_factored(factor, b):
         x[i] = total * values[first]
     for i in range(count):
         b[order[i]] = x[i]
-
-
-@called_njit()
-def stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
-    """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
-    springs (r,): their compliance."""
-    for k in range(area.size):
-        n, end = first[k], first[k + 1]
-        if end == n + 1 or springs[n + 1] == 0.0:
-            continue
-        scale, size, start = step * area[k], 0.0, 0.0
-        for t in range(n + 1, end):
-            start += traction[t] * traction[t]
-            traction[t] += gain[k] * (impulse[t] / scale - traction[t])
-            size += traction[t] * traction[t]
-        size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
-        radius += max(1.0 - gain[k], 0.0) * max(np.sqrt(start) - radius, 0.0)
-        if not impulse[n] > 0.0:
-            radius = 0.0
-        if size > radius:
-            for t in range(n + 1, end):
-                traction[t] *= radius / size
 
 
 @called_njit(forceinline=True)
@@ -370,7 +349,6 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     gap_per_velocity = weight * step
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
-    friction, gain = laws.friction, operators.spring_gain
     by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
@@ -468,7 +446,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         if singular or not residual <= ALLOWED:
             return n
         if acts:
-            stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
+            stretch_springs(first, area, laws.friction, operators.spring_gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
             for d in range(size):
                 y[d] += weight * velocity_change[d]
@@ -674,19 +652,19 @@ def _mark_active(rows, rotation, u, v, persistence, contact, room):
 def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
     """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
     first, level, closing, persistent = laws.first, laws.level, contact.closing, contact.persistent
+    onset_closing(first, level, start, closing)
     for k in range(level.size):
         n = first[k]
         for r in range(n, first[k + 1]):
-            sprung = springs[r] > 0.0
-            bit = ACTS if r == n else STICKS
-            lasts = rotating[k] and (persistence[k] & bit) > 0 and not sprung
+            lasts = rotating[k] and (persistence[k] & (ACTS if r == n else STICKS)) > 0 and springs[r] == 0.0
             persistent[r] = lasts and (r > n or level[k] == VELOCITY_LEVEL)
-            closing[1, r] = 0.0 if sprung else start[r]
-            closing[2, r] = 0.0 if sprung else mean[r] if rotating[k] else start[r] if r > n else 0.0
-            closing[0, r] = mean[r] if persistent[r] else 0.0
-        if level[k] == VELOCITY_LEVEL and not persistent[n]:
-            closing[0, n] = max(start[n], 0.0)
-        elif level[k] == GAP_LEVEL:
+            if persistent[r]:
+                closing[0, r] = mean[r]
+            if springs[r] > 0.0:
+                closing[1, r] = closing[2, r] = 0.0
+            elif rotating[k]:
+                closing[2, r] = mean[r]
+        if level[k] == GAP_LEVEL:
             persistent[n] = True
             closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and laws.compliance[k] == 0.0 else 0.0
 

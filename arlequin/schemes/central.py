@@ -44,6 +44,7 @@ from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_cont
 from arlequin.solvers.zoned import Zoned
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.imposed import reaction
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper
@@ -496,11 +497,8 @@ class CentralStepper(Stepper):
         given = None
         if assembly.imposed_dofs.size:
             now, following = assembly.imposed(n * step), assembly.imposed((n + 1) * step)
-            wanted = np.where(
-                assembly.imposes_displacement,
-                (following - u[assembly.imposed_dofs]) / step,
-                0.5 * (now + following),
-            )
+            values = np.where(assembly.imposes_displacement, following, 0.5 * (now + following))  # v at t_{n+½}
+            wanted = StepCoefficients.of_central_differences(step).imposed(assembly, values, u, before)
             given = (wanted - half[assembly.imposed_dofs]) / step if half is not None else 0.0 * wanted
         if half is not None:
             c = -applied(assembly.constraints, half) / step

@@ -251,18 +251,9 @@ class SmallStepper(OneStepStepper):
             external=tried.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
             still=sticks[-1], spring_traction=traction,
         )  # fmt: skip
-        end = State(
-            n=state.n + taken,
-            u=steps.u[-1].copy(),
-            v=steps.v[-1].copy(),
-            history=now.history,
-            internal=now.internal,
-            kinetic=float(batch.works[-1, 0]),
-            strain=float(batch.works[-1, 1]),
-            asperity=float(batch.works[-1, 2]),
-            impulse=steps.impulse[-1].copy(),
-            own=own,
-            lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
+        lasts = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
+        end = batch.end_state(
+            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=own, lasts=lasts
         )
         return end, batch
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
-from arlequin.energy import Work
+from arlequin.energy import Work, viscous_loss
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralStepper
 from arlequin.step.batch import StepBatch
@@ -101,7 +101,7 @@ class DraggedStepper:
             drag, before = drag - self._solve(left), miss
         work = Work(batch.works.copy())
         work["junction"] -= step * float(drag @ mean)
-        work["absorbed"] = step * max(float(mean @ (self._damping @ mean)), 0.0)
+        work["absorbed"] = float(viscous_loss(step, mean, self._damping @ mean))
         return end, replace(batch, works=work.values)
 
     def _predicted(self, state: State, push: Array) -> Array:

@@ -153,20 +153,8 @@ class LocatedThetaStepper(Stepper):
                 code=1,
             )
         steps = first_of(steps, taken)
-        block, energies = self._audited(state, steps)
-        end = State(
-            n=state.n + taken,
-            u=block.u[-1],
-            v=block.v[-1],
-            history=state.history,
-            internal=state.internal,
-            kinetic=energies[0],
-            strain=energies[1],
-            asperity=0.0,
-            impulse=state.impulse,
-            own=(steps.u[-1], steps.v[-1], modes),
-        )
-        return end, block
+        block, own = self._audited(state, steps), (steps.u[-1], steps.v[-1], modes)
+        return block.end_state(history=state.history, internal=state.internal, impulse=state.impulse, own=own), block
 
     def _loads(self, n: int, count: int) -> Array:
         """Forces (count, 4, d), N, at 0, 1/3, 2/3 and 1 of each of the steps from step n on.
@@ -195,8 +183,8 @@ class LocatedThetaStepper(Stepper):
         stages = inverse_stages(*modal, self.step)
         return *system_arguments(self._assembly), (*modal, *stages)
 
-    def _audited(self, state: State, steps: LocatedSteps) -> tuple[StepBatch, tuple[float, float]]:
-        """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
+    def _audited(self, state: State, steps: LocatedSteps) -> StepBatch:
+        """What is recorded of the steps."""
         assembly, kinematics = self._assembly, self._touch
         q, p, events = steps.u, steps.v, steps.events
         works, impulse, moment, wear = (
@@ -218,7 +206,7 @@ class LocatedThetaStepper(Stepper):
             rough = np.flatnonzero(np.diff(np.append(kinematics.first, kinematics.rows)) > 1)
             tangential[:, rough] = impulse[:, kinematics.first[rough] + 1, None] * kinematics.tangents[rough, 0]
         n: NDArray[np.int64] = state.n + 1 + np.arange(len(q))
-        block = StepBatch(
+        return StepBatch(
             n=n,
             u=u,
             v=v,
@@ -239,7 +227,6 @@ class LocatedThetaStepper(Stepper):
             newton=np.ones_like(events),
             event=np.where(events > 0, self.step * (n - 1 + steps.last), np.nan),
         )
-        return block, (float(work["kinetic"][-1]), float(strain[-1]))
 
     def _spread(self, impulse: Array, moment: Array) -> Array:
         """Impulses (b, q) on the rows of the contact's basis: those (b, r) on the rows of H, the same."""

@@ -127,19 +127,9 @@ class ExplicitStepper(Stepper):
         """The state at t = 0; springs of friction carry nothing but what a former result left in them."""
         assembly = self._system.assembly
         touch = assembly.contact_start(u)
-        internal, strain = assembly.internal(u)
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=touch.history,
-            internal=internal,
-            kinetic=assembly.kinetic(v),
-            strain=strain,
-            asperity=touch.energy,
-            impulse=np.zeros(assembly.laws.row_count),
-            own=self.begin(u, v, touch.springs),
-        )
+        bulk = assembly.respond(u, assembly.start_memory(), 0.0)
+        own = self.begin(u, v, touch.springs)
+        return State.first(assembly, u, v, bulk, touch.gaps, kinetic=assembly.kinetic(v), own=own)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
@@ -154,9 +144,7 @@ class ExplicitStepper(Stepper):
         strains = assembly.strains.at(all_u)
         gaps = kinematics.gaps(applied(kinematics.basis, all_u))
         strain = assembly.strains.energy(strains)
-        asperity = laws.energy(gaps) + laws.elastic_stick_energy(
-            np.concatenate([state.own.traction[None], out.traction])
-        )
+        asperity = laws.stored_energy(gaps, np.concatenate([state.own.traction[None], out.traction]))
         kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
         multipliers = system.multipliers(out.push)
         mean = 0.5 * (all_v[:-1] + all_v[1:])
@@ -193,19 +181,8 @@ class ExplicitStepper(Stepper):
         )
         history = laws.start_history(gaps[-1])
         laws.store_spring_traction(history, out.traction[-1], kinematics.tangents)
-        end = State(
-            n=state.n + taken,
-            u=out.u[-1],
-            v=out.v[-1],
-            history=history,
-            internal=assembly.strains.forces(strains[-1:])[0],
-            kinetic=float(kinetic[-1]),
-            strain=float(strain[-1]),
-            asperity=float(asperity[-1]),
-            impulse=out.impulse[-1],
-            own=carried,
-        )
-        return end, block
+        internal = assembly.strains.forces(strains[-1:])[0]
+        return block.end_state(history=history, internal=internal, impulse=out.impulse[-1], own=carried), block
 
 
 def check_step(step: float, limit: float, scheme: str) -> None:

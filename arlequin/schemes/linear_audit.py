@@ -123,9 +123,8 @@ def audited(
     """
     laws, (first, step, theta) = assembly.laws, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
-    asperity = laws.energy(gaps) + np.zeros(energies.kinetic.shape)
-    if steps.springs is not None:
-        asperity = asperity + laws.elastic_stick_energy(steps.springs[1])
+    tractions = None if steps.springs is None else steps.springs[1]
+    asperity = laws.stored_energy(gaps, tractions) + np.zeros(energies.kinetic.shape)
     if acting is None:
         loss = None
         if steps.springs is not None:
@@ -150,7 +149,7 @@ def audited(
         work.values += end.works
         contact = contact.with_end_impulses(end.contact)
     work["kinetic"] = energies.kinetic
-    springs = None if steps.springs is None else laws.along_tangents(steps.springs[1], kinematics.tangents)
+    springs = None if tractions is None else laws.along_tangents(tractions, kinematics.tangents)
     return StepBatch(
         n=first + np.arange(len(steps.u)),
         u=steps.u,

@@ -1,69 +1,41 @@
-"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, springs of friction,
-coefficients of friction."""
+"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, coefficients of
+friction."""
 
 import numpy as np
 from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import njit
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.friction import VARIABLES
-from arlequin.multilevel.laws.signature import FRICTION_KERNEL, REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import FRICTION_KERNEL, HISTORY, REGULAR_KERNEL
+from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints, SlidingTable, evaluate_points
 
 
 @njit(
     types.void(
         int64[::1], types.ListType(REGULAR_KERNEL), int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],
-        float64[:, ::1], float64[:, ::1], float64, float64, float64[:, ::1], float64[:, :, :, ::1],
+        float64[:, ::1], float64[:, ::1], float64, float64, float64[:, :, :, ::1],
     ),
     cache=True,
 )  # fmt: skip
-def mean_tractions(rows, kernels, kind, coefficients, start, end, change, amount, step, theta, trial, out):
+def mean_tractions(rows, kernels, kind, coefficients, start, end, change, amount, step, theta, out):
     """Mean tractions of the regular laws of each point over steps from gaps `start` to `end` (b, k), m.
 
     rows (k + 1,): laws of point k are rows[k] … rows[k + 1] of `kind` and of the coefficients, to which amount (b, k)
-    times `change` is added; trial (3, h): room for histories and coefficients. out (2, 2, b, k): the stored and
-    the dissipated part, Pa, and their derivatives by the gap at the end, Pa/m.
+    times `change` is added. out (2, 2, b, k): the stored and the dissipated part, Pa, and their derivatives by the gap
+    at the end, Pa/m.
     """
-    history, after, constants = trial[0], trial[1], trial[2, : coefficients.shape[1]]
+    history, after, constants = np.zeros((kind.size, HISTORY)), np.zeros((kind.size, HISTORY)), coefficients.copy()
     for i in range(start.shape[0]):
         for k in range(start.shape[1]):
-            out[:, :, i, k] = 0.0
             for row in range(rows[k], rows[k + 1]):
-                history[0] = start[i, k]
-                for n in range(constants.size):
-                    constants[n] = coefficients[row, n] + amount[i, k] * change[row, n]
-                stored, stored_slope, lost, lost_slope = kernels[kind[row]](
-                    constants, history, end[i, k], step, theta, after
-                )
-                out[0, 0, i, k] += stored
-                out[0, 1, i, k] += lost
-                out[1, 0, i, k] += stored_slope
-                out[1, 1, i, k] += lost_slope
-
-
-@njit(types.void(*[float64[:, :, ::1]] * 2, *[float64[::1]] * 3, boolean[::1], float64[:, :, ::1]), cache=True)
-def spring_tractions(normal, pull, gain, impulse_of, friction, held, out):
-    """Spring tractions out (b + 1, k, 2), Pa, at the ends of steps, from out[0]: see
-    `arlequin.multilevel.solvers.elastic_stick.end_spring_traction`.
-
-    normal (b, k, 1) and pull (b, k, 2): impulses, N·s; gain (k,); impulse_of (k,), N·s/Pa; friction (k,); held (k,):
-    points with elastic stick.
-    """
-    for i in range(normal.shape[0]):
-        for k in range(held.size):
-            out[i + 1, k] = 0.0
-            if not held[k] or normal[i, k, 0] <= 0.0:
-                continue
-            edge, size, start = friction[k] * normal[i, k, 0] / impulse_of[k], 0.0, 0.0
-            for a in range(2):
-                before = out[i, k, a]
-                reached = before + gain[k] * (pull[i, k, a] / impulse_of[k] - before)
-                out[i + 1, k, a] = reached
-                size += reached**2
-                start += before**2
-            size, start = np.sqrt(size), np.sqrt(start)
-            radius = edge + max(1.0 - gain[k], 0.0) * max(start - edge, 0.0)
-            if size > radius:
-                out[i + 1, k] *= radius / size
+                history[row, 0] = start[i, k]
+                for n in range(constants.shape[1]):
+                    constants[row, n] = coefficients[row, n] + amount[i, k] * change[row, n]
+            stored, stored_slope, lost, lost_slope = sum_laws(
+                rows[k], rows[k + 1], kernels, kind, constants, history, end[i, k], step, theta, after
+            )
+            out[0, 0, i, k], out[0, 1, i, k], out[1, 0, i, k], out[1, 1, i, k] = stored, lost, stored_slope, lost_slope
 
 
 @njit(
@@ -79,10 +51,8 @@ def friction_coefficients(kernels, kind, constants, rate, pressure, stuck, out):
     kind (k,): kernel of each point, −1 where its coefficient is constant, which is left out; constants (k, m); rate
     (b, k), m/s; pressure (b, k), Pa; stuck (b, k): points that stick.
     """
-    variables, after = np.zeros(VARIABLES), np.zeros(VARIABLES)
+    slip, variables, after = np.zeros(kind.size), np.zeros((kind.size, VARIABLES)), np.zeros(VARIABLES)
+    table = SlidingTable(kind, constants)
     for i in range(rate.shape[0]):
-        for k in range(kind.size):
-            if kind[k] >= 0:
-                out[i, k] = kernels[kind[k]](
-                    constants[k], rate[i, k], pressure[i, k], 0.0, 0.0, 0.0, stuck[i, k], variables, after
-                )
+        points = SlidingPoints(slip, variables, stuck[i])
+        evaluate_points(kernels, table, points, pressure[i], rate[i], 0.0, stuck[i], after, out[i])

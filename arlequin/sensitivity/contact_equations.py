@@ -184,30 +184,25 @@ class ContactEquations:
 
     def springs(self, motion: PointMotion, first: Array) -> Array:
         """Spring tractions (b + 1, k, 3), Pa, at the ends of the steps, from those at the start (k, 3)."""
-        from arlequin.sensitivity._law_kernels import spring_tractions
+        from arlequin.multilevel.solvers._spring_kernels import stretch_springs_each
 
         out = np.zeros((len(motion.depth) + 1, *first.shape))
         if self.laws.has_elastic_stick:
-            found = np.zeros((*out.shape[:2], 2))
-            found[0] = first[:, 1:]
-            spring_tractions(
-                np.ascontiguousarray(motion.impulse[..., :1]), np.ascontiguousarray(motion.impulse[..., 1:]),
-                self.gains, self.step * self.data.area, self.data.friction, self.laws.elastic_stick, found,
-            )  # fmt: skip
-            out[..., 1:] = found
+            out[0] = first
+            impulse, starts = np.ascontiguousarray(motion.impulse), 3 * np.arange(len(first) + 1)
+            wide, tractions = (own.reshape(len(own), -1) for own in (impulse, out))
+            data = self.data
+            stretch_springs_each(starts, data.area, data.friction, self.gains, wide, self.step, tractions, 1)
         return out
 
     def statuses(self, motion: PointMotion, status: NDArray[np.int8], delassus: Array) -> Statuses:
         """Statuses of solved steps; delassus (r,): its diagonal. A multiplier acts where it exceeds its slack in the
         natural map."""
         laws, first, lever = self.laws, self.laws.first[:-1], self.weight * self.step
-        g0, g1, rate0, rate1 = self.ends(motion)
-        pull = self.step * self.data.area
-        multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
-        parting = rate0 > 0.0
-        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, parting))
-        slack = slack + self.data.compliance * multiplier / pull
-        scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + self.data.compliance / pull
+        parting = self.ends(motion)[2] > 0.0
+        multiplier, slack = self._normal(motion, parting)
+        give = self.data.compliance / (self.step * self.data.area)
+        scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + give
         closed = self.middle_gap(motion) <= self.touching
         if self.form.staggered:  # they look at velocities between their own: what acts has been allowed
             closed = multiplier > _ROUND_OFF * np.abs(motion.impulse[..., 0])
@@ -281,15 +276,12 @@ class ContactEquations:
     def evaluate(self, motion: PointMotion, now: Statuses) -> PointValues:
         """The equations at the statuses."""
         laws, data = self.laws, self.data
-        pull = self.step * data.area
         impulse = motion.impulse
         normal = impulse[..., 0]
-        g0, g1, rate0, rate1 = self.ends(motion)
-        multiplier = normal - pull * self._tractions(g0, g1)
-        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
+        multiplier, slack = self._normal(motion, now.parting)
         kind = np.result_type(*motion, *data)
         residual = np.zeros(impulse.shape, dtype=kind)
-        residual[..., 0] = np.where(now.active, slack + data.compliance * multiplier / pull, multiplier)
+        residual[..., 0] = np.where(now.active, slack, multiplier)
         spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
         if laws.frictional:
             along, compliance = self._slip_rates(motion, now.on_mean)
@@ -367,7 +359,7 @@ class ContactEquations:
             return none, none
         g0, g1, *_ = self.ends(motion)
         _, slopes = self._law_values(g0, g1)
-        return np.imag(self._tractions(g0 + 1j * EPS, g1 + 0j)) / EPS, slopes.sum(axis=0)
+        return np.imag(self._parts(g0 + 1j * EPS, g1 + 0j).sum(axis=0)) / EPS, slopes.sum(axis=0)
 
     def along(self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses) -> PointValues:
         """Derivatives where the constants change by `data`, and the motion by `rows`."""
@@ -378,12 +370,8 @@ class ContactEquations:
         """Of each point and step (b, k): length of the slip, m; normal force times slip rate, W
         (`wear_power`); losses by friction and by impact, J. By the formulas of `arlequin.energy` and
         `arlequin.multilevel.solvers.elastic_stick`."""
-        laws, data, step = self.laws, self.data, self.step
-        pull = step * data.area
-        normal = motion.impulse[..., 0]
-        g0, g1, *_ = self.ends(motion)
-        path = self._path(motion)
-        multiplier = normal - pull * self._tractions(g0, g1)
+        laws, step, normal = self.laws, self.step, motion.impulse[..., 0]
+        path, multiplier = self._path(motion), self.normal_parts(motion)[:, 2]
         opening = (path[..., 0] + motion.opening) / step
         kept = np.where(opening.real < 0.0, opening, 0.0)
         kept = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, kept)
@@ -418,10 +406,8 @@ class ContactEquations:
         the gap at which a point counts as closed, and those at which its layers are entered; of sticking friction the
         rest of the cone, of slip the slip rate; nan where there is no such status."""
         laws, data = self.laws, self.data
-        pull = self.step * data.area
-        g0, g1, rate0, rate1 = self.ends(motion)
-        multiplier = motion.impulse[..., 0] - pull * self._tractions(g0, g1)
-        slack = np.where(laws.level == 1, g1, rate1 + self._closing(rate0, now.parting))
+        multiplier, slack = self._normal(motion, now.parting)
+        _, g1, *_ = self.ends(motion)
         middle = self.middle_gap(motion) - self.touching
         allowed = (laws.level == 1) | ((laws.level == 2) & (middle.real <= 0.0))
         first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
@@ -453,6 +439,13 @@ class ContactEquations:
         stored, dissipated = self.step * self.data.area * self._parts(g0, g1)
         return np.stack([stored, dissipated, motion.impulse[..., 0] - stored - dissipated], axis=1)
 
+    def _normal(self, motion: PointMotion, parting: NDArray[np.bool_]) -> tuple[Any, Any]:
+        """Multiplier (b, k), N·s, and what is 0 where it acts: the gap or the closing rate at the end, with what its
+        compliance adds; parting (b, k): whether ġ₀ > 0."""
+        multiplier, (_, g1, rate0, rate1) = self.normal_parts(motion)[:, 2], self.ends(motion)
+        slack = np.where(self.laws.level == 1, g1, rate1 + self._closing(rate0, parting))
+        return multiplier, slack + self.data.compliance * multiplier / (self.step * self.data.area)
+
     def normal_parts_along(self, motion: PointMotion, data: PointData, moved: PointMotion) -> Array:
         """Their derivatives where the constants change by `data` and the motion by `moved`."""
         own, motion = self.changed(motion, data, moved)
@@ -478,11 +471,6 @@ class ContactEquations:
     def _reflected(self) -> float:
         """Share of a parting rate ⟨ġ₀⟩₊ to which a point is reflected."""
         return 0.0 if self.form.staggered else 1.0
-
-    def _tractions(self, g0: Any, g1: Any) -> Any:
-        """Mean tractions of the regular laws (b, k), Pa."""
-        stored, dissipated = self._parts(g0, g1)
-        return stored + dissipated
 
     def _parts(self, g0: Any, g1: Any) -> Any:
         """Stored and dissipated mean tractions of the regular laws (2, b, k), Pa."""
@@ -539,7 +527,7 @@ class ContactEquations:
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
             np.zeros_like(constants) if change is None else change,
             np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
-            self._duration, self.form.theta, np.zeros((3, max(4, constants.shape[1]))), out,
+            self._duration, self.form.theta, out,
         )  # fmt: skip
         return out[0], out[1]
 

@@ -64,6 +64,7 @@ from arlequin.sensitivity.point_works import PointQuantity
 from arlequin.sensitivity.response_series import PointSeries, Sources
 from arlequin.sensitivity.tangent import impulses_of
 from arlequin.sensitivity.trajectory import Block
+from arlequin.solvers.contact_step import ContactMotion
 
 _PASSES = 20  # of Newton's method for a step at given statuses
 _CONVERGED = 1e-13  # change of an impulse, relative to the largest
@@ -309,14 +310,14 @@ class _Shifts:
         free = condensed.predict(*equations.by_fields(change))
         basis = assembly.contact.basis
         rows = [np.asarray(basis @ own) for own in change[:3]]
+        ahead = form.step**2 * rows[2] if form.carries else None
         before, more = linear.motion, np.zeros(operators.rows)
         (point, of), scale = linear.places, np.abs(block.impulse[i]).max(initial=0.0)
 
         def moved() -> PointMotion:
             y = free.contact + form.impulse * operators.compliance.move(more)
-            u1 = rows[0] + form.step * y + (form.step**2 * rows[2] if form.carries else 0.0)
-            v1 = rows[1] + (y - rows[1]) / form.weight
-            changes = (more, u1, v1, rows[0], rows[1])
+            ends = ContactMotion.of(rows[0], rows[1], y, form.weight, form.step, ahead)
+            changes = (more, ends.end_displacement, ends.end_velocity, rows[0], rows[1])
             pairs = zip(before[:5], changes, strict=True)
             own: Any = (now[i : i + 1] + contact.spread(by[None]) for now, by in pairs)
             given: Any = (*own, contact.spread(state.springs[None]), state.depth[None], state.opening[None])

@@ -1,6 +1,7 @@
 """The linear maps of a step without contact, dense for small systems, by passes over the factor for others."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -40,25 +41,16 @@ class StepOperators:
     def dense(self) -> tuple[Array, Array, Array, Array]:
         """y by the fields of the state (f, d, d) and by P (d, r), the basis (r, d), and F₁ by u₁, v₁, u₀ and v₀
         (4, d, d), (0, d, d) where the scheme carries no F."""
-        equations, assembly = self._equations, self._equations.model.bulk
-        form, dofs, d = equations.form, self.imposed, self.count
-        stiffness, none = assembly.stiffness.toarray(), np.zeros((d, d))
-        viscous = none if assembly.viscous is None else assembly.viscous.toarray()
-        rates = (1.0 - form.weight) * assembly.constraints.toarray().T
-        each = [
-            (-form.displacement * stiffness, None),
-            (form.inertia * assembly.mass.toarray() - form.velocity * viscous, np.ascontiguousarray(rates)),
-            (-form.lead * stiffness, None),
-            (form.carried * np.eye(d), None),
-        ][: form.fields]
-        found = []
-        for (right, missing), of_field in zip(each, equations.imposed_by_state, strict=True):
-            given = np.zeros((d, dofs.size))
-            given[dofs, np.arange(dofs.size)] = of_field
-            found.append(self.solve(right, missing, given)[0].T)
-        forces = np.zeros((0, d, d))
+        equations, assembly, form, d = self._equations, self._equations.model.bulk, self._equations.form, self.count
+        found, forces = [], np.zeros((0, d, d))
+        for field in range(form.fields):
+            change = np.zeros((form.fields, d, d))
+            change[field] = np.eye(d)
+            found.append(self.solve(*map(turned, equations.by_fields(change)))[0].T)
         if form.carries:
-            now, before = ((own - 1.0) / form.inertia for own in (form.alpha_f, 1.0 - form.alpha_f))
+            stiffness = assembly.stiffness.toarray()
+            viscous = np.zeros((d, d)) if assembly.viscous is None else assembly.viscous.toarray()
+            now, before = -form.average(1.0, 0.0, 0.0), -form.average(0.0, 1.0, 0.0)
             forces = np.array([now * stiffness, now * viscous, before * stiffness, before * viscous])
         return np.array(found), np.ascontiguousarray(self.push), self.basis.toarray(), forces
 
@@ -74,3 +66,8 @@ class StepOperators:
         if self.count <= DENSE:
             return np.einsum("rd,dr->r", self.basis.toarray(), self.push) / form.weight
         return form.inertia * np.asarray(np.diag(self.compliance.chosen(np.arange(self.rows))))
+
+
+def turned(columns: Array | None) -> Any:
+    """Columns (d, n) as rows (n, d)."""
+    return None if columns is None else np.ascontiguousarray(columns.T)

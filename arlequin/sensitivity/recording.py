@@ -219,8 +219,7 @@ def _accelerations(equations: BulkEquations, block: Block, force: Array) -> Arra
     if assembly.imposed_dofs.size:
         times = step * (block.n + 2.0 + np.arange(len(block)))
         after = np.array([assembly.imposed(t) for t in times.tolist()])
-        wanted = np.where(assembly.imposes_displacement, (after - block.u[1:, assembly.imposed_dofs]) / step, 0.0)
-        given = (wanted - half[:, assembly.imposed_dofs]) / step
+        given = (equations.form.imposed(assembly, after, block.u[1:], half) - half[:, assembly.imposed_dofs]) / step
     operators = StepOperators(equations)
     return operators.solve(force, -applied(assembly.constraints, half) / step, given)[0]
 

@@ -336,9 +336,7 @@ class LawEnergySeries:
 
     def _of(self, model: StudyModel) -> Array:
         """With the laws of a model at these gaps and springs."""
-        laws = model.assembly.laws
-        springs = laws.elastic_stick_energy(self.linear.springs[1:]) if laws.has_elastic_stick else 0.0
-        return np.asarray(laws.energy(self._gaps) + springs)
+        return np.asarray(model.assembly.laws.stored_energy(self._gaps, self.linear.springs[1:]))
 
     def _by_gaps(self, weights: Array) -> Array:
         """Derivatives (b, k): exact, as the energy has kinks at the heights of the laws."""

@@ -138,8 +138,8 @@ class BulkEquations:
         right = form.inertia * (assembly.mass @ change[1]) - assembly.stiffness @ displaced
         if form.carries:
             right += form.carried * change[3]
-            if assembly.viscous is not None:
-                right -= form.velocity * (assembly.viscous @ change[1])
+        if form.velocity and assembly.viscous is not None:
+            right -= form.velocity * (assembly.viscous @ change[1])
         given = np.einsum("fp,fp...->p...", self.imposed_by_state, change[:, dofs]) if dofs.size else None
         return right, (1.0 - form.weight) * (assembly.constraints @ change[1]), given
 
@@ -150,8 +150,7 @@ class BulkEquations:
         out[:scaled] = np.tensordot(form.updates[:scaled, :scaled], change[:scaled], 1)
         out[:scaled] += np.multiply.outer(form.updates[:scaled, -1], y)
         if form.carries:
-            average = (1.0 - form.alpha_f) * self._resisting(out) + form.alpha_f * self._resisting(change)
-            out[3] = form.updates[3, 3] * change[3] - average / form.inertia
+            out[3] = form.average(-self._resisting(out), -self._resisting(change), change[3])
         return out
 
     def _resisting(self, fields: Array) -> Array:
@@ -199,7 +198,7 @@ class BulkEquations:
         form, y = self.form, self.y(block)
         u0, v0 = block.u[:-1], block.v[:-1]
         right, missing = np.zeros_like(y), np.zeros_like(block.multipliers)
-        bulk = np.zeros_like(y) if form.carries else None
+        bulk: Array | None = None
         times = self.model.study.step * np.arange(block.n, block.n + len(block) + 1.0)
         mass, viscous, stiffness = (derivative.matrix(name) for name in ("mass", "viscous", "stiffness"))
         loads = derivative.loads(block.n, len(block))
@@ -212,13 +211,13 @@ class BulkEquations:
         if stiffness is not None:
             displaced = form.displacement * u0 + form.stiffness * y
             right -= applied(stiffness, displaced + form.lead * self.leads(block)[:-1] if form.carries else displaced)
-        if bulk is not None:
+        if form.carries:
             change = np.zeros_like(block.u) if loads is None else loads.copy()
             if stiffness is not None:
                 change -= applied(stiffness, block.u)
             if viscous is not None:
                 change -= applied(viscous, block.v)
-            bulk += ((1.0 - form.alpha_f) * change[1:] + form.alpha_f * change[:-1]) / form.inertia
+            bulk = form.average(change[1:], change[:-1], 0.0)
         constraints, basis = derivative.matrix("constraints"), derivative.matrix("basis")
         if constraints is not None:
             right += form.impulse * applied(sp.csr_array(constraints.T), block.multipliers)

@@ -15,7 +15,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.sensitivity.event import Event, PassedEvents, StepState
 from arlequin.sensitivity.linear_steps import LinearSteps, TangentBlock
 from arlequin.sensitivity.models_at import ModelDerivative
-from arlequin.sensitivity.operators import DENSE, StepOperators
+from arlequin.sensitivity.operators import DENSE, StepOperators, turned
 from arlequin.sensitivity.step_equations import BulkEquations, ByParameter
 
 _VALUES = 1 << 22  # values of a field of the derivatives in a block of `by_start`, at most
@@ -115,21 +115,13 @@ class Tangent:
 
     def _multipliers(self, each: list[ByParameter], u: Array, v: Array, impulse: Array) -> Array:
         """φ' (b, m, p) of a scheme of two fields: of those at the starts of the steps (b, d, p), and P' (b, r, p)."""
-        equations, assembly, form, dofs = (
-            self.equations,
-            self.model.bulk,
-            self.equations.form,
-            self.operators.imposed,
-        )
+        form, basis = self.equations.form, sp.csr_array(self.model.bulk.contact.basis.T)
         found = np.empty((len(u), self.operators.multipliers, len(each)))
         for i, own in enumerate(each):
-            b = own.right + form.inertia * applied(assembly.mass, v[..., i])
-            b -= form.displacement * applied(assembly.stiffness, u[..., i])
-            b += form.impulse * applied(sp.csr_array(assembly.contact.basis.T), impulse[..., i])
-            c = own.missing + (1.0 - form.weight) * applied(assembly.constraints, v[..., i])
-            of_u, of_v = equations.imposed_by_state
-            given = own.imposed + of_u * u[:, dofs, i] + of_v * v[:, dofs, i] if dofs.size else None
-            found[..., i] = self.operators.solve(b, c, given)[1] / form.impulse
+            right, missing, given = map(turned, self.equations.by_fields(np.stack([u[..., i].T, v[..., i].T])))
+            b = right + own.right + form.impulse * applied(basis, impulse[..., i])
+            known = None if given is None else given + own.imposed
+            found[..., i] = self.operators.solve(b, missing + own.missing, known)[1] / form.impulse
         return found
 
     def _small(

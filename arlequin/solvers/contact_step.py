@@ -100,8 +100,8 @@ class ContactStep:
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """Energy stored by the laws at the end, at u (d,), that of elastic stick included, J."""
         gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
-        asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
-        return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
+        gaps = laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps
+        return laws.stored_energy(gaps, None if self.held is None else self.held.after)
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
         """Friction loss with elastic stick under the motion du (d,), by the mean impulses (r,) if they differ."""

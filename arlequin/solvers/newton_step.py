@@ -124,9 +124,9 @@ class NewtonStep:
         self, assembly: Assembly, coefficients: StepCoefficients, tangent: TangentFactor | None = None
     ) -> None:
         """tangent: that of steps of another size; by default the one at rest."""
-        theta, step = coefficients.theta, coefficients.step
+        step = coefficients.step
         self._assembly, self._coefficients, self._step = assembly, coefficients, step
-        self._forces = MeanForces(assembly, theta, step)
+        self._forces = MeanForces(assembly, coefficients)
         self._rotations = RotationPredictor(assembly, step)
         self._solver = NewtonSolver(assembly, coefficients, self._forces, tangent)
         self._use = TangentUse()

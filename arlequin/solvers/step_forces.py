@@ -31,17 +31,15 @@ class MeanForces:
     linear parts and springs (1 − θ) f(u₀) + θ f(u₁).
     """
 
-    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
-        self._assembly, self._theta, self._step = assembly, theta, step
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients) -> None:
+        self._assembly, self._theta, self._step = assembly, coefficients.theta, coefficients.step
         pieces = list(zip(assembly.parts, assembly.places, strict=True))
         self._elastic = [(part, at) for part, at in pieces if isinstance(part, Nonlinear)]
         self._path_dependent = [(i, part, at) for i, (part, at) in enumerate(pieces) if isinstance(part, PathDependent)]
         self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear | PathDependent)]
         self._viscous = [(part, at) for part, at in pieces if is_viscous(part)]
-        rest = assembly.mass
-        if assembly.viscous is not None:
-            rest = rest + theta * step * assembly.viscous
-        self._tangents = Tangents(assembly, sp.csr_array(rest), theta * step**2)
+        rest, scale = coefficients.matrix_at_rest(assembly), coefficients.force * coefficients.step
+        self._tangents = Tangents(assembly, rest, scale)
 
     def resisting(self, state: State, u: Array, y: Array) -> Array:
         """Mean internal and damping force (d,), N, of a step to u by y."""

@@ -131,6 +131,25 @@ class StepBatch:
             else None,
         )
 
+    def end_state(
+        self, *, history: Array, internal: Array, impulse: Array, own: Any, lasts: NDArray[np.int8] | None = None
+    ) -> State:
+        """The state after the last step, of one system without memory; see `State` for what is given."""
+        kinetic, strain, asperity = self.works[-1, :3].tolist()
+        return State(
+            n=int(self.n[-1]),
+            u=self.u[-1].copy(),
+            v=self.v[-1].copy(),
+            history=history,
+            internal=internal,
+            kinetic=kinetic,
+            strain=strain,
+            asperity=asperity,
+            impulse=impulse.copy(),
+            own=own,
+            lasts=lasts,
+        )
+
     def with_friction(self, assembly: Assembly, history: Array) -> "StepBatch":
         """The same single step, with springs and variables of friction of the history (l, h) at its end."""
         laws = assembly.laws

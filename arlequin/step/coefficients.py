@@ -26,7 +26,7 @@ half a step before.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -189,7 +189,7 @@ class StepCoefficients:
             ]
         )
 
-    def average(self, end: Array, start: Array, before: Array) -> Array:
+    def average(self, end: Any, start: Any, before: Any) -> Any:
         """Xᶜ₁ of one step, see `averaged`, from X₁, X₀ and Xᶜ₀."""
         if not self.averages:
             return end
@@ -202,7 +202,7 @@ class StepCoefficients:
         """
         if not self.averages:
             return np.concatenate([start[None], ends[1:]])
-        given = ((1.0 - self.alpha_f) * ends[1:] + self.alpha_f * ends[:-1]) / self.inertia
+        given = self.average(ends[1:], ends[:-1], 0.0)
         return _recursion(-self.alpha_m / self.inertia, given, start)
 
     def mean(self, averages: Array) -> Array:

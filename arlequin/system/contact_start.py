@@ -59,9 +59,7 @@ class ContactStart:
     @property
     def energy(self) -> float:
         """The energy that these store, J."""
-        laws = self.contact.laws
-        layers = float(laws.energy(self.gaps))
-        return layers + float(laws.elastic_stick_energy(self.springs)) if laws.has_elastic_stick else layers
+        return float(self.contact.laws.stored_energy(self.gaps, self.springs))
 
 
 def start_sums(contact: Contact, frame: ResultFrame) -> dict[str, tuple[Array, Array]]:

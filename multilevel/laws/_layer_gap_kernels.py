@@ -4,6 +4,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400
@@ -12,13 +13,12 @@ _HALVINGS, _WIDENINGS = 60, 400
 @called_njit()
 def _stored_change(k, start, end, history, rows, kernels, kind, coefficients, own, trial):
     """Stored energy of the laws of point k at the gap `end` minus that at `start`, J/m², by the mean pressure."""
-    total = 0.0
     for row in range(rows[k], rows[k + 1]):
-        own[:] = history[row]
-        own[0] = start
-        trial[:] = own
-        total -= kernels[kind[row]](coefficients[row], own, end, 1.0, 0.5, trial)[0] * (end - start)
-    return total
+        own[row] = history[row]
+        own[row, 0] = start
+        trial[row] = own[row]
+    pressure = sum_laws(rows[k], rows[k + 1], kernels, kind, coefficients, own, end, 1.0, 0.5, trial)[0]
+    return -pressure * (end - start)
 
 
 @called_njit()
@@ -51,7 +51,7 @@ def carry_gaps(history, gap, rows, area, kernels, kind, coefficients, excess):
     """
     count = gap.size
     start, change = np.empty(count), np.zeros(count)
-    own, trial = np.empty(history.shape[1]), np.empty(history.shape[1])
+    own, trial = np.empty_like(history), np.empty_like(history)
     account, required = history[0, ACCOUNT], 0.0
     excess[:] = 0.0
     for k in range(count):

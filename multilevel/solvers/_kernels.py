@@ -13,6 +13,7 @@ from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import await_compilation, called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
@@ -70,7 +71,7 @@ class ContactProblem(NamedTuple):
 
 
 class ContactResponse(NamedTuple):
-    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `_tractions`, slack and multiplier (k,)
+    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `sum_laws`, slack and multiplier (k,)
     of the set-valued laws, slip rates (r,)."""
 
     velocity_change: Any
@@ -124,18 +125,25 @@ def copy(x, out):
         out[i] = x[i]
 
 
-@njit(cache=True)
-def tractions(p, k, gap, trial, out):
-    """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
-    out[:] = 0.0
-    for row in range(p.rows[k], p.rows[k + 1]):
-        stored, stored_slope, dissipated, dissipated_slope = p.kernels[p.kind[row]](
-            p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row]
+@called_njit(forceinline=True)
+def may_act(level, closed):
+    """Whether the multiplier of a point may act."""
+    return level == GAP_LEVEL or (level == VELOCITY_LEVEL and closed)
+
+
+@njit(inline="always")
+def normal_law(p, k, normal, moved, trial, law):
+    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse and a change `moved` of the
+    rate; law (4,): as of `sum_laws`."""
+    gap = p.gap_free[k] + p.gap_per_velocity * moved
+    law[:] = 0.0
+    if p.rows[k] < p.rows[k + 1]:
+        law[0], law[1], law[2], law[3] = sum_laws(
+            p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
         )
-        out[0] += stored
-        out[1] += stored_slope
-        out[2] += dissipated
-        out[3] += dissipated_slope
+    regular = p.area[k] * (law[0] + law[2])
+    slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[p.first[k]] + moved
+    return regular, normal - regular, slack + (p.compliance[k] * (normal - regular) + p.shift[p.first[k]])
 
 
 @njit(cache=True)
@@ -190,26 +198,17 @@ def evaluate_response(p, diagonal, trial, impulse, response):
     The certificate is the largest residual of the natural map with the scales `diagonal`, P − project(P − slack /
     diagonal) onto multipliers ≥ 0 and disks of radius μ ⟨P_n⟩₊.
     """
+    p, response = borrow(p), borrow(response)
     velocity_change = response.velocity_change
     error, scale, total = 0.0, 1e-300, 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        gap = p.gap_free[k] + p.gap_per_velocity * velocity_change[n]
-        law = response.tractions[k]
-        if p.rows[k] < p.rows[k + 1]:
-            tractions(p, k, gap, trial, law)
-        else:
-            law[:] = 0.0
-        regular = p.area[k] * (law[0] + law[2])
-        multiplier = impulse[n] - regular
-        slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + velocity_change[n]
-        slack += p.compliance[k] * multiplier + p.shift[n]
+        regular, multiplier, slack = normal_law(p, k, impulse[n], velocity_change[n], trial, response.tractions[k])
         response.multiplier[k] = multiplier
         response.slack[k] = slack
-        allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
         scaled_slack = slack / diagonal[n]
         total += scaled_slack + multiplier
-        if allowed and multiplier - scaled_slack > 0.0:
+        if may_act(p.level[k], p.closed[k]) and multiplier - scaled_slack > 0.0:
             error = max(error, abs(scaled_slack))
             scale = max(scale, abs(p.gap_free[k] if p.level[k] == GAP_LEVEL else p.rate_free[n]) / diagonal[n])
         else:
@@ -247,9 +246,8 @@ def update_statuses(p, diagonal, rho, impulse, response, statuses):
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         law = response.tractions[k]
-        allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
         tentative = response.multiplier[k] - rho * response.slack[k] / diagonal[n]
-        active = allowed and tentative > 0.0
+        active = may_act(p.level[k], p.closed[k]) and tentative > 0.0
         statuses.active[k] = active
         normal = p.area[k] * (law[0] + law[2]) + (tentative if active else 0.0)
         status[k] = SLIP if normal > 0.0 else OPEN
@@ -606,15 +604,21 @@ def onset_closing(first, level, start, closing):
 
 
 @called_njit()
-def contact_problem(motion, laws, kernels, history, closing):
-    """The `ContactProblem` of arguments of `solve_contact`."""
+def packed(motion, laws, kernels, history, friction, shift):
+    """The `ContactProblem` of a step, with these coefficients of friction (k,) and this shift (r,)."""
     m, t = FreeMotion(*motion), LawTable(*laws)
     area = m.impulse_factor * t.area
     return ContactProblem(
         m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
-        t.compliance / area, t.friction.copy(), t.tangential_compliance / area, closing[0].copy(), kernels, t.rows,
-        t.kind, t.coefficients, history, m.step, m.theta,
+        t.compliance / area, friction, t.tangential_compliance / area, shift, kernels, t.rows, t.kind,
+        t.coefficients, history, m.step, m.theta,
     )  # fmt: skip
+
+
+@called_njit()
+def contact_problem(motion, laws, kernels, history, closing):
+    """The `ContactProblem` of arguments of `solve_contact`."""
+    return packed(motion, laws, kernels, history, LawTable(*laws).friction.copy(), closing[0].copy())
 
 
 @njit(cache=True)

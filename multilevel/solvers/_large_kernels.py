@@ -9,24 +9,23 @@ from numba import boolean, float32, float64, int64, types, void
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._kernels import (
-    GAP_LEVEL,
     OPEN,
     SLIP,
     STICK,
-    VELOCITY_LEVEL,
-    ContactProblem,
     ContactResponse,
     LinearSystem,
     Statuses,
     diagonal_scaling,
     evaluate_response,
     linearise,
+    may_act,
+    packed,
     project,
     release_or_close_on_mean,
     split_normal,
     update_statuses,
 )
-from arlequin.multilevel.solvers.problem import ON_BORDER, FreeMotion, LawTable
+from arlequin.multilevel.solvers.problem import ON_BORDER, LawTable
 
 _VECTOR, _INDEX, _TABLE, _BLOCKS = float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1]
 _ROUNDED, _ROUNDED_VECTOR = float32[:, ::1], float32[::1]
@@ -51,13 +50,7 @@ _SYSTEM = types.Tuple((_VECTOR, _BLOCKS, _BLOCKS))
 def _contact_problem(problem, kernels):
     """The `ContactProblem` of the arguments `_PROBLEM`."""
     motion, laws, history, shift = problem
-    m, t = FreeMotion(*motion), LawTable(*laws)
-    area = m.impulse_factor * t.area
-    return ContactProblem(
-        m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
-        t.compliance / area, t.friction, t.tangential_compliance / area, shift, kernels, t.rows, t.kind,
-        t.coefficients, history, m.step, m.theta,
-    )  # fmt: skip
+    return packed(motion, laws, kernels, history, LawTable(*laws).friction, shift)
 
 
 @njit(_VECTOR(_PROBLEM, _KERNELS), cache=True)
@@ -86,8 +79,7 @@ def linearised(problem, kernels, diagonal, rho, impulse, trial, response, status
     if by_impulses:
         for k in range(p.area.size):
             n, end = p.first[k], p.first[k + 1]
-            allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
-            s.active[k] = allowed and r.multiplier[k] > 0.0
+            s.active[k] = may_act(p.level[k], p.closed[k]) and r.multiplier[k] > 0.0
             s.status[k] = SLIP if impulse[n] > 0.0 else OPEN
             size = 0.0
             for t in range(n + 1, end):

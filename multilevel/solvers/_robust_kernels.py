@@ -17,18 +17,18 @@ from arlequin.multilevel.solvers._kernels import (
     KRYLOV_FROM,
     NEWTON_STEPS,
     RESULT,
-    VELOCITY_LEVEL,
     ContactProblem,
     allocate_response,
     closes_otherwise,
     contact_problem,
     diagonal_scaling,
+    may_act,
     most_iterations,
     multiply,
     natural_residual,
     newton,
+    normal_law,
     project_and_split,
-    tractions,
 )
 from arlequin.multilevel.solvers.problem import LawTable
 
@@ -79,6 +79,7 @@ def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, l
 
     radius < 0: friction disk of that normal impulse, otherwise of the given radius.
     """
+    p, law = borrow(p), borrow(law)
     size = p.first[k + 1] - p.first[k]
     n = p.first[k]
     out[0] = normal
@@ -89,16 +90,9 @@ def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, l
         _minimise_on_disk(block, linear, size, p.friction[k] * normal if radius < 0.0 else radius, out)
         for a in range(1, size):
             moved += block[0, a] * out[a]
-    gap = p.gap_free[k] + p.gap_per_velocity * moved
-    if p.rows[k] < p.rows[k + 1]:
-        tractions(p, k, gap, trial, law)
-    else:
-        law[:] = 0.0
-    multiplier = normal - p.area[k] * (law[0] + law[2])
-    if not (p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])):
+    _, multiplier, slack = normal_law(p, k, normal, moved, trial, law)
+    if not may_act(p.level[k], p.closed[k]):
         return multiplier
-    slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + moved
-    slack += p.compliance[k] * multiplier + p.shift[n]
     own = max(block[0, 0] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
     return multiplier - max(multiplier - slack / own, 0.0)
 

@@ -28,7 +28,6 @@ dashpot.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -104,15 +103,9 @@ def tangential_compliance(laws: PointLaws, gain: Array, gap_per_velocity: float)
 
 def end_spring_traction(laws: PointLaws, impulse: Array, spring_traction: Array, gain: Array, factor: float) -> Array:
     """Spring tractions s₁ (…, r) at the end of a step with the impulses (…, r)."""
-    rows, points, first = laws.elastic_stick_rows, laws.elastic_stick_points, laws.elastic_stick_first
-    scale = factor * laws.area[points]
-    before, normal = spring_traction[..., rows], impulse[..., laws.first[points]]
-    reached = before + gain[points] * (impulse[..., rows] / scale - before)
-    edge = laws.friction[points] * normal / scale
-    of = np.searchsorted(first, np.arange(rows.size), side="right") - 1
-    size, start = (np.sqrt(np.add.reduceat(values**2, first, axis=-1))[..., of] for values in (reached, before))
-    radius: Any = edge + np.maximum(1.0 - gain[points], 0.0) * np.maximum(start - edge, 0.0)
-    radius = np.where(normal > 0.0, radius, 0.0)
-    out = np.zeros_like(spring_traction)
-    out[..., rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
+    from arlequin.multilevel.solvers._spring_kernels import stretch_springs_each
+
+    out, impulse = np.array(spring_traction, order="C"), np.ascontiguousarray(impulse)
+    given, tractions = (own.reshape(-1, laws.row_count) for own in (impulse, out))
+    stretch_springs_each(laws.first, laws.area, laws.friction, gain, given, factor, tractions, 0)
     return out

@@ -410,6 +410,11 @@ class PointLaws:
         flexibility = 0.5 * self.area[points] / self.tangential_stiffness[points]
         return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
+    def stored_energy(self, gap: Array, traction: Array | None) -> Any:
+        """Stored energy of the regular laws at gaps (k,) or (b, k) and of elastic stick, J, of spring tractions (r,) or
+        (b, r), None without."""
+        return self.energy(gap) + (0.0 if traction is None else self.elastic_stick_energy(traction))
+
     def energy(self, gap: Array) -> Any:
         """Stored energy of the regular laws, J, at gaps (k,) or (b, k): Σ_k area_k Σ_laws E(g_k)."""
         return np.vecdot(self._sum(gap, lambda law, g: law.energy(g)), self.area)

@@ -575,6 +575,10 @@ RESPONSES = {
             aq.Response("part/drive/reaction", support="all", component="x"),
         ],
     ),
+    "central differences with damping": (
+        knocking, {"stiffness": 4e3, "amplitude": 1e-3},
+        [aq.Response("energy/damping", "final"), aq.Response("interface/stop/impulse", "sum")],
+    ),
     "Newmark": (
         within(rod, aq.Newmark(0.36, 0.6)), {"young": 1e11, "gap": 3e-5, "friction": 0.3, "amplitude": 40.0},
         [aq.Response("energy/damping", "final"), aq.Response("energy/external_work", "final")],

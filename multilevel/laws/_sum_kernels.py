@@ -1,0 +1,17 @@
+"""Numba kernel of the sum of the regular laws of a contact point."""
+
+from arlequin.models.kernel_cache import called_njit
+
+
+@called_njit()
+def sum_laws(first, last, kernels, kind, coefficients, history, gap, step, theta, trial):
+    """Sums over the laws `first` … `last` of their mean tractions over a step to a gap: stored, its slope, dissipated,
+    its slope (see `arlequin.multilevel.laws.signature`)."""
+    stored, stored_slope, dissipated, dissipated_slope = 0.0, 0.0, 0.0, 0.0
+    for row in range(first, last):
+        own = kernels[kind[row]](coefficients[row], history[row], gap, step, theta, trial[row])
+        stored += own[0]
+        stored_slope += own[1]
+        dissipated += own[2]
+        dissipated_slope += own[3]
+    return stored, stored_slope, dissipated, dissipated_slope
