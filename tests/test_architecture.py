@@ -205,6 +205,25 @@ def test_a_usage_error_loads_neither_plots_nor_kernels():
     assert not [name for name in loaded if name == "matplotlib" or name.endswith("_kernels")]
 
 
+RUN = """
+import sys, arlequin as aq
+steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
+block = aq.Solid("block", aq.mesh.rectangle((0, 1), (0, 1), cells=(2, 2)), steel, plane="strain")
+floor = aq.RigidPlane(point=(0, -1e-5), normal=(0, 1))
+contact = aq.Interface("foot", block.boundary("bottom"), floor, aq.Unilateral())
+aq.simulate(aq.System([block], interfaces=[contact], velocity=(0.0, -10.0)), aq.Theta(), duration=2e-6, step=1e-6)
+print(*sys.modules, sep="\\n")
+"""
+
+
+def test_an_impact_loads_none_of_the_packages_that_take_long():
+    """scipy.signal, which loads scipy.stats, would be a fifth of the time of a short run in a new process."""
+    run = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = run.stdout.split()
+    assert "numba" in loaded and "arlequin.schemes.theta" in loaded
+    assert not {"scipy.signal", "scipy.stats", "scipy.optimize", "matplotlib", "zarr", "rich"} & {*loaded}
+
+
 def test_what_is_installed():
     """One name, `arlequin`, with links to the folders beside it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
