@@ -1,4 +1,4 @@
-"""Cache of compiled kernels in the user's folder, keyed by the text of all kernels.
+"""Cache of compiled kernels in the user's folder, keyed by the text of their file and of all files that it imports.
 
 numba keeps compiled functions beside each source file, for that file in that place only: another checkout or an
 installed copy compiles all of them again, and an edit of a kernel goes unnoticed by those of other files that call it.
@@ -6,7 +6,17 @@ Kernel files therefore take `njit` from here. With `cache=True` their functions 
 
     <user's cache>/arlequin/kernels/<key>/<module>
 
-where the user's cache is `~/.cache` (`$XDG_CACHE_HOME`) on Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on
+The key is a hash of the module's text and of those that can be compiled into it: the kernel files that it imports,
+those that they import, and the modules that one of these files imports constants from; and of the versions of Python,
+numba and llvmlite. An edit of a kernel file thus recompiles that file and those that call it, and no others. What
+kernels contain of files that they do not import:
+
+- nothing of a kernel that they get as a pointer of a declared type (`types.FunctionType`). A jitted function as an
+  argument or in a closure would be contained: numba then compiles the caller anew in each process, and no kernel here
+  is called so;
+- the order of the fields of the named tuples that are their arguments: numba's index below the key has the names.
+
+The user's cache is `~/.cache` (`$XDG_CACHE_HOME`) on Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on
 Windows, and `$NUMBA_CACHE_DIR` where that is set. The processor is part of numba's own index below it. Where the
 folder cannot be written, and with `NUMBA_CACHE_LOCATOR_CLASSES`, numba chooses the place.
 
@@ -40,14 +50,15 @@ from typing import Any
 import llvmlite
 import numba
 from numba import njit as njit
-from numba.core import caching, config, event
+from numba.core import caching, config, event, types
+from numba.core.typing import Signature
 from numba.misc.appdirs import AppDirs
 
 from arlequin.models.host.folders import make_private, open_to_others
 from arlequin.models.host.processes import child_environment, python_command
 from arlequin.models.phases import WORKER, is_listening, phase
 
-KEPT = 8  # keys in the user's cache, 60 MB each
+KEPT = 400  # keys in the user's cache: some 45 of a version, of 0.5 MB on average
 IN_USE = 86400.0  # s since its last use: a key that other processes may be using is never removed
 KEY = re.compile(r"[0-9a-f]{20}")  # name of a key: nothing else in the folder is removed
 
@@ -55,6 +66,7 @@ COMPILING = "compiling kernels, once on this machine"
 _RANK = "OMPI_COMM_WORLD_RANK"  # of a process of mpiexec
 
 PACKAGE = Path(__file__).parents[1]
+IMPORT = re.compile(r"^\s*from arlequin\.?([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
 def _only_the_environment() -> None:
@@ -77,27 +89,53 @@ def called_njit(**options: Any) -> Any:
     return njit(**given)
 
 
-def kernel_sources(package: Path = PACKAGE) -> dict[str, bytes]:
-    """Path below the package → text of its `_*.py` files and of the modules that they import.
+def is_kernel_file(file: str) -> bool:
+    """Whether a path is one of those whose functions may be compiled into others: `_*.py`."""
+    return re.fullmatch(r"_[a-z]\w*\.py", file.rpartition("/")[2]) is not None
 
-    Those count for their constants, which are compiled into the kernels.
+
+def _file_of(module: str, package: Path) -> str | None:
+    """Path below the package of a module, "" for the package itself; None where there is none."""
+    place = module.replace(".", "/")
+    names = (f"{place}.py", f"{place}/__init__.py") if module else ("__init__.py",)
+    return next((name for name in names if (package / name).is_file()), None)
+
+
+@functools.cache
+def _text_and_imports(file: str, package: Path) -> tuple[bytes, frozenset[str]]:
+    """Text of a file of the package, and the paths of those of the package that it imports, in functions as well."""
+    text = (package / file).read_bytes()
+    modules = set(re.findall(r"^\s*import arlequin\.([\w.]+)", text.decode(), re.MULTILINE))
+    for home, names in IMPORT.findall(text.decode()):
+        modules |= {home, *(f"{home}.{name}".lstrip(".") for name in re.findall(r"\w+", names))}
+    found = (_file_of(module, package) for module in modules)
+    return text, frozenset(name for name in found if name is not None)
+
+
+def kernel_sources(module: str, package: Path = PACKAGE) -> dict[str, bytes]:
+    """Path below the package → text of the files that can be compiled into the kernels of a module `arlequin.*`.
+
+    That are its own, the kernel files that it imports, those that these import, and the other modules that one of them
+    imports. The last count for their constants: what they import themselves does not.
     """
-    places = [at for at, _, _ in os.walk(package, followlinks=True) if not at.endswith("__pycache__")]
-    names = [(at, name) for at in places for name in os.listdir(at) if re.fullmatch(r"_[a-z]\w*\.py", name)]
-    files = {os.path.relpath(os.path.join(*name), package) for name in names}
-    texts = {file: Path(package, file).read_bytes() for file in files}
-    for imported in set(re.findall(rb"^from arlequin\.([\w.]+) import", b"\n".join(texts.values()), re.MULTILINE)):
-        file = os.path.join(*imported.decode().split(".")) + ".py"
-        if os.path.isfile(os.path.join(package, file)):
-            texts[file] = Path(package, file).read_bytes()
-    return {file.replace(os.sep, "/"): texts[file] for file in sorted(texts)}
+    own = _file_of(module.removeprefix("arlequin."), package)
+    texts: dict[str, bytes] = {}
+    left = [] if own is None else [own]
+    while left:
+        file = left.pop()
+        texts[file], imported = _text_and_imports(file, package)
+        if file == own or is_kernel_file(file):
+            left += imported - texts.keys()
+    return dict(sorted(texts.items()))
 
 
-def kernels_key(package: Path = PACKAGE) -> str | None:
-    """Hash of the sources of a package's kernels, of numba's version and of its options; None where there are none."""
-    sources = kernel_sources(package)
+def kernels_key(module: str, package: Path = PACKAGE) -> str | None:
+    """Hash of a module's name, of the sources of its kernels, of numba's version and of its options; None where there
+    are no sources."""
+    sources = kernel_sources(module, package)
     options = [getattr(config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {options}".encode())
+    versions = f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__}"
+    digest = hashlib.sha256(f"{module} {versions} {options}".encode())
     for file, text in sources.items():
         digest.update(f"\n{file} {len(text)}\n".encode() + text)
     return digest.hexdigest()[:20] if sources else None
@@ -113,24 +151,27 @@ def remove_oldest(folder: Path, kept: int = KEPT) -> None:
 
 
 @functools.cache
-def folder_of_key(root: str) -> Path | None:
-    """Folder of this package's kernels below the cache folder `root`; older ones are removed when it is made.
+def folder_of_key(root: str, module: str) -> Path | None:
+    """Folder of a module's kernels below the cache folder `root`; older ones are removed when it is made.
 
     A temporary one where others could have written to it; None where it cannot be written.
     """
-    key = kernels_key()
+    if root in _replaced:
+        other = _replaced[root]
+        return None if other is None else folder_of_key(other, module)
+    key = kernels_key(module)
     if key is None:
         return None
     folder = Path(root, "kernels", key)
     if not folder.is_absolute():  # a foreign folder could have it
-        return _temporary(f"{root} is relative to the working folder")
+        return _temporary(f"{root} is relative to the working folder", root, module)
     try:
         there = next(place for place in (folder, *folder.parents) if place.exists())
         if why := open_to_others(there, within=False):
-            return _temporary(why)
+            return _temporary(why, root, module)
         make_private(folder)
         if why := open_to_others(folder):
-            return _temporary(why)
+            return _temporary(why, root, module)
         if there != folder:
             remove_oldest(folder.parent)
         os.utime(folder)
@@ -139,8 +180,11 @@ def folder_of_key(root: str) -> Path | None:
     return folder
 
 
-def _temporary(why: str) -> Path | None:
-    """Folder of this package's kernels for this process and those that it starts."""
+_replaced: dict[str, str | None] = {}  # cache folders that nothing is read from, and what is used instead
+
+
+def _temporary(why: str, root: str, module: str) -> Path | None:
+    """Folder of a module's kernels for this process and those that it starts, instead of one below `root`."""
     made, process = tempfile.mkdtemp(prefix="arlequin-"), os.getpid()
 
     def remove() -> None:
@@ -153,7 +197,8 @@ def _temporary(why: str) -> Path | None:
     if sys.stderr is not None:
         cure = "set NUMBA_CACHE_DIR to a folder that only you may write"
         print(f"arlequin: kernels are compiled anew and not kept, as {why}: {cure}", file=sys.stderr)
-    return folder_of_key(user_cache()) if trusted else None
+    _replaced[root] = other = user_cache() if trusted else None
+    return None if other is None else folder_of_key(other, module)
 
 
 class KernelCacheLocator(caching._CacheLocator):
@@ -167,9 +212,10 @@ class KernelCacheLocator(caching._CacheLocator):
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "KernelCacheLocator | None":
         """The locator of a function; None where it is not of this package or cannot be kept."""
-        if not py_func.__module__.startswith("arlequin.") or (folder := folder_of_key(user_cache())) is None:
+        module = py_func.__module__
+        if not module.startswith("arlequin.") or (folder := folder_of_key(user_cache(), module)) is None:
             return None
-        locator = cls(py_func, py_file, folder / py_func.__module__.removeprefix("arlequin."))
+        locator = cls(py_func, py_file, folder / module.removeprefix("arlequin."))
         try:
             locator.ensure_cache_path()
         except OSError:
@@ -192,19 +238,46 @@ def user_cache() -> str:
     return os.path.join(given, "arlequin") if given else str(AppDirs("arlequin", appauthor=False).user_cache_dir)
 
 
-class UniquelyNamedFiles(caching.IndexDataCacheFile):
-    """Cache files of a function of which no two processes give the same name to code for different arguments.
+def fields_of(kind: Any) -> tuple[Any, ...]:
+    """Names of the fields of all named tuples in the numba types of arguments: a type, a tuple of some, a signature."""
+    if isinstance(kind, tuple):
+        return tuple(field for part in kind for field in fields_of(part))
+    if isinstance(kind, types.BaseTuple):
+        return (*getattr(kind, "fields", ()), *fields_of(tuple(getattr(kind, "types", ()))))
+    if isinstance(kind, types.FunctionType):
+        return fields_of(kind.signature)
+    if isinstance(kind, Signature):
+        return fields_of((kind.return_type, *kind.args))
+    parts = [getattr(kind, name, None) for name in ("dtype", "item_type", "key_type", "value_type", "type")]
+    return fields_of(tuple(part for part in parts if isinstance(part, types.Type) and part is not kind))
 
-    numba numbers them, and two processes that compile one function at once, each for arguments of its own, would count
-    alike: the index of one would lead to the code of the other.
+
+class KernelCacheFiles(caching.IndexDataCacheFile):
+    """Cache files of a function: no code for other arguments is ever read for those that are asked for.
+
+    numba numbers the files, and two processes that compile one function at once, each for arguments of its own, would
+    count alike: the index of one would lead to the code of the other. numba tells named tuples apart by their class and
+    the types of its fields: once the fields have another order, the index would lead to the code for the earlier one.
     """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save((key, fields_of(key[0])), data)
+
+    def load(self, key: Any) -> Any:
+        return super().load((key, fields_of(key[0])))
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):  # a class of its arguments is no more
+            return {}
 
     def _data_name(self, number: int) -> str:
         return str(super()._data_name(number)).removesuffix("nbc") + f"{uuid.uuid4().hex[:12]}.nbc"
 
 
 caching.CacheImpl._locator_classes.insert(0, KernelCacheLocator)  # type: ignore[arg-type]
-caching.IndexDataCacheFile = UniquelyNamedFiles  # type: ignore[misc]
+caching.IndexDataCacheFile = KernelCacheFiles  # type: ignore[misc]
 
 
 class _Announced(event.Listener):
@@ -262,7 +335,7 @@ def compile_ahead(module: str, call: str = "") -> None:
     done where they are compiled already, in processes of a sweep, and where the cache cannot be kept.
     """
     name = f"{module}.{call}" if call else module
-    folder = None if config.DISABLE_JIT else folder_of_key(user_cache())  # type: ignore[attr-defined]
+    folder = None if config.DISABLE_JIT else folder_of_key(user_cache(), module)  # type: ignore[attr-defined]
     mark = None if folder is None else folder / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}.compiled"
     if (not call and module in sys.modules) or name in _ahead or mark is None or mark.exists() or not sys.executable:
         return

@@ -108,7 +108,7 @@ class Adjoint:
 
     def _small(self, linear: LinearSteps, sources: Sources) -> _Passes:
         """By dense operators, in a compiled loop."""
-        from arlequin.sensitivity._recursion_kernels import adjoint_steps
+        from arlequin.sensitivity._adjoint_kernels import adjoint_steps
 
         count, d, r, form = len(linear.block), self.operators.count, self.operators.rows, self.equations.form
         forces = np.zeros((count if form.carries else 0, d))

@@ -128,7 +128,7 @@ class Tangent:
         self, linear: LinearSteps, each: list[ByParameter], by_contact: list[Array], out: Any
     ) -> Callable[[slice, tuple[Array, ...]], None]:
         """Passes some of the steps by dense operators, in a compiled loop."""
-        from arlequin.sensitivity._recursion_kernels import tangent_steps
+        from arlequin.sensitivity._tangent_kernels import tangent_steps
 
         tables, d, bulk = linear.tables, self.operators.count, _bulk(each, self.operators.count)
         y = np.zeros((len(linear.block), d, len(each)))
@@ -260,7 +260,7 @@ def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, sprin
     fields (f, d, p): of the fields of the state (see `step_equations`), springs (r, p): of the tractions of friction's
     springs, both at the start; what is returned, at the end.
     """
-    from arlequin.sensitivity._recursion_kernels import tangent_steps
+    from arlequin.sensitivity._tangent_kernels import tangent_steps
 
     tables, count, (f, d, p), r = linear.tables, len(linear.block), fields.shape, operators.rows
     none = np.zeros((r, p))

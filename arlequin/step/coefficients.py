@@ -30,7 +30,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.signal import lfilter
 
 from arlequin.models.parallel.matrix import compressed
 from arlequin.models.types import Array
@@ -217,5 +216,7 @@ class StepCoefficients:
 
 def _recursion(factor: float, given: Array, start: Array) -> Array:
     """x (b + 1, d) of xₙ₊₁ = factor xₙ + given (b, d), from the start (d,)."""
+    from scipy.signal import lfilter  # takes its time to load, which most schemes need not
+
     found, _ = lfilter([1.0], [1.0, -factor], given, axis=0, zi=factor * start[None])
     return np.concatenate([start[None], found])

@@ -1,4 +1,4 @@
-"""Numba kernels of the mortar pairing: shape functions, candidates, clipping, moments, contact rows.
+"""Numba kernels of the mortar pairing: candidates, clipping, moments, contact rows.
 
 Positions have three axes here (z = 0 in 2D); parent coordinates are two numbers (the second one unused on lines).
 """
@@ -8,125 +8,24 @@ import math
 import numpy as np
 from numba import boolean, float64, int32, int64, types
 
-from arlequin.models.fem.spectral import LARGEST_ORDER, facet_places, lobatto_rule
 from arlequin.models.kernel_cache import njit
+from arlequin.multilevel.pairing._facet_kernels import (
+    COVERED,
+    MOST_NODES,
+    Cube,
+    Matrix,
+    Vector,
+    cross_product,
+    is_line,
+    make_tangents,
+    shapes,
+)
 
-CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
-LOBATTO_LINE, LOBATTO_QUAD = 10, 20  # plus the order, 3 to 6
-MOST_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
 MOST_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴
 FACING = -0.1  # ν_s·ν_m of facets that can be partners: within 84° of opposite, which excludes side walls
 TOUCHED = 1e-15  # clipped areas below this share of the slave facet are round-off
-COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
 
-Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
 Numbers, Table = int64[::1], int64[:, ::1]
-
-# of each order the Lobatto points of [−1, 1], and the places of the nodes of a facet along its two axes
-LOBATTO = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
-LINE_PLACES = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1), dtype=np.int64)
-QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MOST_NODES, 2), dtype=np.int64)
-for _order in range(3, LARGEST_ORDER + 1):
-    LOBATTO[_order, : _order + 1] = lobatto_rule(_order)[0]
-    LINE_PLACES[_order, : _order + 1] = facet_places(2, _order)[:, 0]
-    QUAD_PLACES[_order, : (_order + 1) ** 2] = facet_places(3, _order)
-
-
-@njit(types.void(int64, float64, Vector, Vector), cache=True)
-def lobatto(order, x, value, slope):
-    """Polynomials (p + 1,) through the Lobatto points and their derivatives at x."""
-    for n in range(order + 1):
-        value[n], slope[n] = 1.0, 0.0
-        for other in range(order + 1):
-            if other != n:
-                length = LOBATTO[order, n] - LOBATTO[order, other]
-                factor = (x - LOBATTO[order, other]) / length
-                slope[n] = slope[n] * factor + value[n] / length
-                value[n] *= factor
-
-
-@njit(boolean(int64), cache=True)
-def is_line(kind):
-    """Whether a facet is a curve."""
-    return kind in (LINE2, LINE3) or LOBATTO_LINE < kind < LOBATTO_QUAD
-
-
-@njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)
-def lobatto_shapes(kind, x, y, value, slope):
-    """`shapes` of the facets of spectral elements."""
-    order = kind - (LOBATTO_LINE if is_line(kind) else LOBATTO_QUAD)
-    f, df = np.empty(order + 1), np.empty(order + 1)
-    lobatto(order, x, f, df)
-    if is_line(kind):
-        for n in range(order + 1):
-            i = LINE_PLACES[order, n]
-            value[n], slope[n, 0] = f[i], df[i]
-        return
-    g, dg = np.empty(order + 1), np.empty(order + 1)
-    lobatto(order, y, g, dg)
-    for n in range((order + 1) ** 2):
-        i, j = QUAD_PLACES[order, n, 0], QUAD_PLACES[order, n, 1]
-        value[n], slope[n, 0], slope[n, 1] = f[i] * g[j], df[i] * g[j], f[i] * dg[j]
-
-
-@njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)
-def shapes(kind, x, y, value, slope):
-    """φ_j and ∂φ_j/∂(x, y) at parent coordinates; lines and quadrilaterals on [−1, 1], the unit triangle."""
-    if kind > LOBATTO_LINE:
-        lobatto_shapes(kind, x, y, value, slope)
-    elif kind == CONSTANT:
-        value[0], slope[0, 0], slope[0, 1] = 1.0, 0.0, 0.0
-    elif kind == LINE2:
-        value[0], slope[0, 0] = 0.5 * (1.0 - x), -0.5
-        value[1], slope[1, 0] = 0.5 * (1.0 + x), 0.5
-    elif kind == LINE3:
-        value[0], slope[0, 0] = 0.5 * x * (x - 1.0), x - 0.5
-        value[1], slope[1, 0] = 0.5 * x * (x + 1.0), x + 0.5
-        value[2], slope[2, 0] = 1.0 - x * x, -2.0 * x
-    elif kind == TRI3:
-        value[0], slope[0, 0], slope[0, 1] = 1.0 - x - y, -1.0, -1.0
-        value[1], slope[1, 0], slope[1, 1] = x, 1.0, 0.0
-        value[2], slope[2, 0], slope[2, 1] = y, 0.0, 1.0
-    elif kind == TRI6:
-        z = 1.0 - x - y
-        value[0], slope[0, 0], slope[0, 1] = z * (2.0 * z - 1.0), 1.0 - 4.0 * z, 1.0 - 4.0 * z
-        value[1], slope[1, 0], slope[1, 1] = x * (2.0 * x - 1.0), 4.0 * x - 1.0, 0.0
-        value[2], slope[2, 0], slope[2, 1] = y * (2.0 * y - 1.0), 0.0, 4.0 * y - 1.0
-        value[3], slope[3, 0], slope[3, 1] = 4.0 * z * x, 4.0 * (z - x), -4.0 * x
-        value[4], slope[4, 0], slope[4, 1] = 4.0 * x * y, 4.0 * y, 4.0 * x
-        value[5], slope[5, 0], slope[5, 1] = 4.0 * y * z, -4.0 * y, 4.0 * (z - y)
-    elif kind == QUAD4:
-        left, right, low, high = 0.5 * (1.0 - x), 0.5 * (1.0 + x), 0.5 * (1.0 - y), 0.5 * (1.0 + y)
-        value[0], slope[0, 0], slope[0, 1] = left * low, -0.5 * low, -0.5 * left
-        value[1], slope[1, 0], slope[1, 1] = right * low, 0.5 * low, -0.5 * right
-        value[2], slope[2, 0], slope[2, 1] = right * high, 0.5 * high, 0.5 * right
-        value[3], slope[3, 0], slope[3, 1] = left * high, -0.5 * high, 0.5 * left
-    else:
-        left, right, centre = 0.5 * x * (x - 1.0), 0.5 * x * (x + 1.0), 1.0 - x * x
-        low, high, middle = 0.5 * y * (y - 1.0), 0.5 * y * (y + 1.0), 1.0 - y * y
-        dleft, dright, dcentre = x - 0.5, x + 0.5, -2.0 * x
-        dlow, dhigh, dmiddle = y - 0.5, y + 0.5, -2.0 * y
-        value[0], slope[0, 0], slope[0, 1] = left * low, dleft * low, left * dlow
-        value[1], slope[1, 0], slope[1, 1] = right * low, dright * low, right * dlow
-        value[2], slope[2, 0], slope[2, 1] = right * high, dright * high, right * dhigh
-        value[3], slope[3, 0], slope[3, 1] = left * high, dleft * high, left * dhigh
-        value[4], slope[4, 0], slope[4, 1] = centre * low, dcentre * low, centre * dlow
-        value[5], slope[5, 0], slope[5, 1] = right * middle, dright * middle, right * dmiddle
-        value[6], slope[6, 0], slope[6, 1] = centre * high, dcentre * high, centre * dhigh
-        value[7], slope[7, 0], slope[7, 1] = left * middle, dleft * middle, left * dmiddle
-        value[8], slope[8, 0], slope[8, 1] = centre * middle, dcentre * middle, centre * dmiddle
-
-
-@njit(types.UniTuple(Cube, 2)(int64, int64, Matrix), cache=True)
-def tabulate(kind, count, points):
-    """Shape functions (q, j, 1) and slopes (q, j, 2) at parent points (q, 2)."""
-    value = np.zeros((points.shape[0], count, 1))
-    slope = np.zeros((points.shape[0], count, 2))
-    line = np.zeros(count)
-    for q in range(points.shape[0]):
-        shapes(kind, points[q, 0], points[q, 1], line, slope[q])
-        value[q, :, 0] = line
-    return value, slope
 
 
 @njit(types.void(int64, int64, Matrix, float64, float64, Vector, Matrix, Vector), cache=True)
@@ -204,13 +103,6 @@ def _spans(x, corners, first, second):
             first[i], second[i] = x[corners[2], i] - x[corners[0], i], x[corners[3], i] - x[corners[1], i]
 
 
-@njit(types.void(Vector, Vector, Vector), cache=True)
-def _cross(a, b, out):
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-
-
 @njit(types.Tuple((Matrix, Matrix, Vector, Vector))(Matrix, Table), cache=True)
 def piece_frames(x, pieces):
     """Unit outward normals (p, 3), centres (p, 3), |d1 × d2| (p,) and diameters (p,) of linear pieces."""
@@ -221,7 +113,7 @@ def piece_frames(x, pieces):
     for p in range(count):
         corners = pieces[p]
         _spans(x, corners, first, second)
-        _cross(first, second, normal[p])
+        cross_product(first, second, normal[p])
         for c in corners:
             for i in range(3):
                 centre[p, i] += x[c, i] / corners.size
@@ -236,28 +128,6 @@ def piece_frames(x, pieces):
                 reach += (x[c, i] - centre[p, i]) ** 2
             size[p] = max(size[p], 2.0 * math.sqrt(reach))
     return normal, centre, length, size
-
-
-@njit(types.void(Matrix, int64, Cube), cache=True)
-def make_tangents(normal, axes, tangent):
-    """Orthonormal tangents (k, a − 1, a) of unit normals (k, a).
-
-    2D: e_z × n. 3D: the axis least along n (the first of those within 0.1 of it: round-off does not turn the frame
-    of a normal along an axis) made orthogonal to n, and n × that.
-    """
-    for k in range(normal.shape[0]):
-        if axes == 2:
-            tangent[k, 0, 0], tangent[k, 0, 1] = -normal[k, 1], normal[k, 0]
-            continue
-        least = min(abs(normal[k, 0]), abs(normal[k, 1]), abs(normal[k, 2])) + 0.1
-        axis = 0
-        while abs(normal[k, axis]) > least:
-            axis += 1
-        first, second = tangent[k, 0], tangent[k, 1]
-        length = math.sqrt(1.0 - normal[k, axis] ** 2)
-        for i in range(3):
-            first[i] = ((1.0 if i == axis else 0.0) - normal[k, axis] * normal[k, i]) / length
-        _cross(normal[k], first, second)
 
 
 @njit(types.void(Matrix, Table, Numbers, int64, Matrix, Matrix), cache=True)
@@ -464,7 +334,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
             axes[0, i] = x[pieces[p, 1], i] - x[pieces[p, 0], i] - edge * outward[i]
             length += axes[0, i] ** 2
         axes[0] /= math.sqrt(length)
-        _cross(outward, axes[0], axes[1])
+        cross_product(outward, axes[0], axes[1])
         parent = parents[p]
         scale = _localise(x, facets[parent], centre[p], axes, local)
         _localise(x, pieces[p], centre[p], axes, window)
@@ -665,8 +535,8 @@ def contact_rows(axes, slave, integrals, master, points):
                         tilt += tangent[k, t - 1, c] * normal[p, c]
                     for c in range(3):
                         flat[c] = (tangent[k, t - 1, c] if c < axes else 0.0) - tilt * normal[p, c]
-                    _cross(d2, flat, lever1)
-                    _cross(flat, d1, lever2)
+                    cross_product(d2, flat, lever1)
+                    cross_product(flat, d1, lever2)
                     if corners == 2:
                         lever2[:] = 0.0  # ẑ is constant
                     for c in range(axes):

@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.spatial import cKDTree
 
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
@@ -161,6 +160,8 @@ def _near(middles: list[Array], along: tuple[Array, Array]) -> tuple[Indices, In
     """Pairs of edges of both sides, of middles and directions (e, 3), that may be within reach."""
     longest = [float(np.linalg.norm(own, axis=1).max()) for own in along]
     reach = 0.5 * sum(longest) + _NEAR * max(longest)
+    from scipy.spatial import cKDTree
+
     trees = [cKDTree(own) for own in middles]
     found = trees[0].sparse_distance_matrix(trees[1], reach, output_type="ndarray")
     order = np.lexsort([found["j"], found["i"]])

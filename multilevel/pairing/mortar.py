@@ -163,7 +163,7 @@ class MortarObstacle:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The kinematics at node positions (n, a) of the slave surface; `master` is not read."""
-        from arlequin.multilevel.pairing import _mortar_kernels as kernels
+        from arlequin.multilevel.pairing._facet_kernels import COVERED, make_tangents
 
         facets, axes, count = self._facets, self._facets.axes, self._multipliers.count
         shape, psi, measure = self._tables
@@ -177,14 +177,14 @@ class MortarObstacle:
 
         gathered = self._multipliers.gathered
         covered, absolute = gathered(weight @ psi), gathered(weight @ np.abs(psi))
-        paired = (covered > kernels.COVERED * self.areas) & (covered > 0.1 * absolute)
+        paired = (covered > COVERED * self.areas) & (covered > 0.1 * absolute)
         total = np.where(paired, covered, 1.0)
         gaps = np.where(paired, gathered((weight * gap) @ psi) / total, np.inf)
         mean = np.stack([gathered((weight * normal[:, :, a]) @ psi) for a in range(axes)], axis=1)
         mean[~paired] = np.eye(axes)[0]
         mean /= np.linalg.norm(mean, axis=1, keepdims=True)
         tangents = np.zeros((count, axes - 1, axes))
-        kernels.make_tangents(mean, axes, tangents)
+        make_tangents(mean, axes, tangents)
 
         scale = np.where(paired, 1.0 / total, 0.0)[table]
         ahead = np.einsum("fi,fq,qi,qj,fqa->fija", scale, weight, psi, shape, normal, optimize=True)

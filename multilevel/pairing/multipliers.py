@@ -124,9 +124,9 @@ class Facets:
 
     def shapes(self, code: int, functions: int, points: Array) -> tuple[Array, Array]:
         """Shape functions (q, j) of a code and their slopes (q, j, 2) at parent points (q, 2)."""
-        from arlequin.multilevel.pairing import _mortar_kernels
+        from arlequin.multilevel.pairing._facet_kernels import tabulate
 
-        value, slope = _mortar_kernels.tabulate(code, functions, points)
+        value, slope = tabulate(code, functions, points)
         return value[:, :, 0], slope
 
     def measure(self, points: Array, weights: Array) -> Array:

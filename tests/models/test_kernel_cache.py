@@ -12,11 +12,13 @@ import numba
 import pytest
 
 from arlequin.models import kernel_cache
-from arlequin.models.kernel_cache import COMPILING, IN_USE, UniquelyNamedFiles, kernels_key, remove_oldest
+from arlequin.models.kernel_cache import COMPILING, IN_USE, KernelCacheFiles, kernels_key, remove_oldest
 from arlequin.models.phases import WORKER, listening
 
 PACKAGE = Path(kernel_cache.__file__).parents[1]
 KERNELS = "models/linalg/_row_kernels.py"
+ROWS = "arlequin.models.linalg._row_kernels"
+SMALL = "arlequin.models.fem._small_kernels"  # import constants, and kernels that import kernels
 
 # calls a kernel of one signature: how often it came from the cache, was compiled, and where it is kept
 CALL = """
@@ -66,8 +68,9 @@ def test_kernels_compile_once_for_all_copies_of_one_text(copy, tmp_path):
     second = copy("second")
     os.utime(second / KERNELS, (0, 0))
     assert run(second, **cache) == (1, 0, folder)
-    # another file's kernels, which these might call
-    edit(second, "models/linalg/_batched_kernels.py")
+    edit(second, "models/linalg/_batched_kernels.py")  # which these do not import
+    assert run(second, **cache) == (1, 0, folder)
+    edit(second, KERNELS)
     hits, compiled, other = run(second, **cache)
     assert (hits, compiled) == (0, 1) and other.parent.parent == folder.parent.parent and other.parent != folder.parent
     assert run(first, **cache) == (1, 0, folder)
@@ -78,32 +81,107 @@ def test_the_folder_that_the_user_sets_is_taken(copy, tmp_path):
     assert compiled == 1 and tmp_path / "own" / "arlequin" in folder.parents
 
 
+TRIAL = {
+    "constants": "STEP = 1.0",
+    "records": "from collections import namedtuple\nPair = namedtuple('Pair', 'first second')\nmake = Pair",
+    "_leaf": "from arlequin.trial.constants import STEP\n@njit(cache=True)\ndef leaf(x):\n    return x + STEP",
+    "_middle": "from arlequin.trial._leaf import leaf\n@called_njit()\ndef middle(x):\n    return 10.0 * leaf(x)",
+    "_top": "from arlequin.trial._middle import middle\n@njit(cache=True)\ndef top(x):\n    return middle(x)",
+    "_apart": "@njit(cache=True)\ndef apart(x):\n    return 100.0 * x",
+    "_pointed": "@njit(FLOAT(FunctionType(FLOAT(FLOAT)), FLOAT), cache=True)\ndef pointed(f, x):\n    return f(x)",
+    "_taken": "@njit(cache=True)\ndef taken(f, x):\n    return f(x)",
+    "_closed": """
+def closed(f, x):
+    @njit(cache=True)
+    def closure(x):
+        return f(x)
+    return closure(x)""",
+    "_fields": "@njit(cache=True)\ndef fields(pair):\n    return pair.first",
+}
+HEAD = """from numba.core.types import FunctionType, float64 as FLOAT
+from arlequin.models.kernel_cache import called_njit, njit
+"""
+
+# what kernels return, and the names of those that are compiled
+CALLS = """
+from numba.core import event
+compiled = set()
+class Listener(event.Listener):
+    def on_start(self, event): compiled.add(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+from arlequin.trial import _apart, _closed, _fields, _leaf, _pointed, _taken, _top, records
+leaf = _leaf.leaf
+print(_pointed.pointed(leaf, 1.0), _top.top(1.0), _apart.apart(1.0), _taken.taken(leaf, 1.0), end=" ")
+print(_closed.closed(leaf, 1.0), _fields.fields(records.make(7.0, 8.0)), *compiled)
+"""
+
+
+def test_an_edit_recompiles_the_kernels_that_contain_the_edited_file_and_no_others(copy, tmp_path):
+    package = copy("first")
+    (package / "trial").mkdir()
+
+    def write(name, *replaced):
+        text = (HEAD if name.startswith("_") else "") + TRIAL[name].replace(*(replaced or ("", "")))
+        (package / "trial" / f"{name}.py").write_text(text + "\n", encoding="utf-8")
+
+    def calls():
+        """Values, compiled kernels."""
+        given = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+        given |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+        words = [sys.executable, "-c", CALLS]
+        out = subprocess.run(words, env=given, check=True, capture_output=True, text=True, cwd=package.parent).stdout
+        return [float(value) for value in out.split()[:6]], {*out.split()[6:]}
+
+    for name in TRIAL:
+        write(name)
+    always = {"taken", "closure"}  # each contains a kernel that it does not import
+    all_of_them = {"leaf", "middle", "top", "apart", "pointed", "fields", *always}
+    assert calls() == ([2.0, 20.0, 100.0, 2.0, 2.0, 7.0], all_of_them)
+    write("_apart", "100.0", "200.0")
+    assert calls() == ([2.0, 20.0, 200.0, 2.0, 2.0, 7.0], {"apart", *always})
+    write("_leaf", "x + STEP", "x + 2.0 * STEP")
+    assert calls() == ([3.0, 30.0, 200.0, 3.0, 3.0, 7.0], {"leaf", "middle", "top", *always})
+    write("constants", "1.0", "3.0")
+    write("records", "first second", "second first")
+    assert calls() == ([7.0, 70.0, 200.0, 7.0, 7.0, 8.0], {"leaf", "middle", "top", "fields", *always})
+    write("constants")
+    write("records", "Pair", "Couple")
+    write("_leaf")
+    assert calls() == ([2.0, 20.0, 200.0, 2.0, 2.0, 7.0], {"fields", *always})
+
+
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
-        (KERNELS, True),
-        ("multilevel/laws/_signature.py", True),
+        ("models/fem/_small_kernels.py", True),
+        ("models/fem/_cell_kernels.py", True),
+        ("models/materials/_point_kernels.py", True),  # of `_cell_kernels`
         ("models/materials/plastic.py", True),  # its constants are compiled in
+        ("models/kernel_cache.py", True),
+        ("models/fem/_stress_kernels.py", False),  # imports these
+        (KERNELS, False),
         ("models/fem/solid.py", False),
-        ("models/linalg/__init__.py", False),
+        ("models/fem/__init__.py", False),
     ],
 )
 def test_key_changes_with_the_text_of_kernels_and_what_they_import(copy, file, changed):
     package = copy("copy")
-    assert kernels_key(package) == kernels_key(PACKAGE)
     edit(package, file)
-    assert (kernels_key(package) != kernels_key(PACKAGE)) == changed
+    assert (kernels_key(SMALL, package) != kernels_key(SMALL)) == changed
 
 
 def test_key_changes_with_the_name_of_a_file(copy):
     package = copy("copy")
+    assert kernels_key(ROWS, package) == kernels_key(ROWS)
     (package / KERNELS).rename(package / "models/linalg/_line_kernels.py")
-    assert kernels_key(package) != kernels_key(PACKAGE)
+    assert kernels_key(ROWS.replace("_row", "_line"), copy("other")) is None
+    assert kernels_key(ROWS.replace("_row", "_line"), package) not in {None, kernels_key(ROWS)}
 
 
 def test_a_package_without_files_has_no_key(tmp_path):
     """As one that is imported from an archive: numba then chooses the place."""
-    assert kernels_key(tmp_path) is None
+    assert kernels_key(ROWS, tmp_path) is None
 
 
 def test_kernels_used_longest_ago_are_removed_but_none_in_use(tmp_path):
@@ -127,19 +205,20 @@ def test_kernels_used_longest_ago_are_removed_but_none_in_use(tmp_path):
 def test_a_cache_that_others_may_write_to_is_not_read(open_to_all, tmp_path, monkeypatch, capsys):
     """A line says so; this process and those that it starts have a folder of their own instead."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "root"))
-    first = kernel_cache.folder_of_key(kernel_cache.user_cache())
-    assert first == tmp_path / "root" / "arlequin" / "kernels" / kernels_key()
+    first = kernel_cache.folder_of_key(kernel_cache.user_cache(), ROWS)
+    assert first == tmp_path / "root" / "arlequin" / "kernels" / kernels_key(ROWS)
     assert all(place.stat().st_mode & 0o777 == 0o700 for place in (first, *first.parents[:2]))
     (first / "file").write_bytes(b"")
     places = {place.name: place for place in (*first.parents, first / "file")} | {"key": first}
     odd = places[open_to_all]
     odd.chmod(0o777)
     kernel_cache.folder_of_key.cache_clear()
-    own = kernel_cache.folder_of_key(kernel_cache.user_cache())
+    own = kernel_cache.folder_of_key(kernel_cache.user_cache(), ROWS)
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and f"not kept, as {odd} may be written by others: set NUMBA_CACHE_DIR to" in err
     assert tmp_path / "root" not in own.parents and own.stat().st_mode & 0o777 == 0o700
-    assert kernel_cache.folder_of_key(kernel_cache.user_cache()) == own and not capsys.readouterr().err
+    again = [kernel_cache.folder_of_key(root, SMALL) for root in (kernel_cache.user_cache(), str(first.parents[1]))]
+    assert again == 2 * [own.parent / kernels_key(SMALL)] and not capsys.readouterr().err
     assert os.environ["NUMBA_CACHE_DIR"] in map(str, own.parents)
     odd.chmod(0o700)
     shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
@@ -148,7 +227,7 @@ def test_a_cache_that_others_may_write_to_is_not_read(open_to_all, tmp_path, mon
 def test_a_cache_in_the_working_folder_is_not_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "cache")
-    own = kernel_cache.folder_of_key(kernel_cache.user_cache())
+    own = kernel_cache.folder_of_key(kernel_cache.user_cache(), ROWS)
     assert own.is_absolute() and tmp_path not in own.parents and not list(tmp_path.iterdir())
     assert "as cache/arlequin is relative to the working folder: set NUMBA_CACHE_DIR to" in capsys.readouterr().err
     shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
@@ -169,7 +248,7 @@ def test_two_processes_at_once_never_mix_code_of_different_arguments(tmp_path):
     """Both read the index before either has written it."""
     both = threading.Barrier(2)
 
-    class Together(UniquelyNamedFiles):
+    class Together(KernelCacheFiles):
         def _load_index(self):
             index = super()._load_index()
             both.wait(10.0)
@@ -183,7 +262,7 @@ def test_two_processes_at_once_never_mix_code_of_different_arguments(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    files = UniquelyNamedFiles(str(tmp_path), "kernel", "stamp")
+    files = KernelCacheFiles(str(tmp_path), "kernel", "stamp")
     found = {argument: files.load(argument) for argument in ("float", "int")}
     assert any(found.values())
     assert all(code in (None, f"code for {argument}") for argument, code in found.items())
