@@ -20,9 +20,15 @@ from arlequin.system.strains import Strains
 
 Steps = TypeVar("Steps", bound=tuple[Any, ...])
 
+FULL_FROM = 256  # entries from which products with a full matrix are worth code of their own
+
 
 class SparseRows(NamedTuple):
-    """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1]."""
+    """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1].
+
+    One that is more than half full, as those of modal parts, has all its entries, in the order of the columns: kernels
+    then read the values of a row as a dense vector (`arlequin.schemes._system_kernels.is_full`).
+    """
 
     starts: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -32,6 +38,9 @@ class SparseRows(NamedTuple):
     def of(cls, matrix: sp.sparray) -> Self:
         """Of any sparse matrix."""
         rows = sp.csr_array(matrix)
+        if rows.nnz >= FULL_FROM and 2 * rows.nnz > rows.shape[0] * rows.shape[1]:
+            starts = np.arange(rows.shape[0] + 1) * rows.shape[1]
+            return cls(starts, np.tile(np.arange(rows.shape[1]), rows.shape[0]), rows.toarray().ravel().astype(float))
         return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(float))
 
 
