@@ -266,12 +266,19 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
 
 
 @called_njit()
+def _newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
+    """`newton` by systems of all unknowns."""
+    response = allocate_response(p.area.size, impulse.size)
+    return newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, None, response)
+
+
+@called_njit()
 def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, rounded):
     """Newton; with friction, where it does not converge, again from the result of 20 and 100 Gauss–Seidel sweeps.
 
     Returns steps, certificate, singular.
     """
-    used, best, singular = newton(p, diagonal, rho, impulse, trial, max_iterations, rounded)
+    used, best, singular = _newton(p, diagonal, rho, impulse, trial, max_iterations, rounded)
     if impulse.size == p.area.size or best <= CONVERGED or not best < np.inf:
         return used, best, singular
     start = impulse.copy()
@@ -280,7 +287,7 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, 
             break
         steps, _ = _gauss_seidel(p, diagonal, start, trial, min(max_iterations - used, sweeps))
         candidate = start.copy()
-        more, error, degenerate = newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
+        more, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
         used += steps + more
         if error < best:
             best, singular = error, degenerate
@@ -373,7 +380,7 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
             steps = 0
             budget *= 2
         if attempt % 4 != 0:
-            more, error, degenerate = newton(p, diagonal, rho, start, trial, min(left, 50), rounded)
+            more, error, degenerate = _newton(p, diagonal, rho, start, trial, min(left, 50), rounded)
             steps += more
         used += max(steps, 1)
         if error < best:
@@ -384,7 +391,7 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
 
 
 @njit(RESULT(*ARGUMENTS), cache=True)
-def solve_contact_robustly(motion, laws, kernels, history, closing, options, solution):
+def solve_contact_robustly(motion, laws, kernels, history, closing, options, solution, factor):
     """Solve the contact problem of a step as `solve_contact`, by the method wanted, and by others where it fails."""
     motion, laws, solution = borrow(motion), borrow(laws), borrow(solution)
     history, closing = borrow(history), borrow(closing)
@@ -394,6 +401,7 @@ def solve_contact_robustly(motion, laws, kernels, history, closing, options, sol
     most = most_iterations(impulse.size, most)
     size = impulse.size if impulse.size > KRYLOV_FROM else 0
     rounded = np.empty((size, size), dtype=np.float32)
+    response = allocate_response(p.area.size, impulse.size)
     while True:
         diagonal = diagonal_scaling(p)
         if method == GAUSS_SEIDEL:
@@ -405,6 +413,8 @@ def solve_contact_robustly(motion, laws, kernels, history, closing, options, sol
         else:
             steps, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, most, rounded)
         used += steps
-        error = project_and_split(p, diagonal, solution)
-        if not closes_otherwise(p, closing, LawTable(*laws).friction, impulse, error, singular):
+        error, scale = natural_residual(p, diagonal, trial, impulse, response)
+        error = project_and_split(p, diagonal, solution, error / scale, response)
+        friction = LawTable(*laws).friction
+        if not closes_otherwise(p, closing, friction, impulse, response.velocity_change, error, singular):
             return used, error, singular

@@ -225,7 +225,9 @@ def evaluate_points(kernels, table, points, pressure, rate, elapsed, stuck, vari
 
 
 @njit(cache=True)
-def solve_sliding(motion, laws, kernels, solver, history, closing, options, solution, sliding, slip_free, start):
+def solve_sliding(
+    motion, laws, kernels, solver, history, closing, options, solution, factor, sliding, slip_free, start
+):
     """Solve the contact problem of a step whose coefficients depend on the state; see `solve_contact` for the
     arguments and results, and `arlequin.multilevel.solvers.sliding` for the method.
 
@@ -255,7 +257,7 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
             for t in range(first[k] + 1, first[k + 1]):
                 closing[0, t] = closing[2, t] = slip_free[t] / per_velocity - motion[3][t]
     for attempt in range(PASSES):
-        more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution)
+        more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution, factor)
         if more < 0 or singular or not residual < np.inf:
             return more, residual, singular
         used += more

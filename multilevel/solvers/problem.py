@@ -65,3 +65,14 @@ class Solution(NamedTuple):
     trial: Any
     normal: Any
     status: Any
+
+
+class SymmetricFactor(NamedTuple):
+    """Cholesky factor of W + diag(γ) on the rows that act, see `arlequin.multilevel.solvers._symmetric_kernels`.
+
+    compliance (r + 1,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
+    regular, else 0. lower (r, r): the factor, in the leading rows and columns.
+    """
+
+    compliance: Any
+    lower: Any

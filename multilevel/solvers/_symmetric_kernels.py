@@ -1,0 +1,259 @@
+"""Increments of Newton's method by a Cholesky factor that stands while the points that act and their compliances do.
+
+On the rows that act, impulses x and velocities W x of Newton's linear system obey
+
+    F x = q,    F = W + diag(γ),
+
+with γ the compliance of the row's law: of a regular law, a multiplier, or a friction spring. Rows of points that slip
+obey other equations. These determine q on their rows, as a system of that size (Woodbury), so that F is the same
+whether points stick or slip. F is a function of W and γ alone: results do not depend on whether its factor was there.
+`arlequin.multilevel.solvers.standing_contact` is the same for some hundred rows, in NumPy.
+
+Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import config, types
+
+from arlequin.models.kernel_cache import called_njit
+from arlequin.multilevel.solvers._borrow_kernels import hold
+from arlequin.multilevel.solvers._dense_kernels import eliminate
+
+SYMMETRIC_FROM = 24  # rows
+SLIPPING = 0.5  # share of the unknowns in points that slip, above which the whole system is eliminated
+INDEPENDENT = 1e-10  # share of a row of F that is independent of those before it, below which F counts as singular
+
+_REALS = types.CPointer(types.float64)
+_DPOTRF: Any = types.intc(types.char, types.char, types.intp, _REALS, types.intp)
+_dpotrf: Any = types.ExternalFunction("numba_xxpotrf", _DPOTRF)
+
+
+def _factorise_by_lapack(lower, n):
+    """The leading n × n lower triangle ← its Cholesky factor; False where the matrix is not positive definite."""
+    info = _dpotrf(ord("d"), ord("U"), n, lower.ctypes, lower.shape[1])  # LAPACK sees the transpose
+    hold(lower)
+    return info == 0
+
+
+def _factorise_by_numpy(lower, n):
+    """`_factorise_by_lapack` where kernels run as Python."""
+    try:
+        lower[:n, :n] = np.linalg.cholesky(lower[:n, :n])
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+_factorise: Any = (
+    _factorise_by_numpy if config.DISABLE_JIT else called_njit()(_factorise_by_lapack)  # type: ignore[attr-defined]
+)
+
+
+@called_njit(fastmath={"contract", "reassoc"})
+def _dot(x, y):
+    """x·y."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@called_njit()
+def _forward(lower, start, x):
+    """x (n,) ← L⁻¹ x, of an x that is zero before `start`."""
+    for i in range(start, x.size):
+        x[i] = (x[i] - _dot(lower[i, start:i], x[start:i])) / lower[i, i]
+
+
+@called_njit()
+def _backward(lower, x):
+    """x (n,) ← L⁻ᵀ x."""
+    for i in range(x.size - 1, -1, -1):
+        own = x[i] / lower[i, i]
+        row, above = lower[i, :i], x[:i]
+        for j in range(above.size):
+            above[j] -= own * row[j]
+        x[i] = own
+
+
+@called_njit()
+def _factor_of(p, compliance, rows, factor):
+    """The factor of F with the compliances (r,), negative on the rows that do not act, into `factor`, unless it is
+    there; rows (n,): those that act. False where F is singular."""
+    stored, lower = factor
+    count, n = compliance.size, rows.size
+    same = True
+    for i in range(count):
+        same = same and stored[i] == compliance[i]
+    if same:
+        return stored[count] > 0.0
+    diagonal = np.empty(n)
+    for i in range(n):
+        source, line = p.delassus[rows[i]], lower[i]
+        if n == count:
+            for j in range(i + 1):
+                line[j] = source[j]
+        else:
+            for j in range(i + 1):
+                line[j] = source[rows[j]]
+        line[i] += compliance[rows[i]]
+        diagonal[i] = line[i]
+    regular = _factorise(lower, n)
+    for i in range(n):
+        regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * diagonal[i]
+    for i in range(count):
+        stored[i] = compliance[i]
+    stored[count] = 1.0 if regular else 0.0
+    return regular
+
+
+@called_njit()
+def symmetric_increment(p, system, increment, factor):
+    """Newton increment (r,) of the impulses, see `newton_increment`; False where F or the system is singular, or
+    another equation is not symmetric or holds on too many rows.
+
+    factor: of `arlequin.multilevel.solvers._kernels.allocate_factor`, on the same W.
+    """
+    residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
+    count = residual.size
+    compliance, rows, point = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    place = np.empty(count, dtype=np.int64)  # of a row among those that act
+    sliding = np.empty(count, dtype=np.int64)  # places of the rows of the points that slip
+    other = np.empty(count, dtype=np.bool_)
+    n, slides, others = 0, 0, 0
+    any_known = False
+    for k in range(p.area.size):
+        first, end = p.first[k], p.first[k + 1]
+        slips, begin = False, n
+        for i in range(first, end):
+            a = i - first
+            alone = True
+            for b in range(end - first):
+                alone = alone and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
+            own, increment[i], other[i], place[i] = on_velocity[k, a, a], 0.0, False, -1
+            if alone and own == 0.0:
+                increment[i] = -residual[i] / on_impulse[k, a, a]
+                any_known = any_known or increment[i] != 0.0
+                compliance[i] = -1.0
+                continue
+            if alone:
+                compliance[i] = on_impulse[k, a, a] / own
+                if not (own > 0.0 and compliance[i] >= 0.0):
+                    return False
+            else:
+                if a == 0:
+                    return False
+                compliance[i], other[i], slips = p.tangential_compliance[k], True, True
+                others += 1
+            rows[n], point[n], place[i] = i, k, n
+            n += 1
+        if slips:
+            for i in range(begin, n):
+                sliding[slides] = i
+                slides += 1
+    if slides > SLIPPING * n or not _factor_of(p, compliance, rows[:n], factor):
+        return False
+    lower = factor.lower
+    change = np.zeros(count)
+    if any_known:
+        for j in range(count):
+            amount, line = increment[j], p.delassus[j]
+            if amount != 0.0:
+                for i in range(count):
+                    change[i] += amount * line[i]
+    right, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
+    for i in range(n):
+        r, k = rows[i], point[i]
+        first = p.first[k]
+        a = r - first
+        value = -residual[r]
+        if any_known:
+            for b in range(p.first[k + 1] - first):
+                value -= on_velocity[k, a, b] * change[first + b] + on_impulse[k, a, b] * increment[first + b]
+        right[i] = value
+        x[i] = 0.0 if other[r] else value / on_velocity[k, a, a]
+    if others == 0:
+        _forward(lower, 0, x)
+        _backward(lower, x)
+    elif not _solve_sliding_rows(
+        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], lower, right, x
+    ):
+        return False
+    for i in range(n):
+        increment[rows[i]] = x[i]
+    return True
+
+
+@called_njit()
+def _solve_sliding_rows(p, system, compliance, equations, sliding, lower, right, x):
+    """x (n,) ← the solution, from q with zeros on the rows that obey another equation; False where it is singular.
+
+    equations: rows (n,) that act, their points, places of the rows (r,), and whether they obey another equation;
+    sliding (s,): places of the rows of the points that do; right (n,): of all equations.
+    """
+    rows, point, place, other = equations
+    on_velocity, on_impulse = system.on_velocity, system.on_impulse
+    n, s = x.size, sliding.size
+    columns = np.zeros((s, n))  # of L⁻¹
+    at = np.empty(n, dtype=np.int64)  # of a place among `sliding`
+    for j in range(s):
+        columns[j, sliding[j]] = 1.0
+        at[sliding[j]] = j
+        _forward(lower, sliding[j], columns[j])
+    inverse = np.empty((s, s))  # of F, on these rows
+    for i in range(s):
+        for j in range(i + 1):
+            start = sliding[i]
+            inverse[i, j] = inverse[j, i] = _dot(columns[i, start:], columns[j, start:])
+    given = np.empty(s)  # q there
+    for i in range(s):
+        given[i] = x[sliding[i]]
+    _forward(lower, 0, x)
+    free = np.empty(s)  # impulses without the q that is sought
+    for i in range(s):
+        free[i] = _dot(columns[i, sliding[i] :], x[sliding[i] :])
+    matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
+    size = 0
+    for i in range(s):
+        if other[rows[sliding[i]]]:
+            where[size] = i
+            size += 1
+    for e in range(size):
+        r = rows[sliding[where[e]]]
+        k = point[sliding[where[e]]]
+        first = p.first[k]
+        a, line = r - first, matrix[e, :size]
+        line[:] = 0.0
+        value = right[sliding[where[e]]]
+        for b in range(p.first[k + 1] - first):
+            velocity, impulse = on_velocity[k, a, b], on_impulse[k, a, b]
+            if place[first + b] < 0:
+                if velocity != 0.0:
+                    return False
+                continue
+            i = at[place[first + b]]
+            own = impulse - velocity * compliance[first + b]  # W x = q − γ x
+            value -= velocity * given[i] + own * free[i]
+            for j in range(size):
+                line[j] += own * inverse[i, where[j]] / inverse[where[j], where[j]]
+                if where[j] == i:
+                    line[j] += velocity / inverse[i, i]
+        most = 0.0
+        for j in range(size):
+            most = max(most, abs(line[j]))
+        if not most > 0.0:
+            return False
+        for j in range(size):
+            line[j] /= most
+        sought[e] = value / most
+    if not eliminate(matrix, sought, size):
+        return False
+    for e in range(size):
+        j = where[e]
+        amount, column = sought[e] / inverse[j, j], columns[j]
+        for i in range(sliding[j], n):
+            x[i] += amount * column[i]
+    _backward(lower, x)
+    return True
