@@ -74,8 +74,8 @@ class ContactProblem(NamedTuple):
 
 
 class ContactResponse(NamedTuple):
-    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `_tractions`, slack and multiplier (k,)
-    of the set-valued laws, slip rates (r,)."""
+    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) of the regular laws (stored, its slope,
+    dissipated, its slope; per area), slack and multiplier (k,) of the set-valued laws, slip rates (r,)."""
 
     velocity_change: Any
     tractions: Any
@@ -138,20 +138,6 @@ def copy(x, out):
 
 
 @njit(cache=True)
-def tractions(p, k, gap, trial, out):
-    """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
-    out[:] = 0.0
-    for row in range(p.rows[k], p.rows[k + 1]):
-        stored, stored_slope, dissipated, dissipated_slope = p.kernels[p.kind[row]](
-            p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row]
-        )
-        out[0] += stored
-        out[1] += stored_slope
-        out[2] += dissipated
-        out[3] += dissipated_slope
-
-
-@njit(cache=True)
 def multiply(delassus, impulse, out):
     """out = W P (r,), by the rows of the symmetric W whose impulse is not zero."""
     out[:] = 0.0
@@ -205,14 +191,23 @@ def evaluate_response(p, diagonal, trial, impulse, response):
     """
     velocity_change = response.velocity_change
     error, scale, total = 0.0, 1e-300, 0.0
+    kind = -1
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         gap = p.gap_free[k] + p.gap_per_velocity * velocity_change[n]
         law = response.tractions[k]
-        if p.rows[k] < p.rows[k + 1]:
-            tractions(p, k, gap, trial, law)
-        else:
-            law[:] = 0.0
+        law[:] = 0.0
+        for row in range(p.rows[k], p.rows[k + 1]):
+            if p.kind[row] != kind:  # reading a typed list takes longer than most laws
+                kind = p.kind[row]
+                kernel = p.kernels[kind]
+            stored, stored_slope, dissipated, dissipated_slope = kernel(
+                p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row]
+            )
+            law[0] += stored
+            law[1] += stored_slope
+            law[2] += dissipated
+            law[3] += dissipated_slope
         regular = p.area[k] * (law[0] + law[2])
         multiplier = impulse[n] - regular
         slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + velocity_change[n]

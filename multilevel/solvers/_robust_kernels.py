@@ -28,7 +28,6 @@ from arlequin.multilevel.solvers._kernels import (
     natural_residual,
     newton,
     project_and_split,
-    tractions,
 )
 from arlequin.multilevel.solvers.problem import LawTable
 
@@ -74,6 +73,20 @@ def _minimise_on_disk(block, linear, size, radius, out):
 
 
 @called_njit()
+def _tractions(p, k, gap, trial, out):
+    """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
+    out[:] = 0.0
+    for row in range(p.rows[k], p.rows[k + 1]):
+        stored, stored_slope, dissipated, dissipated_slope = p.kernels[p.kind[row]](
+            p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row]
+        )
+        out[0] += stored
+        out[1] += stored_slope
+        out[2] += dissipated
+        out[3] += dissipated_slope
+
+
+@called_njit()
 def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, law, linear):
     """Residual of the normal law of one point at a normal impulse, its friction solved for; `out` (3,): the impulses.
 
@@ -91,7 +104,7 @@ def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, l
             moved += block[0, a] * out[a]
     gap = p.gap_free[k] + p.gap_per_velocity * moved
     if p.rows[k] < p.rows[k + 1]:
-        tractions(p, k, gap, trial, law)
+        _tractions(p, k, gap, trial, law)
     else:
         law[:] = 0.0
     multiplier = normal - p.area[k] * (law[0] + law[2])
