@@ -30,17 +30,19 @@ _DPOTRF: Any = types.intc(types.char, types.char, types.intp, _REALS, types.intp
 _dpotrf: Any = types.ExternalFunction("numba_xxpotrf", _DPOTRF)
 
 
-def _factorise_by_lapack(lower, n):
-    """The leading n × n lower triangle ← its Cholesky factor; False where the matrix is not positive definite."""
-    info = _dpotrf(ord("d"), ord("U"), n, lower.ctypes, lower.shape[1])  # LAPACK sees the transpose
-    hold(lower)
+def _factorise_by_lapack(lower, first, n):
+    """The lower triangle of the rows and columns first … n − 1 ← its Cholesky factor; False where that matrix is not
+    positive definite."""
+    block = lower[first:, first:]
+    info = _dpotrf(ord("d"), ord("U"), n - first, block.ctypes, lower.shape[1])  # LAPACK sees the transpose
+    hold((lower, block))
     return info == 0
 
 
-def _factorise_by_numpy(lower, n):
+def _factorise_by_numpy(lower, first, n):
     """`_factorise_by_lapack` where kernels run as Python."""
     try:
-        lower[:n, :n] = np.linalg.cholesky(lower[:n, :n])
+        lower[first:n, first:n] = np.linalg.cholesky(lower[first:n, first:n])
     except np.linalg.LinAlgError:
         return False
     return True
@@ -79,32 +81,70 @@ def _backward(lower, x):
 
 
 @called_njit()
-def _factor_of(p, compliance, rows, factor):
-    """The factor of F with the compliances (r,), negative on the rows that do not act, into `factor`, unless it is
-    there; rows (n,): those that act. False where F is singular."""
-    stored, lower = factor
-    count, n = compliance.size, rows.size
-    same = True
-    for i in range(count):
-        same = same and stored[i] == compliance[i]
-    if same:
-        return stored[count] > 0.0
-    diagonal = np.empty(n)
+def _reduce(p, compliance, rows, tangential, factor):
+    """The factor of F on the tangential rows and its rows below, into `factor.lower`, and W on the normal rows less its
+    part by the tangential ones, into `factor.normal`; False where F is singular on the tangential rows."""
+    lower, normal, n = factor.lower, factor.normal, rows.size
+    largest = 0.0
     for i in range(n):
         source, line = p.delassus[rows[i]], lower[i]
-        if n == count:
-            for j in range(i + 1):
-                line[j] = source[j]
-        else:
-            for j in range(i + 1):
-                line[j] = source[rows[j]]
-        line[i] += compliance[rows[i]]
-        diagonal[i] = line[i]
-    regular = _factorise(lower, n)
-    for i in range(n):
-        regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * diagonal[i]
+        for j in range(i + 1):
+            line[j] = source[rows[j]]
+        largest = max(largest, line[i])
+    for i in range(tangential, n):
+        for j in range(tangential, i + 1):
+            normal[i - tangential, j - tangential] = lower[i, j]
+        lower[i, i] += largest  # any positive definite matrix: what is found of the normal rows here is not used
+    if tangential == 0:
+        return True
+    diagonal = np.empty(tangential)
+    for i in range(tangential):
+        lower[i, i] += compliance[rows[i]]
+        diagonal[i] = lower[i, i]
+    if not _factorise(lower, 0, n):
+        return False
+    for i in range(tangential):
+        if not lower[i, i] * lower[i, i] > INDEPENDENT * diagonal[i]:
+            return False
+    for i in range(tangential, n):
+        for j in range(tangential, i + 1):
+            normal[i - tangential, j - tangential] -= _dot(lower[i, :tangential], lower[j, :tangential])
+    return True
+
+
+@called_njit()
+def _factor_of(p, compliance, rows, tangential, factor):
+    """The factor of F with the compliances (r,), negative on the rows that do not act, into `factor`, unless it is
+    there; rows (n,): those that act, first the tangential ones, so many. False where F is singular.
+
+    Compliances of friction change seldom, those of regular laws often: the latter leave the tangential part as it is.
+    """
+    stored, lower, normal = factor
+    count, n = compliance.size, rows.size
+    same, reduced = True, stored[count + 1] > 0.0
+    for k in range(p.area.size):
+        i = p.first[k]
+        same = same and stored[i] == compliance[i]
+        reduced = reduced and (stored[i] >= 0.0) == (compliance[i] >= 0.0)
+        for t in range(i + 1, p.first[k + 1]):
+            reduced = reduced and stored[t] == compliance[t]
+            same = same and stored[t] == compliance[t]
+    if same:
+        return stored[count] > 0.0
     for i in range(count):
         stored[i] = compliance[i]
+    regular = reduced or _reduce(p, compliance, rows, tangential, factor)
+    stored[count + 1] = 1.0 if regular else 0.0
+    if regular:
+        for i in range(tangential, n):
+            line, source = lower[i], normal[i - tangential]
+            for j in range(tangential, i + 1):
+                line[j] = source[j - tangential]
+            line[i] += compliance[rows[i]]
+        regular = _factorise(lower, tangential, n)
+        for i in range(tangential, n):
+            own = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
+            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * own
     stored[count] = 1.0 if regular else 0.0
     return regular
 
@@ -121,39 +161,44 @@ def symmetric_increment(p, system, increment, factor):
     compliance, rows, point = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     place = np.empty(count, dtype=np.int64)  # of a row among those that act
     sliding = np.empty(count, dtype=np.int64)  # places of the rows of the points that slip
-    other = np.empty(count, dtype=np.bool_)
+    other, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
     n, slides, others = 0, 0, 0
     any_known = False
     for k in range(p.area.size):
         first, end = p.first[k], p.first[k + 1]
-        slips, begin = False, n
         for i in range(first, end):
             a = i - first
             alone = True
             for b in range(end - first):
                 alone = alone and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
-            own, increment[i], other[i], place[i] = on_velocity[k, a, a], 0.0, False, -1
+            own, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
             if alone and own == 0.0:
                 increment[i] = -residual[i] / on_impulse[k, a, a]
                 any_known = any_known or increment[i] != 0.0
                 compliance[i] = -1.0
-                continue
-            if alone:
+            elif alone:
                 compliance[i] = on_impulse[k, a, a] / own
                 if not (own > 0.0 and compliance[i] >= 0.0):
                     return False
+            elif a == 0:
+                return False
             else:
-                if a == 0:
-                    return False
-                compliance[i], other[i], slips = p.tangential_compliance[k], True, True
+                compliance[i], other[i], slips[k] = p.tangential_compliance[k], True, True
                 others += 1
-            rows[n], point[n], place[i] = i, k, n
-            n += 1
-        if slips:
-            for i in range(begin, n):
-                sliding[slides] = i
-                slides += 1
-    if slides > SLIPPING * n or not _factor_of(p, compliance, rows[:n], factor):
+    tangential = 0
+    for normal in range(2):  # the tangential rows before the normal ones
+        for k in range(p.area.size):
+            first = p.first[k]
+            for i in range(first if normal else first + 1, first + 1 if normal else p.first[k + 1]):
+                if compliance[i] < 0.0:
+                    continue
+                if slips[k]:
+                    sliding[slides] = n
+                    slides += 1
+                rows[n], point[n], place[i] = i, k, n
+                n += 1
+        tangential = n if normal == 0 else tangential
+    if slides > SLIPPING * n or not _factor_of(p, compliance, rows[:n], tangential, factor):
         return False
     lower = factor.lower
     change = np.zeros(count)

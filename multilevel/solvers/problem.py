@@ -70,9 +70,12 @@ class Solution(NamedTuple):
 class SymmetricFactor(NamedTuple):
     """Cholesky factor of W + diag(γ) on the rows that act, see `arlequin.multilevel.solvers._symmetric_kernels`.
 
-    compliance (r + 1,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
-    regular, else 0. lower (r, r): the factor, in the leading rows and columns.
+    compliance (r + 2,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
+    regular, else 0, and the same of its tangential rows. lower (r, r): the factor, in the leading rows and columns,
+    tangential rows first. normal (r, r): W on the normal rows that act, less its part by the tangential ones, in the
+    leading rows and columns.
     """
 
     compliance: Any
     lower: Any
+    normal: Any
