@@ -110,7 +110,7 @@ ARGUMENTS = (
     _TABLE,
     types.Tuple((int64, float64, float64, int64)),
     types.Tuple((_VECTOR, _TABLE, _TABLE, types.int8[::1])),
-    types.Tuple((_VECTOR, _TABLE, _TABLE)),
+    types.Tuple((_VECTOR, _TABLE, _TABLE, boolean[::1], _TABLE)),
 )
 RESULT = types.Tuple((int64, float64, boolean))
 SOLVER = types.FunctionType(RESULT(*ARGUMENTS))
@@ -127,7 +127,10 @@ def allocate_factor(count):
     """An empty `SymmetricFactor` of r rows, as the plain tuple that solvers take: without memory where none would be
     used."""
     size = count if SYMMETRIC_FROM <= count <= KRYLOV_FROM else 0
-    return np.full(size + 2, np.nan), np.empty((size, size)), np.empty((size, size))
+    return (
+        np.full(size + 2, np.nan), np.empty((size, size)), np.empty((size, size)), np.zeros(size, dtype=np.bool_),
+        np.empty((size, size)),
+    )  # fmt: skip
 
 
 @njit(cache=True)

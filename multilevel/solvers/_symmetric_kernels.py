@@ -119,7 +119,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
 
     Compliances of friction change seldom, those of regular laws often: the latter leave the tangential part as it is.
     """
-    stored, lower, normal = factor
+    stored, lower, normal, made, _ = factor
     count, n = compliance.size, rows.size
     same, reduced = True, stored[count + 1] > 0.0
     for k in range(p.area.size):
@@ -131,6 +131,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
             same = same and stored[t] == compliance[t]
     if same:
         return stored[count] > 0.0
+    made[:] = False
     for i in range(count):
         stored[i] = compliance[i]
     regular = reduced or _reduce(p, compliance, rows, tangential, factor)
@@ -223,7 +224,7 @@ def symmetric_increment(p, system, increment, factor):
         _forward(lower, 0, x)
         _backward(lower, x)
     elif not _solve_sliding_rows(
-        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], lower, right, x
+        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], factor, right, x
     ):
         return False
     for i in range(n):
@@ -232,7 +233,7 @@ def symmetric_increment(p, system, increment, factor):
 
 
 @called_njit()
-def _solve_sliding_rows(p, system, compliance, equations, sliding, lower, right, x):
+def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right, x):
     """x (n,) ← the solution, from q with zeros on the rows that obey another equation; False where it is singular.
 
     equations: rows (n,) that act, their points, places of the rows (r,), and whether they obey another equation;
@@ -241,24 +242,31 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, lower, right,
     rows, point, place, other = equations
     on_velocity, on_impulse = system.on_velocity, system.on_impulse
     n, s = x.size, sliding.size
-    columns = np.zeros((s, n))  # of L⁻¹
+    lower, made, columns = factor.lower, factor.made, factor.columns
     at = np.empty(n, dtype=np.int64)  # of a place among `sliding`
     for j in range(s):
-        columns[j, sliding[j]] = 1.0
-        at[sliding[j]] = j
-        _forward(lower, sliding[j], columns[j])
+        i = sliding[j]
+        at[i] = j
+        if not made[i]:
+            column = columns[i, :n]
+            column[:] = 0.0
+            column[i] = 1.0
+            _forward(lower, i, column)
+            made[i] = True
     inverse = np.empty((s, s))  # of F, on these rows
     for i in range(s):
+        start = sliding[i]
+        column = columns[start, start:n]
         for j in range(i + 1):
-            start = sliding[i]
-            inverse[i, j] = inverse[j, i] = _dot(columns[i, start:], columns[j, start:])
+            inverse[i, j] = inverse[j, i] = _dot(column, columns[sliding[j], start:n])
     given = np.empty(s)  # q there
     for i in range(s):
         given[i] = x[sliding[i]]
     _forward(lower, 0, x)
     free = np.empty(s)  # impulses without the q that is sought
     for i in range(s):
-        free[i] = _dot(columns[i, sliding[i] :], x[sliding[i] :])
+        start = sliding[i]
+        free[i] = _dot(columns[start, start:n], x[start:])
     matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
     size = 0
     for i in range(s):
@@ -296,9 +304,9 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, lower, right,
     if not eliminate(matrix, sought, size):
         return False
     for e in range(size):
-        j = where[e]
-        amount, column = sought[e] / inverse[j, j], columns[j]
-        for i in range(sliding[j], n):
-            x[i] += amount * column[i]
+        j, start = where[e], sliding[where[e]]
+        amount, column, end = sought[e] / inverse[j, j], columns[start, start:n], x[start:]
+        for i in range(end.size):
+            end[i] += amount * column[i]
     _backward(lower, x)
     return True

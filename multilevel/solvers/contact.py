@@ -139,7 +139,8 @@ def _solve_kernels(data: Any, options: Any, solution: Any) -> tuple[int, float, 
 
     newton: Any = _kernels.solve_contact
     impulse, trial, _, _ = solution
-    guess, factor = impulse.copy(), (np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+    none = np.empty((0, 0))
+    guess, factor = impulse.copy(), (np.empty(0), none, none, np.empty(0, dtype=bool), none)
     if impulse.size <= STANDING_FROM:
         used, residual, singular = newton(*data, options, solution, factor)
         if used >= 0:
