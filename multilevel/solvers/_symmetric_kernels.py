@@ -1,4 +1,4 @@
-"""Increments of Newton's method by a Cholesky factor that stands while the points that act and their compliances do.
+"""Increments of Newton's method by a Cholesky factor that is kept while the same rows act with the same compliances.
 
 On the rows that act, impulses x and velocities W x of Newton's linear system obey
 
@@ -6,10 +6,12 @@ On the rows that act, impulses x and velocities W x of Newton's linear system ob
 
 with γ the compliance of the row's law: of a regular law, a multiplier, or a friction spring. Rows of points that slip
 obey other equations. These determine q on their rows, as a system of that size (Woodbury), so that F is the same
-whether points stick or slip. F is a function of W and γ alone: results do not depend on whether its factor was there.
-`arlequin.multilevel.solvers.standing_contact` is the same for some hundred rows, in NumPy.
+whether points stick or slip. The tangential rows are factorised first, as their compliances are constants of a step:
+slopes of regular laws that change leave that part of the factor as it is.
 
-Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
+Kept or made anew, the factor is the same to the last bit: it is a function of W, the rows and γ alone, and results do
+not depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
+NumPy. Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
 """
 
 from typing import Any
