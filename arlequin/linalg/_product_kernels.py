@@ -32,7 +32,15 @@ def by_rows(starts, columns, values, fields):
         for r in range(rows):
             total = sums[:size]
             total[:] = 0.0
-            for e in range(starts[r], starts[r + 1]):
+            begin, end = starts[r], starts[r + 1]
+            fours = end - (end - begin) % 4
+            for e in range(begin, fours, 4):
+                one, two, three, four = values[e], values[e + 1], values[e + 2], values[e + 3]
+                x, y = beside[columns[e], :size], beside[columns[e + 1], :size]
+                z, w = beside[columns[e + 2], :size], beside[columns[e + 3], :size]
+                for b in range(size):
+                    total[b] = ((total[b] + one * x[b]) + two * y[b] + three * z[b]) + four * w[b]
+            for e in range(fours, end):
                 value, x = values[e], beside[columns[e], :size]
                 for b in range(size):
                     total[b] += value * x[b]

@@ -9,7 +9,7 @@ from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import HISTORY
 from arlequin.multilevel.solvers._borrow_kernels import borrow
-from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
+from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, allocate_factor
 from arlequin.schemes._system_kernels import dot, law_table, named_system
 from arlequin.schemes.loop_data import LocatedState, LocatedSteps, ModalSystem
 
@@ -638,6 +638,7 @@ def _impulses(laws, delassus, closed, before):
     _, residual, _ = laws.solve(
         (delassus, 1.0, np.ones(points), before, closed, 1.0, 0.5, 1.0), law_table(laws), laws.kernels, history,
         np.zeros((3, count)), (0, 1.0, 0.0, 20000), (own, history.copy(), normal, status),
+        allocate_factor(0),
     )  # fmt: skip
     return own, residual
 

@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
+from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, right_hand_side
@@ -29,6 +30,7 @@ from arlequin.schemes._system_kernels import (
     forces_of_parts,
     named_system,
 )  # fmt: skip
+from arlequin.schemes.compiled_system import SparseRows
 from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopState, LoopSteps, StepRow, StepWorks
 
 
@@ -153,6 +155,9 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     push, external, imposed = borrow(loads)
     state, steps, works = LoopState(*borrow(state)), LoopSteps(*borrow(steps)), StepWorks(*borrow(works))
     row, passes = StepRow(*operators.row), FactoredPasses(*operators.passes)
+    to_given, rows_given, penalty = (
+        SparseRows(*passes.to_given), SparseRows(*passes.rows_given), SparseRows(*passes.penalty),
+    )  # fmt: skip
     laws, springs = system.laws, operators.springs
     step, weight, impulse_weight = row.step, row.weight, row.weight * row.inertia
     basis, constraints, viscous, given = system.basis, system.constraints, system.viscous, system.imposed
@@ -160,7 +165,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     m, kept = state.constraint_sum.size, passes.kept.size
     motion = FreeMotion(
         row, system.free, given, system.imposes_displacement, system.inertial, system.strains, viscous, None,
-        passes.to_given, constraints, None, None,
+        to_given, constraints, None, None,
     )  # fmt: skip
     bulk = row, system.mass, viscous, system.strains, constraints, basis, system.inertial, given
     own_prediction = Prediction(
@@ -183,8 +188,8 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     copy_vector(state.internal, internal[0])
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem = room_of_rows(count_rows, count_rows, points)
-    rows_free = RowsFree(*borrow(own_problem))
+    own_problem, own_factor = room_of_rows(count_rows, count_rows, points), allocate_factor(count_rows)
+    rows_free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
     contact = ContactPoints(system.gap, system.touching, laws, springs)
     impulse, traction, history = state.impulse, state.spring_traction, state.history
@@ -206,15 +211,15 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         _constraint_rates(row, constraints, state.v, state.constraint_sum, wanted)
         for g in range(given.size):
             y_given[g] = y[given[g]]
-        if passes.penalty[2].size:
+        if penalty.values.size:
             for r in range(m):
                 border[r] = -wanted[r]
-            add_product(passes.rows_given, y_given, border)
+            add_product(rows_given, y_given, border)
             for r in range(m):
                 border[r] *= -1.0
-            add_product(passes.penalty, border, right)
+            add_product(penalty, border, right)
         forward_pass(passes.bordered, chosen, right, half, border)
-        add_product(passes.rows_given, y_given, border)
+        add_product(rows_given, y_given, border)
         for r in range(m):
             wanted[r] -= border[r]
         _halved(passes, wanted, halved)
@@ -240,7 +245,8 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             acts = free_rows(coefficients, contact, traction, rows_free)
         if acts:
             used, residual, singular = solve_rows(
-                operators.delassus, coefficients, laws, options, rows_free, history, solution, sliding, slide_room
+                operators.delassus, coefficients, laws, options, rows_free, history, solution, factor, sliding,
+                slide_room,
             )  # fmt: skip
         else:
             impulse[:] = 0.0
@@ -297,4 +303,5 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     hold(own_room)
     hold(own_solution)
     hold(own_problem)
+    hold(own_factor)
     return count

@@ -12,7 +12,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, allocate_factor, onset_closing
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.multilevel.solvers.closing import LEAST
@@ -325,7 +325,7 @@ def _solve_chosen(problem, laws, step, theta, options, solution):
     return laws.solve(
         (delassus, theta * step, problem.gap_free, problem.rate_free, problem.closed, step, theta, step),
         law_table(laws), laws.kernels, problem.history, problem.closing, (method, rho, proximal, MAX_ITERATIONS),
-        (impulse, solution.trial, solution.normal, solution.status),
+        (impulse, solution.trial, solution.normal, solution.status), allocate_factor(0),
     )  # fmt: skip
 
 
@@ -377,6 +377,8 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     impulse, traction, history = state.impulse, state.spring_traction, state.history
     own_solution = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8), np.empty(size)
     trial, normal, status, velocity_change = borrow(own_solution)
+    own_factor = allocate_factor(count_rows if rotation is None else 0)
+    factor = borrow(own_factor)
     options = operators.method, operators.rho, operators.proximal
     if rotation is None:
         on_basis = impulse
@@ -429,7 +431,8 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 )  # fmt: skip
             elif acts:
                 used, residual, singular = solve_rows(
-                    delassus, coefficients, laws, options, rows_free, history, point_solution, sliding, slide_room
+                    delassus, coefficients, laws, options, rows_free, history, point_solution, factor, sliding,
+                    slide_room,
                 )  # fmt: skip
             else:
                 impulse[:] = 0.0
@@ -480,6 +483,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
             all_multipliers[n, m] = multipliers[m]
     hold(own_prediction)
     hold(own_solution)
+    hold(own_factor)
     if rotation is None:
         hold(own_problem)
     if rotation is not None:

@@ -60,11 +60,12 @@ def free_rows(coefficients, contact, traction, free):
 
 
 @called_njit()
-def solve_rows(delassus, coefficients, laws, options, free, history, solution, sliding, room):
+def solve_rows(delassus, coefficients, laws, options, free, history, solution, factor, sliding, room):
     """Impulses of a step from a first guess; iterations, residual, and whether the multipliers are not unique.
 
     delassus (r, r): μ W; options: method, ρ and the proximal term, see `ContactMethod.numbers`; history: of the laws;
-    solution: impulses, trial history, parts of the normal impulses, status; sliding: None, or laws of friction whose
+    solution: impulses, trial history, parts of the normal impulses, status; factor: `SymmetricFactor` of this W, as of
+    `allocate_factor`; sliding: None, or laws of friction whose
     coefficients depend on the state: kernels, table, points, points whose friction acts on the mean slip rate (k,),
     and rows of the history with their pressures (k,); room: their slips without impulses and with them (r,), their
     rates and pressures at the start (2, k), and mean rates (k,).
@@ -74,7 +75,7 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, s
     motion = delassus, weight * step, free.gaps, free.rate, free.closed, step, theta, step
     limits = method, rho, proximal, MAX_ITERATIONS
     if sliding is None:
-        return laws.solve(motion, law_table(laws), laws.kernels, history, free.closing, limits, solution)
+        return laws.solve(motion, law_table(laws), laws.kernels, history, free.closing, limits, solution, factor)
     functions, table, points_arrays, creeps, sliding_rows = sliding
     points = SlidingPoints(*points_arrays)
     slip_free, _, at_start, _ = room
@@ -89,7 +90,7 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, s
         at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
         points.stuck[k] = points.stuck[k] or at_start[0, k] == 0.0
     return solve_sliding(
-        motion, law_table(laws), laws.kernels, laws.solve, history, free.closing, limits, solution,
+        motion, law_table(laws), laws.kernels, laws.solve, history, free.closing, limits, solution, factor,
         (functions, table, points_arrays, creeps), slip_free, at_start,
     )  # fmt: skip
 

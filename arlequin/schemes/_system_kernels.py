@@ -2,7 +2,7 @@
 
 from arlequin.models.fem._quad_kernels import internal_quads
 from arlequin.models.kernel_cache import called_njit, njit
-from arlequin.schemes.compiled_system import CompiledSystem, LawTables, SparseRows, StrainRows
+from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTables, SparseRows, StrainRows
 
 
 @called_njit()
@@ -25,10 +25,30 @@ def law_table(laws):
     )  # fmt: skip
 
 
+@called_njit(fastmath={"contract", "reassoc"})
+def full_dot(x, y):
+    """x·y, summed in any order."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@njit(inline="always")
+def is_full(matrix, columns):
+    """Whether a matrix of so many columns has all its entries, in their order, and enough of them."""
+    entries = matrix.values.size
+    return entries >= FULL_FROM and entries == (matrix.starts.size - 1) * columns
+
+
 @called_njit()
 def add_product(matrix, x, out):
     """out += A x, A sparse by rows."""
     starts, columns, values = matrix
+    if is_full(matrix, x.size):
+        for i in range(starts.size - 1):
+            out[i] += full_dot(values[starts[i] : starts[i + 1]], x)
+        return
     for i in range(starts.size - 1):
         total = 0.0
         for e in range(starts[i], starts[i + 1]):
@@ -40,6 +60,13 @@ def add_product(matrix, x, out):
 def add_transposed(matrix, x, out):
     """out += Aᵀ x, A sparse by rows."""
     starts, columns, values = matrix
+    if is_full(matrix, out.size):
+        for i in range(starts.size - 1):
+            amount, row = x[i], values[starts[i] : starts[i + 1]]
+            if amount != 0.0:
+                for d in range(out.size):
+                    out[d] += amount * row[d]
+        return
     for i in range(starts.size - 1):
         if x[i] != 0.0:
             for e in range(starts[i], starts[i + 1]):

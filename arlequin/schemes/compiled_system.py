@@ -20,9 +20,14 @@ from arlequin.system.strains import Strains
 
 Steps = TypeVar("Steps", bound=tuple[Any, ...])
 
+FULL_FROM = 256  # entries from which products with a full matrix are worth code of their own
+
 
 class SparseRows(NamedTuple):
     """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1].
+
+    One that is more than half full, as those of modal parts, has all its entries, in the order of the columns: kernels
+    then read the values of a row as a dense vector (`arlequin.schemes._system_kernels.is_full`).
 
     Kernels test each index that has a sign for being below zero, which takes half the time of a product.
     """
@@ -35,6 +40,10 @@ class SparseRows(NamedTuple):
     def of(cls, matrix: sp.sparray) -> Self:
         """Of any sparse matrix."""
         rows = sp.csr_array(matrix)
+        if rows.nnz >= FULL_FROM and 2 * rows.nnz > rows.shape[0] * rows.shape[1]:
+            starts = np.arange(rows.shape[0] + 1, dtype=np.uint32) * np.uint32(rows.shape[1])
+            columns = np.tile(np.arange(rows.shape[1], dtype=np.uint32), rows.shape[0])
+            return cls(starts, columns, rows.toarray().ravel().astype(float))
         return cls(rows.indptr.astype(np.uint32), rows.indices.astype(np.uint32), rows.data.astype(float))
 
 

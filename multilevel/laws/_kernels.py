@@ -12,8 +12,14 @@ def mean_power(start, end, exponent):
     """Mean of ⟨s⟩₊^m over the segment from `start` to `end`, and its derivative by `end`.
 
     mean = (⟨end⟩^{m+1} − ⟨start⟩^{m+1}) / ((m + 1)(end − start)), written so that it is exact to round-off
-    where both ends are close (|x| ≤ 1/2, x = end/start − 1): start^m · expm1((m+1) log1p(x)) / ((m+1) x).
+    where both ends are close (|x| ≤ 1/2, x = end/start − 1): start^m · expm1((m+1) log1p(x)) / ((m+1) x). For m = 0 and
+    1 the closed forms without powers: slopes of a linear law do not change from step to step, not in the last digit.
     """
+    if start > 0.0 and end > 0.0:
+        if exponent == 1.0:
+            return 0.5 * (start + end), 0.5
+        if exponent == 0.0:
+            return 1.0, 0.0
     width = end - start
     if start <= 0.0 and end <= 0.0:
         return 0.0, 0.0
@@ -42,6 +48,8 @@ def power(crush, exponent):
     """⟨s⟩₊^m and its derivative by s."""
     if crush <= 0.0:
         return 0.0, 0.0
+    if exponent == 1.0:
+        return crush, 1.0
     return crush**exponent, exponent * crush ** (exponent - 1.0)
 
 

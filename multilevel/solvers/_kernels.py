@@ -13,9 +13,8 @@ from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import await_compilation, called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
-from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
-from arlequin.multilevel.solvers._borrow_kernels import borrow
+from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
 from arlequin.multilevel.solvers._krylov_kernels import (
     KRYLOV_LEAST,
@@ -25,7 +24,8 @@ from arlequin.multilevel.solvers._krylov_kernels import (
     round_operator,
     solve_iteratively,
 )
-from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion, LawTable
+from arlequin.multilevel.solvers._symmetric_kernels import SYMMETRIC_FROM, symmetric_increment
+from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion, LawTable, SymmetricFactor
 
 await_compilation(__name__)
 
@@ -35,6 +35,9 @@ NEWTON = 0  # methods, see `arlequin.multilevel.solvers.options.METHODS`
 NEWTON_STEPS = 500  # before other methods are tried
 PROXIMAL = 1e-3  # proximal term of large singular systems, relative to the compliance of a row
 MAX_STALLED = 10  # Newton steps that do not halve the certificate
+# increments by a symmetric factor are given up where they do not halve the certificate: from this certificate on at
+# once, before after some of them
+SETTLING, SLOW = 1e-6, 3
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps
 KRYLOV_FROM = 300  # unknowns from which increments are found iteratively
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
@@ -107,6 +110,7 @@ ARGUMENTS = (
     _TABLE,
     types.Tuple((int64, float64, float64, int64)),
     types.Tuple((_VECTOR, _TABLE, _TABLE, types.int8[::1])),
+    types.Tuple((_VECTOR, _TABLE, _TABLE, boolean[::1], _TABLE)),
 )
 RESULT = types.Tuple((int64, float64, boolean))
 SOLVER = types.FunctionType(RESULT(*ARGUMENTS))
@@ -116,6 +120,17 @@ SOLVER = types.FunctionType(RESULT(*ARGUMENTS))
 def allocate_response(points, count):
     """An empty `ContactResponse` of k points and r rows."""
     return ContactResponse(np.empty(count), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(count))
+
+
+@called_njit()
+def allocate_factor(count):
+    """An empty `SymmetricFactor` of r rows, as the plain tuple that solvers take: without memory where none would be
+    used."""
+    size = count if SYMMETRIC_FROM <= count <= KRYLOV_FROM else 0
+    return (
+        np.full(size + 2, np.nan), np.empty((size, size)), np.empty((size, size)), np.zeros(size, dtype=np.bool_),
+        np.empty((size, size)),
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -132,15 +147,9 @@ def may_act(level, closed):
 
 
 @njit(inline="always")
-def normal_law(p, k, normal, moved, trial, law):
-    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse and a change `moved` of the
-    rate; law (4,): as of `sum_laws`."""
-    gap = p.gap_free[k] + p.gap_per_velocity * moved
-    law[:] = 0.0
-    if p.rows[k] < p.rows[k + 1]:
-        law[0], law[1], law[2], law[3] = sum_laws(
-            p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
-        )
+def normal_law(p, k, normal, moved, gap, law):
+    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse, a change `moved` of the rate
+    and a gap; law (4,): as of `sum_laws`."""
     regular = p.area[k] * (law[0] + law[2])
     slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[p.first[k]] + moved
     return regular, normal - regular, slack + (p.compliance[k] * (normal - regular) + p.shift[p.first[k]])
@@ -201,9 +210,20 @@ def evaluate_response(p, diagonal, trial, impulse, response):
     p, response = borrow(p), borrow(response)
     velocity_change = response.velocity_change
     error, scale, total = 0.0, 1e-300, 0.0
+    kind = -1
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        regular, multiplier, slack = normal_law(p, k, impulse[n], velocity_change[n], trial, response.tractions[k])
+        gap = p.gap_free[k] + p.gap_per_velocity * velocity_change[n]
+        law = response.tractions[k]
+        law[:] = 0.0
+        for row in range(p.rows[k], p.rows[k + 1]):
+            if p.kind[row] != kind:  # reading a typed list takes longer than most laws
+                kind = p.kind[row]
+                kernel = p.kernels[kind]
+            own = kernel(p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row])
+            for i in range(4):
+                law[i] += own[i]
+        regular, multiplier, slack = normal_law(p, k, impulse[n], velocity_change[n], gap, law)
         response.multiplier[k] = multiplier
         response.slack[k] = slack
         scaled_slack = slack / diagonal[n]
@@ -423,20 +443,21 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
 
 
 @njit(cache=True)
-def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
-    """Semismooth Newton on all statuses at once, with the scales diagonal/ρ, from and to `impulse` (the best iterate).
+def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, factor, response):
+    """Semismooth Newton on all statuses at once, with the scales diagonal/ρ, from and to `impulse` (the best iterate),
+    whose `response` and trial history it leaves.
 
     Without friction, statuses that cycle change one at a time: with a positive definite operator, changing only the
     last wrong one never cycles (least-index rule; Murty, Linear Complementarity, Linear and Nonlinear Programming,
     1988, §4.3). With friction the method stops after MAX_STALLED steps that do not halve the error. Where the system
     is singular the increment is that of least norm, with many unknowns that of a proximal term, which slows bodies on
-    much lighter ones. rounded: None, or room in single precision for the
-    increments of more than `KRYLOV_FROM` unknowns, (r, r) or empty where r is smaller.
+    much lighter ones. rounded: None, or room in single precision for the increments of more than `KRYLOV_FROM`
+    unknowns, (r, r) or empty where r is smaller. factor: `SymmetricFactor` on the same W, one without memory, or None;
+    its increments, less exact where W is nearly singular, are given up where they do not converge.
 
     Returns steps, certificate, whether the last system was singular.
     """
     points, count = p.area.size, impulse.size
-    response = allocate_response(points, count)
     increment = np.empty(count)
     active, status = np.zeros(points, dtype=np.bool_), np.zeros(points, dtype=np.int8)
     proposed = Statuses(np.zeros(points, dtype=np.bool_), status, np.empty(count))
@@ -450,12 +471,16 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
     best_impulse = impulse.copy()
     stalled, used = 0, 0
     one_by_one, singular, unverified = False, False, True
+    symmetric, latest = factor is not None, True
+    if factor is not None:
+        symmetric = factor.lower.size > 0
     for iteration in range(max_iterations + 1):
         check_interrupts()
         used = iteration
         error, scale = natural_residual(p, diagonal, trial, impulse, response)
         error /= scale
-        if error < best:
+        latest = error < best
+        if latest:
             stalled = stalled + 1 if error > 0.5 * best else 0
             best = error
             copy(impulse, best_impulse)
@@ -483,7 +508,13 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
                         break
         linearise(p, diagonal, rho, impulse, response, statuses, system)
         mass, solved = 0.0, False
+        symmetric = symmetric and (stalled == 0 or (best > SETTLING and stalled < SLOW))
+        if factor is not None and symmetric:
+            symmetric = solved = symmetric_increment(p, system, increment, factor)
+            singular = False
         for attempt in range(3):
+            if solved:
+                break
             least_norm = attempt == 1
             if rounded is None:
                 solved = newton_increment(p, system, increment, matrix, None, mass, least_norm)
@@ -494,29 +525,32 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
                 solved = newton_increment(p, system, increment, matrix, krylov, mass, least_norm)
                 unverified = unverified and not (solved and verified and attempt == 0)
             singular = attempt > 0
-            if solved:
-                break
             mass = PROXIMAL if attempt == 1 else 0.0
         if not solved:
             break
         for i in range(count):
             impulse[i] += increment[i]
-    copy(best_impulse, impulse)
+    if not latest:
+        copy(best_impulse, impulse)
+        natural_residual(p, diagonal, trial, impulse, response)
     return used, best, singular
 
 
 @called_njit()
 def project(p, diagonal, impulse, response, statuses):
-    """Project the impulses of `response` onto the laws: inactive multipliers vanish, friction lies in its disk."""
+    """Project the impulses of `response` onto the laws: inactive multipliers vanish, friction lies in its disk; whether
+    any changed."""
     update_statuses(p, diagonal, 1.0, impulse, response, statuses)
+    changed = False
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         law = response.tractions[k]
-        regular = p.area[k] * (law[0] + law[2])
+        regular, before = p.area[k] * (law[0] + law[2]), impulse[n]
         if statuses.active[k]:
             impulse[n] = max(impulse[n], regular)
         elif regular == 0.0:  # otherwise a stiff law would amplify the round-off of the new gap
             impulse[n] = 0.0
+        changed = changed or impulse[n] != before
         radius = p.friction[k] * impulse[n]
         size = 0.0
         for t in range(n + 1, end):
@@ -524,7 +558,10 @@ def project(p, diagonal, impulse, response, statuses):
         size = np.sqrt(size)
         if size > radius or (statuses.status[k] == SLIP and size > 0.0):
             for t in range(n + 1, end):
+                before = impulse[t]
                 impulse[t] *= radius / size
+                changed = changed or impulse[t] != before
+    return changed
 
 
 @called_njit()
@@ -539,18 +576,16 @@ def split_normal(p, impulse, response, statuses, normal):
 
 
 @called_njit()
-def project_and_split(p, diagonal, solution):
-    """Project the impulses of a `Solution` onto the laws, with their trial history, normal parts and statuses; the
-    certificate."""
+def project_and_split(p, diagonal, solution, error, response):
+    """Project the impulses of a `Solution`, of this certificate and `response`, onto the laws, with their trial
+    history, response, normal parts and statuses; the certificate."""
     impulse, trial, normal, status = solution
-    points, count = p.area.size, impulse.size
-    response = allocate_response(points, count)
-    statuses = Statuses(np.empty(points, dtype=np.bool_), status, np.empty(count))
-    natural_residual(p, diagonal, trial, impulse, response)
-    project(p, diagonal, impulse, response, statuses)
-    error, scale = natural_residual(p, diagonal, trial, impulse, response)
+    statuses = Statuses(np.empty(p.area.size, dtype=np.bool_), status, np.empty(impulse.size))
+    if project(p, diagonal, impulse, response, statuses):
+        error, scale = natural_residual(p, diagonal, trial, impulse, response)
+        error /= scale
     split_normal(p, impulse, response, statuses, normal)
-    return error / scale
+    return error
 
 
 @called_njit()
@@ -628,17 +663,16 @@ def most_iterations(count, given):
 
 
 @called_njit()
-def closes_otherwise(p, closing, friction, impulse, error, singular):
-    """Whether friction closes otherwise at some points of a solution, so that the problem is to be solved again."""
+def closes_otherwise(p, closing, friction, impulse, velocity_change, error, singular):
+    """Whether friction closes otherwise at some points of a solution, so that the problem is to be solved again;
+    velocity_change (r,) = W P."""
     if impulse.size == p.area.size or singular or not error < np.inf:
         return False
-    velocity_change = np.empty(impulse.size)
-    multiply(p.delassus, impulse, velocity_change)
     return release_or_close_on_mean(p, closing[1], closing[2], friction, impulse, velocity_change)
 
 
 @njit(RESULT(*ARGUMENTS), cache=True)
-def solve_contact(motion, laws, kernels, history, closing, options, solution):
+def solve_contact(motion, laws, kernels, history, closing, options, solution, factor):
     """Solve the contact problem of a step by Newton's method; return iterations, certificate and whether the last
     system was singular. Where that method fails or is not the one wanted: −1, ∞ and what then stands in `solution`
     means nothing; `solve_contact_robustly` solves such a problem, from the same guess.
@@ -646,7 +680,9 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
     motion: `FreeMotion`; laws: `LawTable`; kernels: those of the regular laws; history (l, h) at the start of the
     step; options: `Options`; solution: `Solution`, whose impulses hold the guess. closing (3, r), see
     `arlequin.multilevel.solvers.closing`: what is added to the rates, the rates at the start, and what is added to the
-    rates of friction where its work would be positive.
+    rates of friction where its work would be positive. factor: `SymmetricFactor` of this W, of `allocate_factor`; where
+    problems of one W follow each other it spares their factorisations, and changes no result. One without memory will
+    do.
 
     The arguments are plain tuples in the order of the fields: Numba identifies a plain tuple of arrays in 0.2 µs, a
     named one, or one with a list of kernels, in 0.1 ms.
@@ -658,15 +694,22 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
     impulse, used = solution[0], 0
     if method != NEWTON or mass > 0.0:
         return -1, np.inf, False
+    own_factor = borrow(factor)
+    if factor[1].size == 0 and SYMMETRIC_FROM <= impulse.size <= KRYLOV_FROM:
+        own_factor = allocate_factor(impulse.size)
+    kept = SymmetricFactor(*borrow(own_factor))
+    response = allocate_response(p.area.size, impulse.size)
     while True:
         diagonal = diagonal_scaling(p)
         most = min(NEWTON_STEPS, most_iterations(impulse.size, most))
-        steps, best, singular = newton(p, diagonal, rho, impulse, solution[1], most, None)
+        steps, best, singular = newton(p, diagonal, rho, impulse, solution[1], most, None, kept, response)
         used += steps
         if impulse.size > p.area.size and CONVERGED < best < np.inf:
             return -1, np.inf, singular
-        error = project_and_split(p, diagonal, solution)
-        if not closes_otherwise(p, closing, LawTable(*laws).friction, impulse, error, singular):
+        error = project_and_split(p, diagonal, solution, best, response)
+        friction = LawTable(*laws).friction
+        if not closes_otherwise(p, closing, friction, impulse, response.velocity_change, error, singular):
+            hold(own_factor)
             return used, error, singular
 
 
@@ -681,7 +724,7 @@ def solve_members(members, motion, laws, kernels, solvers, history, start, optio
     m = FreeMotion(*motion)
     impulse, trial, normal, status = solution
     iterations, residual, singular = report
-    closing = np.empty((3, impulse.shape[1]))
+    closing, factor = np.empty((3, impulse.shape[1])), allocate_factor(impulse.shape[1])
     for i in members:
         onset_closing(laws[0], laws[2], start[i], closing)
         own = (
@@ -689,5 +732,12 @@ def solve_members(members, motion, laws, kernels, solvers, history, start, optio
             m.impulse_factor,
         )  # fmt: skip
         iterations[i], residual[i], singular[i] = solvers[0](
-            own, laws, kernels, history[i], closing, options, (impulse[i], trial[i], normal[i], status[i])
+            own,
+            laws,
+            kernels,
+            history[i],
+            closing,
+            options,
+            (impulse[i], trial[i], normal[i], status[i]),
+            factor,
         )

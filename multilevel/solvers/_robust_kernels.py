@@ -9,6 +9,7 @@ import numpy as np
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
+from arlequin.multilevel.laws._sum_kernels import sum_laws
 from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._kernels import (
     ARGUMENTS,
@@ -90,7 +91,13 @@ def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, l
         _minimise_on_disk(block, linear, size, p.friction[k] * normal if radius < 0.0 else radius, out)
         for a in range(1, size):
             moved += block[0, a] * out[a]
-    _, multiplier, slack = normal_law(p, k, normal, moved, trial, law)
+    gap = p.gap_free[k] + p.gap_per_velocity * moved
+    law[:] = 0.0
+    if p.rows[k] < p.rows[k + 1]:
+        law[0], law[1], law[2], law[3] = sum_laws(
+            p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
+        )
+    _, multiplier, slack = normal_law(p, k, normal, moved, gap, law)
     if not may_act(p.level[k], p.closed[k]):
         return multiplier
     own = max(block[0, 0] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
@@ -260,12 +267,19 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
 
 
 @called_njit()
+def _newton(p, diagonal, rho, impulse, trial, max_iterations, rounded):
+    """`newton` by systems of all unknowns."""
+    response = allocate_response(p.area.size, impulse.size)
+    return newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, None, response)
+
+
+@called_njit()
 def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, rounded):
     """Newton; with friction, where it does not converge, again from the result of 20 and 100 Gauss–Seidel sweeps.
 
     Returns steps, certificate, singular.
     """
-    used, best, singular = newton(p, diagonal, rho, impulse, trial, max_iterations, rounded)
+    used, best, singular = _newton(p, diagonal, rho, impulse, trial, max_iterations, rounded)
     if impulse.size == p.area.size or best <= CONVERGED or not best < np.inf:
         return used, best, singular
     start = impulse.copy()
@@ -274,7 +288,7 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, 
             break
         steps, _ = _gauss_seidel(p, diagonal, start, trial, min(max_iterations - used, sweeps))
         candidate = start.copy()
-        more, error, degenerate = newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
+        more, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
         used += steps + more
         if error < best:
             best, singular = error, degenerate
@@ -367,7 +381,7 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
             steps = 0
             budget *= 2
         if attempt % 4 != 0:
-            more, error, degenerate = newton(p, diagonal, rho, start, trial, min(left, 50), rounded)
+            more, error, degenerate = _newton(p, diagonal, rho, start, trial, min(left, 50), rounded)
             steps += more
         used += max(steps, 1)
         if error < best:
@@ -378,7 +392,7 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
 
 
 @njit(RESULT(*ARGUMENTS), cache=True)
-def solve_contact_robustly(motion, laws, kernels, history, closing, options, solution):
+def solve_contact_robustly(motion, laws, kernels, history, closing, options, solution, factor):
     """Solve the contact problem of a step as `solve_contact`, by the method wanted, and by others where it fails."""
     motion, laws, solution = borrow(motion), borrow(laws), borrow(solution)
     history, closing = borrow(history), borrow(closing)
@@ -388,6 +402,7 @@ def solve_contact_robustly(motion, laws, kernels, history, closing, options, sol
     most = most_iterations(impulse.size, most)
     size = impulse.size if impulse.size > KRYLOV_FROM else 0
     rounded = np.empty((size, size), dtype=np.float32)
+    response = allocate_response(p.area.size, impulse.size)
     while True:
         diagonal = diagonal_scaling(p)
         if method == GAUSS_SEIDEL:
@@ -399,6 +414,8 @@ def solve_contact_robustly(motion, laws, kernels, history, closing, options, sol
         else:
             steps, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, most, rounded)
         used += steps
-        error = project_and_split(p, diagonal, solution)
-        if not closes_otherwise(p, closing, LawTable(*laws).friction, impulse, error, singular):
+        error, scale = natural_residual(p, diagonal, trial, impulse, response)
+        error = project_and_split(p, diagonal, solution, error / scale, response)
+        friction = LawTable(*laws).friction
+        if not closes_otherwise(p, closing, friction, impulse, response.velocity_change, error, singular):
             return used, error, singular

@@ -225,12 +225,14 @@ def evaluate_points(kernels, table, points, pressure, rate, elapsed, stuck, vari
 
 
 @njit(cache=True)
-def solve_sliding(motion, laws, kernels, solver, history, closing, options, solution, sliding, slip_free, start):
+def solve_sliding(
+    motion, laws, kernels, solver, history, closing, options, solution, symmetric, sliding, slip_free, start
+):
     """Solve the contact problem of a step whose coefficients depend on the state; see `solve_contact` for the
     arguments and results, and `arlequin.multilevel.solvers.sliding` for the method.
 
-    sliding: kernels of the friction laws, `SlidingTable`, `SlidingPoints`, creep (k,): points whose friction acts on
-    the mean slip rate; slip_free (r,): slips of the step without
+    symmetric: `SymmetricFactor` of this W. sliding: kernels of the friction laws, `SlidingTable`, `SlidingPoints`,
+    creep (k,): points whose friction acts on the mean slip rate; slip_free (r,): slips of the step without
     impulses, m; start (2, k): slip rates at the start and pressures of the last step. laws.friction receives the
     coefficients.
     """
@@ -255,7 +257,7 @@ def solve_sliding(motion, laws, kernels, solver, history, closing, options, solu
             for t in range(first[k] + 1, first[k + 1]):
                 closing[0, t] = closing[2, t] = slip_free[t] / per_velocity - motion[3][t]
     for attempt in range(PASSES):
-        more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution)
+        more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution, symmetric)
         if more < 0 or singular or not residual < np.inf:
             return more, residual, singular
         used += more

@@ -139,16 +139,17 @@ def _solve_kernels(data: Any, options: Any, solution: Any) -> tuple[int, float, 
 
     newton: Any = _kernels.solve_contact
     impulse, trial, _, _ = solution
-    guess = impulse.copy()
+    none = np.empty((0, 0))
+    guess, factor = impulse.copy(), (np.empty(0), none, none, np.empty(0, dtype=bool), none)
     if impulse.size <= STANDING_FROM:
-        used, residual, singular = newton(*data, options, solution)
+        used, residual, singular = newton(*data, options, solution, factor)
         if used >= 0:
             return used, residual, singular
         impulse[:], trial[:] = guess, data[3]
     from arlequin.multilevel.solvers._robust_kernels import solve_contact_robustly
 
     robust: Any = solve_contact_robustly
-    used, residual, singular = robust(*data, options, solution)
+    used, residual, singular = robust(*data, options, solution, factor)
     return used, residual, singular
 
 

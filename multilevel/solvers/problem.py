@@ -65,3 +65,19 @@ class Solution(NamedTuple):
     trial: Any
     normal: Any
     status: Any
+
+
+class SymmetricFactor(NamedTuple):
+    """Cholesky factor of W + diag(γ) on the rows that act, see `arlequin.multilevel.solvers._symmetric_kernels`.
+
+    compliance (r + 2,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
+    regular, else 0, and the same of its tangential rows. lower (r, r): the factor, in the leading rows and columns,
+    tangential rows first. normal (r, r): W on the normal rows that act, less its part by the tangential ones, in the
+    leading rows and columns. columns (r, r): those of the inverse factor, by rows, as far as `made` (r,).
+    """
+
+    compliance: Any
+    lower: Any
+    normal: Any
+    made: Any
+    columns: Any

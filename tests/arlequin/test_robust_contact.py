@@ -25,7 +25,7 @@ def failing_solver() -> Any:
     """A solver that spoils the guess and gives up."""
 
     @njit(RESULT(*ARGUMENTS))
-    def give_up(motion, laws, kernels, history, closing, options, solution):  # type: ignore[no-untyped-def]
+    def give_up(motion, laws, kernels, history, closing, options, solution, factor):  # type: ignore[no-untyped-def]
         solution[0][:] = 1e3
         solution[1][:] = 1e3
         return -1, np.inf, False

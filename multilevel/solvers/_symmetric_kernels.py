@@ -1,0 +1,314 @@
+"""Increments of Newton's method by a Cholesky factor that is kept while the same rows act with the same compliances.
+
+On the rows that act, impulses x and velocities W x of Newton's linear system obey
+
+    F x = q,    F = W + diag(γ),
+
+with γ the compliance of the row's law: of a regular law, a multiplier, or a friction spring. Rows of points that slip
+obey other equations. These determine q on their rows, as a system of that size (Woodbury), so that F is the same
+whether points stick or slip. The tangential rows are factorised first, as their compliances are constants of a step:
+slopes of regular laws that change leave that part of the factor as it is.
+
+Kept or made anew, the factor is the same to the last bit: it is a function of W, the rows and γ alone, and results do
+not depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
+NumPy. Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import config, types
+
+from arlequin.models.kernel_cache import called_njit
+from arlequin.multilevel.solvers._borrow_kernels import hold
+from arlequin.multilevel.solvers._dense_kernels import eliminate
+
+SYMMETRIC_FROM = 24  # rows
+SLIPPING = 0.5  # share of the unknowns in points that slip, above which the whole system is eliminated
+INDEPENDENT = 1e-10  # share of a row of F that is independent of those before it, below which F counts as singular
+
+_REALS = types.CPointer(types.float64)
+_DPOTRF: Any = types.intc(types.char, types.char, types.intp, _REALS, types.intp)
+_dpotrf: Any = types.ExternalFunction("numba_xxpotrf", _DPOTRF)
+
+
+def _factorise_by_lapack(lower, first, n):
+    """The lower triangle of the rows and columns first … n − 1 ← its Cholesky factor; False where that matrix is not
+    positive definite."""
+    block = lower[first:, first:]
+    info = _dpotrf(ord("d"), ord("U"), n - first, block.ctypes, lower.shape[1])  # LAPACK sees the transpose
+    hold((lower, block))
+    return info == 0
+
+
+def _factorise_by_numpy(lower, first, n):
+    """`_factorise_by_lapack` where kernels run as Python."""
+    try:
+        lower[first:n, first:n] = np.linalg.cholesky(lower[first:n, first:n])
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+_factorise: Any = (
+    _factorise_by_numpy if config.DISABLE_JIT else called_njit()(_factorise_by_lapack)  # type: ignore[attr-defined]
+)
+
+
+@called_njit(fastmath={"contract", "reassoc"})
+def _dot(x, y):
+    """x·y."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@called_njit()
+def _forward(lower, start, x):
+    """x (n,) ← L⁻¹ x, of an x that is zero before `start`."""
+    for i in range(start, x.size):
+        x[i] = (x[i] - _dot(lower[i, start:i], x[start:i])) / lower[i, i]
+
+
+@called_njit()
+def _backward(lower, x):
+    """x (n,) ← L⁻ᵀ x."""
+    for i in range(x.size - 1, -1, -1):
+        own = x[i] / lower[i, i]
+        row, above = lower[i, :i], x[:i]
+        for j in range(above.size):
+            above[j] -= own * row[j]
+        x[i] = own
+
+
+@called_njit()
+def _reduce(p, compliance, rows, tangential, factor):
+    """The factor of F on the tangential rows and its rows below, into `factor.lower`, and W on the normal rows less its
+    part by the tangential ones, into `factor.normal`; False where F is singular on the tangential rows."""
+    lower, normal, n = factor.lower, factor.normal, rows.size
+    largest = 0.0
+    for i in range(n):
+        source, line = p.delassus[rows[i]], lower[i]
+        for j in range(i + 1):
+            line[j] = source[rows[j]]
+        largest = max(largest, line[i])
+    for i in range(tangential, n):
+        for j in range(tangential, i + 1):
+            normal[i - tangential, j - tangential] = lower[i, j]
+        lower[i, i] += largest  # any positive definite matrix: what is found of the normal rows here is not used
+    if tangential == 0:
+        return True
+    diagonal = np.empty(tangential)
+    for i in range(tangential):
+        lower[i, i] += compliance[rows[i]]
+        diagonal[i] = lower[i, i]
+    if not _factorise(lower, 0, n):
+        return False
+    for i in range(tangential):
+        if not lower[i, i] * lower[i, i] > INDEPENDENT * diagonal[i]:
+            return False
+    for i in range(tangential, n):
+        for j in range(tangential, i + 1):
+            normal[i - tangential, j - tangential] -= _dot(lower[i, :tangential], lower[j, :tangential])
+    return True
+
+
+@called_njit()
+def _factor_of(p, compliance, rows, tangential, factor):
+    """The factor of F with the compliances (r,), negative on the rows that do not act, into `factor`, unless it is
+    there; rows (n,): those that act, first the tangential ones, so many. False where F is singular.
+
+    Compliances of friction change seldom, those of regular laws often: the latter leave the tangential part as it is.
+    """
+    stored, lower, normal, made, _ = factor
+    count, n = compliance.size, rows.size
+    same, reduced = True, stored[count + 1] > 0.0
+    for k in range(p.area.size):
+        i = p.first[k]
+        same = same and stored[i] == compliance[i]
+        reduced = reduced and (stored[i] >= 0.0) == (compliance[i] >= 0.0)
+        for t in range(i + 1, p.first[k + 1]):
+            reduced = reduced and stored[t] == compliance[t]
+            same = same and stored[t] == compliance[t]
+    if same:
+        return stored[count] > 0.0
+    made[:] = False
+    for i in range(count):
+        stored[i] = compliance[i]
+    regular = reduced or _reduce(p, compliance, rows, tangential, factor)
+    stored[count + 1] = 1.0 if regular else 0.0
+    if regular:
+        for i in range(tangential, n):
+            line, source = lower[i], normal[i - tangential]
+            for j in range(tangential, i + 1):
+                line[j] = source[j - tangential]
+            line[i] += compliance[rows[i]]
+        regular = _factorise(lower, tangential, n)
+        for i in range(tangential, n):
+            own = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
+            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * own
+    stored[count] = 1.0 if regular else 0.0
+    return regular
+
+
+@called_njit()
+def symmetric_increment(p, system, increment, factor):
+    """Newton increment (r,) of the impulses, see `newton_increment`; False where F or the system is singular, or
+    another equation is not symmetric or holds on too many rows.
+
+    factor: of `arlequin.multilevel.solvers._kernels.allocate_factor`, on the same W.
+    """
+    residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
+    count = residual.size
+    compliance, rows, point = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    place = np.empty(count, dtype=np.int64)  # of a row among those that act
+    sliding = np.empty(count, dtype=np.int64)  # places of the rows of the points that slip
+    other, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
+    n, slides, others = 0, 0, 0
+    any_known = False
+    for k in range(p.area.size):
+        first, end = p.first[k], p.first[k + 1]
+        for i in range(first, end):
+            a = i - first
+            alone = True
+            for b in range(end - first):
+                alone = alone and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
+            own, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
+            if alone and own == 0.0:
+                increment[i] = -residual[i] / on_impulse[k, a, a]
+                any_known = any_known or increment[i] != 0.0
+                compliance[i] = -1.0
+            elif alone:
+                compliance[i] = on_impulse[k, a, a] / own
+                if not (own > 0.0 and compliance[i] >= 0.0):
+                    return False
+            elif a == 0:
+                return False
+            else:
+                compliance[i], other[i], slips[k] = p.tangential_compliance[k], True, True
+                others += 1
+    tangential = 0
+    for normal in range(2):  # the tangential rows before the normal ones
+        for k in range(p.area.size):
+            first = p.first[k]
+            for i in range(first if normal else first + 1, first + 1 if normal else p.first[k + 1]):
+                if compliance[i] < 0.0:
+                    continue
+                if slips[k]:
+                    sliding[slides] = n
+                    slides += 1
+                rows[n], point[n], place[i] = i, k, n
+                n += 1
+        tangential = n if normal == 0 else tangential
+    if slides > SLIPPING * n or not _factor_of(p, compliance, rows[:n], tangential, factor):
+        return False
+    lower = factor.lower
+    change = np.zeros(count)
+    if any_known:
+        for j in range(count):
+            amount, line = increment[j], p.delassus[j]
+            if amount != 0.0:
+                for i in range(count):
+                    change[i] += amount * line[i]
+    right, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
+    for i in range(n):
+        r, k = rows[i], point[i]
+        first = p.first[k]
+        a = r - first
+        value = -residual[r]
+        if any_known:
+            for b in range(p.first[k + 1] - first):
+                value -= on_velocity[k, a, b] * change[first + b] + on_impulse[k, a, b] * increment[first + b]
+        right[i] = value
+        x[i] = 0.0 if other[r] else value / on_velocity[k, a, a]
+    if others == 0:
+        _forward(lower, 0, x)
+        _backward(lower, x)
+    elif not _solve_sliding_rows(
+        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], factor, right, x
+    ):
+        return False
+    for i in range(n):
+        increment[rows[i]] = x[i]
+    return True
+
+
+@called_njit()
+def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right, x):
+    """x (n,) ← the solution, from q with zeros on the rows that obey another equation; False where it is singular.
+
+    equations: rows (n,) that act, their points, places of the rows (r,), and whether they obey another equation;
+    sliding (s,): places of the rows of the points that do; right (n,): of all equations.
+    """
+    rows, point, place, other = equations
+    on_velocity, on_impulse = system.on_velocity, system.on_impulse
+    n, s = x.size, sliding.size
+    lower, made, columns = factor.lower, factor.made, factor.columns
+    at = np.empty(n, dtype=np.int64)  # of a place among `sliding`
+    for j in range(s):
+        i = sliding[j]
+        at[i] = j
+        if not made[i]:
+            column = columns[i, :n]
+            column[:] = 0.0
+            column[i] = 1.0
+            _forward(lower, i, column)
+            made[i] = True
+    inverse = np.empty((s, s))  # of F, on these rows
+    for i in range(s):
+        start = sliding[i]
+        column = columns[start, start:n]
+        for j in range(i + 1):
+            inverse[i, j] = inverse[j, i] = _dot(column, columns[sliding[j], start:n])
+    given = np.empty(s)  # q there
+    for i in range(s):
+        given[i] = x[sliding[i]]
+    _forward(lower, 0, x)
+    free = np.empty(s)  # impulses without the q that is sought
+    for i in range(s):
+        start = sliding[i]
+        free[i] = _dot(columns[start, start:n], x[start:])
+    matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
+    size = 0
+    for i in range(s):
+        if other[rows[sliding[i]]]:
+            where[size] = i
+            size += 1
+    for e in range(size):
+        r = rows[sliding[where[e]]]
+        k = point[sliding[where[e]]]
+        first = p.first[k]
+        a, line = r - first, matrix[e, :size]
+        line[:] = 0.0
+        value = right[sliding[where[e]]]
+        for b in range(p.first[k + 1] - first):
+            velocity, impulse = on_velocity[k, a, b], on_impulse[k, a, b]
+            if place[first + b] < 0:
+                if velocity != 0.0:
+                    return False
+                continue
+            i = at[place[first + b]]
+            own = impulse - velocity * compliance[first + b]  # W x = q − γ x
+            value -= velocity * given[i] + own * free[i]
+            for j in range(size):
+                line[j] += own * inverse[i, where[j]] / inverse[where[j], where[j]]
+                if where[j] == i:
+                    line[j] += velocity / inverse[i, i]
+        most = 0.0
+        for j in range(size):
+            most = max(most, abs(line[j]))
+        if not most > 0.0:
+            return False
+        for j in range(size):
+            line[j] /= most
+        sought[e] = value / most
+    if not eliminate(matrix, sought, size):
+        return False
+    for e in range(size):
+        j, start = where[e], sliding[where[e]]
+        amount, column, end = sought[e] / inverse[j, j], columns[start, start:n], x[start:]
+        for i in range(end.size):
+            end[i] += amount * column[i]
+    _backward(lower, x)
+    return True
