@@ -15,12 +15,13 @@ from arlequin.system.strains import rigid_anchor
 
 
 class SolidTables(NamedTuple):
-    """Internal forces of parts without a short form of strains: of quadrilaterals by their moments, of others by K.
+    """Internal forces of parts without a short form of strains: of quadrilaterals by their moments, of others, and
+    what these lack, by K.
 
     pieces (n, 10): of each range of nodes (`arlequin.models.fem.quads`) the first and the last of its runs, of the
     part's cells, the first of its moments and how many kinds of cells these are of, its nodes, the first and the last
     of the part's degrees of freedom; last: one more. lame (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of
-    all parts, one after the other. starts, columns, values: K (d, d) of the other parts by rows, N/m; anchor (d,): a
+    all parts, one after the other. starts, columns, values: K (d, d) by rows, N/m; anchor (d,): a
     degree of freedom whose displacement is subtracted, see `arlequin.system.strains.Strains`.
     """
 
@@ -50,9 +51,11 @@ class SolidTables(NamedTuple):
             if not isinstance(own, ElasticAssembled) or own.strain_form() is not None:
                 continue
             cells = own.cell_forces
+            rest = own.beyond_cells if isinstance(cells, Quads) else own.stiffness
+            if rest is not None:
+                stiffness[-1] = rest
+                anchor[first:last] = rigid_anchor(rest, part.components, first)
             if not isinstance(cells, Quads):
-                stiffness[-1] = own.stiffness
-                anchor[first:last] = rigid_anchor(own.stiffness, part.components, first)
                 continue
             sizes = len(cells.nodes), cells.moments.shape[1]
             for piece in cells.pieces:

@@ -432,6 +432,10 @@ class CorrectedAssembled(ElasticAssembled):
         more, stored = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
         return force + more, energy + stored
 
+    @cached_property
+    def beyond_cells(self) -> csr_array | None:
+        return None if self.hourglass is None else self.hourglass.matrix()
+
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
         energies = super().internal_each(u, force)

@@ -81,6 +81,11 @@ class ElasticAssembled(LoadedCoordinates):
             return Quads.of(*given)
         return Tiles.of(*given) if fit_tiles(self.kernel, self.components) else None
 
+    @property
+    def beyond_cells(self) -> csr_array | None:
+        """What of K (d, d) `cell_forces` does not have."""
+        return None
+
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
         from arlequin.models.fem import _kernels

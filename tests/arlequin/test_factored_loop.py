@@ -39,6 +39,14 @@ def glued() -> aq.System:
     return aq.System([coarse, fine], junctions=[glue], interfaces=[rub], springs=[held], velocity=(3.0, -5.0))
 
 
+def absorbing() -> aq.System:
+    """A junction that absorbs what the coarse mesh, of reduced dispersion, cannot carry."""
+    coarse, fine = block("coarse", (0.0, 0.012), (3, 2), mass="dispersion"), block("fine", (0.008, 0.02), (6, 4))
+    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
+    rub = aq.Interface("rub", fine.boundary("bottom"), FLOOR, AT_SPEED, friction=aq.Coulomb(0.3))
+    return aq.System([coarse, fine], junctions=[glue], interfaces=[rub], velocity=(3.0, -5.0))
+
+
 def imposed() -> aq.System:
     """A block whose top is moved, damping, a layer with friction springs."""
     moved = {"top": {"x": lambda t: 1e-5 * np.sin(2e5 * t), "y": lambda t: -5.0 * t}}
@@ -82,6 +90,8 @@ SYSTEMS: dict[str, Callable[[], aq.System]] = {
     "triangles under a load": loaded,
     "hexahedra": cube,
     "bars": held_by_constraints,
+    "dispersion": lambda: on_floor(block(mass="dispersion"), friction=aq.Coulomb(0.3)),
+    "absorbing junction": absorbing,
     "lumped mass": lambda: on_floor(block(mass="lumped"), friction=aq.Coulomb(0.3)),
 }
 SCHEMES = {
