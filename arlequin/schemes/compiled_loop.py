@@ -239,7 +239,10 @@ class SmallStepper(OneStepStepper):
         sticks = self._pairing.sticking(steps.status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         if still.any():
-            still &= self._at_rest(np.concatenate([state.v[None], steps.v[:-1]]))
+            before = (
+                np.concatenate([a[None], b[:-1]]) for a, b in ((state.v, steps.v), (state.impulse, steps.impulse))
+            )
+            still &= self._at_rest(*before)
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
         batch = self._audited(state, tried, steps, tractions, still)
         if laws.state_dependent:
@@ -257,13 +260,14 @@ class SmallStepper(OneStepStepper):
         )
         return end, batch
 
-    def _at_rest(self, v: Array) -> NDArray[np.bool_]:
-        """Points (b, k) whose tangential velocity is round-off of velocities v (b, d): one that sticks at a reversal
-        moves on at the end of the step, as its mean velocity is zero there (`arlequin.multilevel.solvers.closing`)."""
+    def _at_rest(self, v: Array, impulse: Array) -> NDArray[np.bool_]:
+        """Points (b, k) whose tangential velocity is round-off of velocities v (b, d) and of what the impulses (b, r)
+        gave to it: one that sticks at a reversal moves on at the end of the step, as its mean velocity is zero there
+        (`arlequin.multilevel.solvers.closing`)."""
         kinematics, contact = self._touch, self._assembly.contact
         rates = np.abs(kinematics.apply_local(applied(contact.basis, v)))
         rates[:, kinematics.first] = 0.0
-        largest = np.abs(v).max(axis=1, initial=0.0)
+        largest = np.abs(v).max(axis=1, initial=0.0) + (np.abs(impulse) * self._response).max(axis=1, initial=0.0)
         return np.asarray(np.maximum.reduceat(rates, kinematics.first, axis=1) <= _ROUNDED * largest[:, None])
 
     def _audited(
