@@ -150,9 +150,11 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
     if not free_motions(assembly, _FEW):
         with contextlib.suppress(UserError):
             condensed = factored(assembly, assembly.stiffness)
-            # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
+            # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M) on
+            # the motions that the constraints let pass
             load = term @ np.random.default_rng(0).standard_normal(assembly.dof_count)
-            moved = condensed.spread(load)
+            none = np.zeros(assembly.constraints.shape[0]), np.zeros(assembly.imposed_dofs.size)
+            moved = condensed.predict(load, *none).y
             if float(load @ moved) > _HELD * float(moved @ (term @ moved)):
                 return condensed, None
             del condensed
