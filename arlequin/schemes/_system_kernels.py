@@ -103,7 +103,7 @@ def add_internal_forces(strains, u, relative, out):
 def forces_of_parts(strains, solids, u, relative, out):
     """out (d,): internal forces, N, of displacements u (d,), of solids too (`arlequin.system.solid_tables`); the
     energy, J. relative (d,): work space."""
-    pieces, lame, runs, nodes, moments, starts, columns, values, anchor = solids
+    pieces, lame, runs, nodes, moments = solids
     out[:] = 0.0
     energy = 0.0
     for i in range(len(pieces)):
@@ -113,17 +113,6 @@ def forces_of_parts(strains, solids, u, relative, out):
             runs[first_run:last_run], nodes[first_cell:last_cell], own, lame[i, 0], lame[i, 1], first, last,
             u[begin:end], out[begin:end],
         )  # fmt: skip
-    if columns.size:
-        for d in range(u.size):
-            relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
-        twice = 0.0
-        for d in range(u.size):
-            total = 0.0
-            for e in range(starts[d], starts[d + 1]):
-                total += values[e] * relative[columns[e]]
-            out[d] += total
-            twice += total * relative[d]
-        energy += 0.5 * twice
     if strains.weights.size:
         energy += add_internal_forces(strains, u, relative, out)
     return energy

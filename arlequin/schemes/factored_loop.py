@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
-from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.schemes.compiled_loop import FEW, SmallStepper, Tried
@@ -23,13 +22,14 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.solid_tables import quads_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
 
 
 def is_factored(assembly: Assembly) -> bool:
-    """Whether steps on a sparse factor may be taken in one loop: linear parts in one process, fixed pairings, no wear,
-    few contact rows, which are solved for all together."""
+    """Whether steps on a sparse factor may be taken in one loop: linear quadrilaterals and parts whose strains have a
+    short form, in one process; fixed pairings, no wear, few contact rows, which are solved for all together."""
     return (
         assembly.linear
         and assembly.contact.fixed
@@ -37,7 +37,7 @@ def is_factored(assembly: Assembly) -> bool:
         and assembly.laws.row_count <= FEW
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
-        and all(isinstance(own, ElasticAssembled) or own.strain_form() is not None for own in assembly.parts)
+        and all(own.strain_form() is not None or quads_of(own) is not None for own in assembly.parts)
     )
 
 

@@ -19,6 +19,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.piece import assemble_piece
 from arlequin.models.limits import check_model
@@ -312,17 +313,20 @@ class Assembly:
 
     @cached_property
     def short_strains(self) -> Strains:
-        """The strains of springs and of the parts that have a short form of them."""
-        forms = [
-            part.strain_form() or (sp.csr_array((0, int(size))), np.zeros(0))
-            for part, size in zip(self.parts, np.diff(self.start), strict=True)
-        ]
+        """The strains of springs and of the parts that have a short form of them, and what other solids have beyond
+        their cells."""
+        forms = []
+        for part, size in zip(self.parts, np.diff(self.start).tolist(), strict=True):
+            form = part.strain_form()
+            if form is None and isinstance(part, ElasticAssembled):
+                form = part.strains_beyond_cells()
+            forms.append(form or (sp.csr_array((0, size)), np.zeros(0)))
         return Strains.of(forms, self.system.parts, self.links)
 
     @cached_property
     def solids(self) -> SolidTables:
-        """The internal forces of the other parts, where all of these are linear solids, for compiled loops."""
-        return SolidTables.of(self.system.parts, self.parts, self.start)
+        """The cells of linear quadrilaterals, for compiled loops."""
+        return SolidTables.of(self.parts, self.start)
 
     @cached_property
     def _gravity_load(self) -> Array:

@@ -45,7 +45,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import bsr_array, coo_array, csr_array
 
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.elastic import ElasticAssembled, part_damping
@@ -201,6 +201,13 @@ class Hourglass:
         amplitudes = (self._rows @ relative).reshape(count, size, 1)
         stress = self.blocks @ amplitudes
         return self._rows_transposed @ stress.ravel(), 0.5 * float(np.vdot(stress, amplitudes))
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """Amplitudes (s, d) on which the blocks S_c = Q Λ Qᵀ act one by one, QᵀΓ, and Λ (s,), N/m."""
+        values, vectors = np.linalg.eigh(self.blocks)
+        count = np.arange(len(values))
+        turn = bsr_array((np.ascontiguousarray(np.swapaxes(vectors, 1, 2)), count, np.arange(len(values) + 1)))
+        return csr_array(turn @ self._rows), values.ravel()
 
     @cached_property
     def _rows(self) -> csr_array:
@@ -432,9 +439,8 @@ class CorrectedAssembled(ElasticAssembled):
         more, stored = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
         return force + more, energy + stored
 
-    @cached_property
-    def beyond_cells(self) -> csr_array | None:
-        return None if self.hourglass is None else self.hourglass.matrix()
+    def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
+        return None if self.hourglass is None else self.hourglass.strain_form()
 
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""

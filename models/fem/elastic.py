@@ -81,9 +81,8 @@ class ElasticAssembled(LoadedCoordinates):
             return Quads.of(*given)
         return Tiles.of(*given) if fit_tiles(self.kernel, self.components) else None
 
-    @property
-    def beyond_cells(self) -> csr_array | None:
-        """What of K (d, d) `cell_forces` does not have."""
+    def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
+        """Strains B (s, d) and stiffnesses w (s,) of what K has beyond `cell_forces`: Bᵀ diag(w) B."""
         return None
 
     def internal_each(self, u: Array, force: Array) -> Array:

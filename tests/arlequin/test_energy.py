@@ -1,5 +1,6 @@
 """The energy audit: balanced for every scheme, law and mass; conserving pairs conserve; the check can fail."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import arlequin as aq
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.run import audit
 from arlequin.schemes import compiled_loop as small_theta
+from arlequin.schemes.factored_loop import FactoredStepper
 from arlequin.schemes.loop_pairing import ImpulseResponse
 from arlequin.solvers.condensed import Condensed
-from arlequin.system.assembly import assemble
+from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.strains import Strains
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
@@ -315,6 +317,7 @@ def test_a_glued_bar_hits_a_wall(scheme: str, mass: str) -> None:
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """No compiled blocks: they have their own forces."""
     monkeypatch.setattr(small_theta, "LARGEST", -1)
+    monkeypatch.setattr("arlequin.schemes.one_step.is_factored", lambda assembly: False)
 
 
 @pytest.fixture
@@ -363,6 +366,31 @@ def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.Monke
     monkeypatch.setattr(ElasticAssembled, "internal", wrong)
     result = bar_on_wall("theta 0.5", "unilateral-velocity", "consistent", "free")
     assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
+
+
+@pytest.mark.usefixtures("unguarded")
+def test_the_audit_of_steps_on_a_factor_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong strain energy shows in `scheme`, wrong forces in the balance."""
+    monkeypatch.setattr(small_theta, "LARGEST", -1)
+    right, steps = Assembly.short_strains.func, FactoredStepper._tried
+
+    def tried(self: Any, state: Any, count: int) -> Any:
+        found = steps(self, state, count)
+        found.works.strain[:] *= 1.0 + 1e-6
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FactoredStepper, "_tried", tried)
+        result = bar_on_wall("theta 0.5", "unilateral-velocity", "consistent", "free")
+    assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
+
+    def strains(self: Any) -> Any:
+        found = right(self)
+        return replace(found, weights=found.weights * (1.0 + 1e-6))
+
+    monkeypatch.setattr(Assembly, "short_strains", property(strains))
+    for scheme in ("theta 0.5", "newmark", "hht"):
+        assert worst_balance(bar_on_wall(scheme, "unilateral-velocity", "consistent", "free")) > 1e-9
 
 
 @pytest.mark.usefixtures("unguarded")
