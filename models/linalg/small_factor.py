@@ -21,18 +21,18 @@ class SmallFactor(NamedTuple):
     column the reciprocal of the diagonal.
     """
 
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    order: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+    rows: NDArray[np.uint32]
     values: Array
 
     @classmethod
     def of(cls, matrix: csr_array) -> "SmallFactor":
         """Of a matrix of at most some hundred rows (reverse Cuthill–McKee order, dense Cholesky)."""
         if not matrix.shape[0]:
-            none = np.zeros(0, dtype=np.int64)
-            return cls(none, np.zeros(1, dtype=np.int64), none, np.zeros(0))
-        order = np.asarray(reverse_cuthill_mckee(csr_array(matrix), symmetric_mode=True)).astype(np.int64)
+            none = np.zeros(0, dtype=np.uint32)
+            return cls(none, np.zeros(1, dtype=np.uint32), none, np.zeros(0))
+        order = np.asarray(reverse_cuthill_mckee(csr_array(matrix), symmetric_mode=True)).astype(np.uint32)
         dense = matrix.toarray()[np.ix_(order, order)]
         try:
             lower = scipy.linalg.cholesky(dense, lower=True)
@@ -41,7 +41,7 @@ class SmallFactor(NamedTuple):
         lower[np.abs(lower) <= _FILL * lower.diagonal()[:, None]] = 0.0
         columns = csc_array(lower)
         columns.sort_indices()
-        starts, rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+        starts, rows = columns.indptr.astype(np.uint32), columns.indices.astype(np.uint32)
         values = columns.data.copy()
         values[starts[:-1]] = 1.0 / values[starts[:-1]]
         return cls(order, starts, rows, values)
