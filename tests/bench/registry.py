@@ -11,6 +11,7 @@ ENTRIES = {
     "factor": "bench_factor:factors",
     "block": "bench_block:block_impact",
     "condensed": "bench_step:condensed_step",
+    "sizes": "bench_sizes:sizes",
     "glued": "bench_glued:glued",
     "ensemble": "bench_ensemble:ensemble",
     "sweep": "bench_sweep:sweep",

@@ -1,0 +1,56 @@
+"""A step of blocks of any size against one back-substitution of its matrix, on one thread."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from timing import BAR_STEEL as STEEL
+from timing import Report, best, one_core
+
+import arlequin as aq
+from arlequin import Study
+from arlequin.models.linalg.factor import factorise
+
+CELLS = {(50, 10): 1000, (100, 20): 600, (200, 40): 200, (400, 80): 50}  # and steps
+
+
+def study(cells: tuple[int, int], scheme: aq.Scheme, friction: bool, steps: int) -> Study:
+    """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: a distance of nodes over four at the speed of waves."""
+    block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=cells), STEEL, plane="strain")
+    rubs = {"friction": aq.Coulomb(0.3)} if friction else {}
+    wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+    contact = aq.Interface("contact", block.boundary("right"), wall, aq.Unilateral(), **rubs)
+    system = aq.System([block], interfaces=[contact], velocity=(10.0, 1.0 if friction else 0.0))
+    step = 1e-4 / cells[0]
+    return aq.Study(system, scheme, steps * step, step, fields_every=50)
+
+
+def step_time(own: Study, rounds: int = 5) -> float:
+    """Processor time of a step, s: of a run beyond a run of two steps."""
+    times: list[list[float]] = [[], []]
+    count = round(own.duration / own.step)
+    for _ in range(rounds):
+        for i, each in enumerate((replace(own, duration=2.0 * own.step), own)):
+            start = time.process_time()
+            each.run(progress=False)
+            times[i].append(time.process_time() - start)
+    return (min(times[1]) - min(times[0])) / (count - 2)
+
+
+def sizes() -> Report:
+    """θ-scheme and Newmark, with friction and without: step, back-substitution, both with the same matrix."""
+    report: Report = {}
+    with one_core():
+        for cells, steps in CELLS.items():
+            for scheme in (aq.Theta(0.5), aq.Newmark()):
+                for friction in (False, True):
+                    own = study(cells, scheme, friction, steps)
+                    part = own.system.parts[0].assemble()
+                    factor = factorise(part.mass + 0.25 * own.step**2 * part.stiffness)
+                    b = np.random.default_rng(0).normal(size=factor.shape[0])
+                    solve = best(lambda factor=factor, b=b: factor.solve(b), 0.2)
+                    step = step_time(own)
+                    solve = min(solve, best(lambda factor=factor, b=b: factor.solve(b), 0.2))
+                    words = f"{b.size} dofs, {type(scheme).__name__}{', friction' * friction}"
+                    report[words] = {"solve (s)": solve, "step (s)": step, "step / solve": step / solve}
+    return report
