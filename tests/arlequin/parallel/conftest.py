@@ -74,13 +74,13 @@ def start() -> Callable[..., "subprocess.Popen[str]"]:
 
 @pytest.fixture
 def mpiexec(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """mpiexec(count, program, timeout=60): `mpiexec -n count python …` to its end: returncode, stdout, stderr.
+    """mpiexec(count, program, timeout=240): `mpiexec -n count python …` to its end: returncode, stdout, stderr.
 
     program: the text of a script, its path, or the words after `python`, such as ["-m", "arlequin.cases.cli.command",
     "run", "bar_wall"]. Skips the test where mpi4py or mpiexec is missing, fails it after so many seconds.
     """
 
-    def run(count: int, program: Any, timeout: float = 60.0, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(count: int, program: Any, timeout: float = 240.0, **environment: str) -> "subprocess.CompletedProcess[str]":
         process = start(count, program, **environment)
         try:
             out, errors = process.communicate(timeout=timeout)
