@@ -77,6 +77,8 @@ def part_motions(part: Part, own: Any) -> tuple[Array, Array]:
     if isinstance(part.model, Continuum) and part.model.axisymmetric:
         motions = motions[:, 1:2]  # along the axis
     stiffness = own.nodal.stiffness if isinstance(own, ModalAssembled) else own.stiffness
+    if stiffness.shape[0] != len(motions):  # a rigid part, in coordinates of its own
+        return np.zeros((count, 0)), np.zeros((0, 0))
     size = float((stiffness.diagonal() @ motions**2).max(initial=0.0))
     energy = np.einsum("dc,dc->c", motions, stiffness @ motions)
     held = [np.eye(motions.shape[1])[np.abs(energy) > _STRAINED * size]]  # a beam in tension does not turn freely
