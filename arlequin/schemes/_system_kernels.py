@@ -1,7 +1,8 @@
-"""What compiled loops over small systems share: the system by its names, and products with sparse rows."""
+"""What compiled loops share: the system by its names, and products with sparse rows."""
 
 from arlequin.models.fem._quad_kernels import internal_quads
 from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.models.linalg._triangular_kernels import full_dot
 from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTables, SparseRows, StrainRows
 
 
@@ -23,15 +24,6 @@ def law_table(laws):
         laws.first, laws.area, laws.level, laws.compliance, laws.friction, laws.tangential_compliance, laws.rows,
         laws.kind, laws.coefficients,
     )  # fmt: skip
-
-
-@called_njit(fastmath={"contract", "reassoc"})
-def full_dot(x, y):
-    """x·y, summed in any order."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
 
 
 @njit(inline="always")

@@ -20,6 +20,7 @@ import numpy as np
 from numba import config, types
 
 from arlequin.models.kernel_cache import called_njit
+from arlequin.models.linalg._triangular_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._borrow_kernels import hold
 from arlequin.multilevel.solvers._dense_kernels import eliminate
 
@@ -55,33 +56,6 @@ _factorise: Any = (
 )
 
 
-@called_njit(fastmath={"contract", "reassoc"})
-def _dot(x, y):
-    """x·y."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
-
-
-@called_njit()
-def _forward(lower, start, x):
-    """x (n,) ← L⁻¹ x, of an x that is zero before `start`."""
-    for i in range(start, x.size):
-        x[i] = (x[i] - _dot(lower[i, start:i], x[start:i])) / lower[i, i]
-
-
-@called_njit()
-def _backward(lower, x):
-    """x (n,) ← L⁻ᵀ x."""
-    for i in range(x.size - 1, -1, -1):
-        own = x[i] / lower[i, i]
-        row, above = lower[i, :i], x[:i]
-        for j in range(above.size):
-            above[j] -= own * row[j]
-        x[i] = own
-
-
 @called_njit()
 def _reduce(p, compliance, rows, tangential, factor):
     """The factor of F on the tangential rows and its rows below, into `factor.lower`, and W on the normal rows less its
@@ -110,7 +84,7 @@ def _reduce(p, compliance, rows, tangential, factor):
             return False
     for i in range(tangential, n):
         for j in range(tangential, i + 1):
-            normal[i - tangential, j - tangential] -= _dot(lower[i, :tangential], lower[j, :tangential])
+            normal[i - tangential, j - tangential] -= full_dot(lower[i, :tangential], lower[j, :tangential])
     return True
 
 
@@ -223,8 +197,8 @@ def symmetric_increment(p, system, increment, factor):
         right[i] = value
         x[i] = 0.0 if other[r] else value / on_velocity[k, a, a]
     if others == 0:
-        _forward(lower, 0, x)
-        _backward(lower, x)
+        solve_lower(lower, 0, x)
+        solve_lower_transposed(lower, x)
     elif not _solve_sliding_rows(
         p, system, compliance, (rows[:n], point, place, other), sliding[:slides], factor, right, x
     ):
@@ -253,22 +227,22 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
             column = columns[i, :n]
             column[:] = 0.0
             column[i] = 1.0
-            _forward(lower, i, column)
+            solve_lower(lower, i, column)
             made[i] = True
     inverse = np.empty((s, s))  # of F, on these rows
     for i in range(s):
         start = sliding[i]
         column = columns[start, start:n]
         for j in range(i + 1):
-            inverse[i, j] = inverse[j, i] = _dot(column, columns[sliding[j], start:n])
+            inverse[i, j] = inverse[j, i] = full_dot(column, columns[sliding[j], start:n])
     given = np.empty(s)  # q there
     for i in range(s):
         given[i] = x[sliding[i]]
-    _forward(lower, 0, x)
+    solve_lower(lower, 0, x)
     free = np.empty(s)  # impulses without the q that is sought
     for i in range(s):
         start = sliding[i]
-        free[i] = _dot(columns[start, start:n], x[start:])
+        free[i] = full_dot(columns[start, start:n], x[start:])
     matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
     size = 0
     for i in range(s):
@@ -310,5 +284,5 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
         amount, column, end = sought[e] / inverse[j, j], columns[start, start:n], x[start:]
         for i in range(end.size):
             end[i] += amount * column[i]
-    _backward(lower, x)
+    solve_lower_transposed(lower, x)
     return True
