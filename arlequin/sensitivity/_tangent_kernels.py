@@ -4,7 +4,7 @@ import numpy as np
 from numba import boolean, float64, int64, types
 
 from arlequin.models.kernel_cache import njit
-from arlequin.sensitivity._recursion_kernels import coupling, gathered
+from arlequin.sensitivity._row_sum_kernels import coupling, gathered
 
 _M2, _M3 = float64[:, ::1], float64[:, :, ::1]
 
