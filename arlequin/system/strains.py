@@ -33,8 +33,15 @@ class Strains:
         """forms: of each part."""
         anchors, first = [], 0
         for (rows, _), part in zip(forms, parts, strict=True):
-            anchors.append(rigid_anchor(rows, part.components, first))
-            first += rows.shape[1]
+            count = rows.shape[1]
+            component = np.arange(count) % part.components
+            anchor = np.full(count, -1)
+            for i in range(part.components):
+                along = (component == i).astype(float)
+                if (abs(rows @ along) <= _STILL * (abs(rows) @ along)).all():
+                    anchor[component == i] = first + i
+            anchors.append(anchor)
+            first += count
         own = sp.csr_array(sp.block_diag([rows for rows, _ in forms], format="csr"))
         return cls(
             rows=sp.csr_array(sp.vstack([own, links.rows], format="csr")),
@@ -57,15 +64,3 @@ class Strains:
     def energy(self, strains: Array) -> Array:
         """½ Σ w e² (b,), J."""
         return np.asarray(0.5 * np.vecdot(strains**2, self.weights))
-
-
-def rigid_anchor(rows: sp.csr_array, components: int, first: int) -> NDArray[np.int64]:
-    """For each displacement (d,) of a part, whose first one is `first`, that of its first node in the same direction if
-    a translation in it leaves rows @ u (s,) zero, else −1."""
-    component = np.arange(rows.shape[1]) % components
-    anchor = np.full(rows.shape[1], -1)
-    for i in range(components):
-        along = (component == i).astype(float)
-        if (abs(rows @ along) <= _STILL * (abs(rows) @ along)).all():
-            anchor[component == i] = first + i
-    return anchor
