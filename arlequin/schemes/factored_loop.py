@@ -37,7 +37,10 @@ def is_factored(assembly: Assembly) -> bool:
         and assembly.laws.row_count <= FEW
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
-        and all(own.strain_form() is not None or quads_of(own) is not None for own in assembly.parts)
+        and all(
+            form is not None or quads_of(own) is not None
+            for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
+        )
     )
 
 

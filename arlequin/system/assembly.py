@@ -307,17 +307,21 @@ class Assembly:
         )
 
     @cached_property
+    def strain_forms(self) -> tuple[tuple[sp.csr_array, Array] | None, ...]:
+        """Of each part its strains in short form, if it has one (`Assembled.strain_form`)."""
+        return tuple(part.strain_form() for part in self.parts)
+
+    @cached_property
     def strains(self) -> Strains | None:
         """The strains of all parts and springs; None where a part has no short form of them."""
-        return None if any(part.strain_form() is None for part in self.parts) else self.short_strains
+        return None if None in self.strain_forms else self.short_strains
 
     @cached_property
     def short_strains(self) -> Strains:
         """The strains of springs and of the parts that have a short form of them, and what other solids have beyond
         their cells."""
         forms = []
-        for part, size in zip(self.parts, np.diff(self.start).tolist(), strict=True):
-            form = part.strain_form()
+        for part, form, size in zip(self.parts, self.strain_forms, np.diff(self.start).tolist(), strict=True):
             if form is None and isinstance(part, ElasticAssembled):
                 form = part.strains_beyond_cells()
             forms.append(form or (sp.csr_array((0, size)), np.zeros(0)))
