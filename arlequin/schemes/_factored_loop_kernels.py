@@ -4,15 +4,18 @@ the step's matrix and its border: a forward pass, the contact on its rows, and a
 Contact is paired on fixed normals. The works of the bulk are those of `arlequin.schemes._sparse_step_kernels.settle`.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
+from arlequin.models.linalg._triangular_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
-from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, right_hand_side
+from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
@@ -31,92 +34,55 @@ from arlequin.schemes._system_kernels import (
     named_system,
 )  # fmt: skip
 from arlequin.schemes.compiled_system import SparseRows
-from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopState, LoopSteps, StepRow, StepWorks
+from arlequin.schemes.loop_data import FactoredOperators, LoopState, LoopSteps, StepRow, StepWorks
+from arlequin.solvers.passes import CondensedPasses
+
+# Work space of `_ends`: internal forces, averages of these and M v at the end of a step, damping forces at the start,
+# then their mean, and at the end (1, d); what pulls (d,), room for strains (d,) and momenta of imposed motions (p,).
+_Room = namedtuple("_Room", "internal average inertia drag end_drag pulls relative given")
 
 
 @called_njit()
-def _constraint_rates(row, constraints, v, constraint_sum, wanted):
-    """C y (m,) of a step into `wanted`: what its constraints ask for."""
-    wanted[:] = 0.0
-    if row.summed:
-        for m in range(wanted.size):
-            wanted[m] = -constraint_sum[m]
-        return
-    add_product(constraints, v, wanted)
-    for m in range(wanted.size):
-        wanted[m] *= 1.0 - row.weight
+def _ends(bulk, solids, external, solved, state, after, room, sums):
+    """The end of a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; its strain energy, J, not
+    finite where the motion is not, which then leaves `state` as it is.
 
-
-@called_njit()
-def _halved(passes, missing, out):
-    """out (k,) = U⁻ᵀ x of the kept rows x of `missing` (m,)."""
-    kept, lower = passes.kept, passes.lower
-    for i in range(kept.size):
-        total = missing[kept[i]]
-        for j in range(i):
-            total -= lower[i, j] * out[j]
-        out[i] = total / lower[i, i]
-
-
-@called_njit()
-def _resolved(passes, half, out):
-    """out (m,) ← U⁻¹ x of x (k,) on the kept rows, 0 elsewhere; half is overwritten."""
-    kept, lower = passes.kept, passes.lower
-    for n in range(kept.size):
-        i = kept.size - 1 - n
-        half[i] /= lower[i, i]
-        for j in range(i):
-            half[j] -= lower[i, j] * half[i]
-    out[:] = 0.0
-    for i in range(kept.size):
-        out[kept[i]] = half[i]
-
-
-@called_njit()
-def _ends(bulk, solids, external, solved, before, after, room, sums):
-    """The end of a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; its strain energy, J.
-
-    bulk: row, mass, viscous, strains, constraints, basis, inertial, imposed; before: u₀, v₀ (1, d); after: flow, u₁, v₁
-    (1, d), reactions (p,); room: `LoopState` at the start, which becomes that at the end, internal forces at both ends
-    (2, d) and work space; sums (1, 5): see `settle`.
+    bulk: row, mass, viscous, strains, constraints, basis, inertial, imposed; state: `LoopState` at the start, which
+    becomes that at the end; after: flow, u₁, v₁ (1, d), reactions (p,); sums (1, 5): see `settle`.
     """
     row, mass, viscous, strains, constraints, basis, inertial, imposed = bulk
     y, multipliers, on_basis = solved
-    (u0, v0), (flow, u, v, reactions) = before, after
-    state, internal, inertia, drag, averages, pulls, relative, given = room
+    flow, u, v, reactions = after
+    internal, average, inertia, drag, end_drag, pulls, relative, given = room
+    u0, v0, momentum = state.u.reshape(1, -1), state.v.reshape(1, -1), state.momentum.reshape(1, -1)
     step, gamma, carries, damped = row.step, row.gamma, state.lead.size > 0, viscous.starts.size > 1
     for d in range(y.size):
         flow[0, d] = y[d] + step * state.lead[d] if carries else y[d]
-    if carries and damped:
-        drag[0] = 0.0
-        add_product(viscous, v0[0], drag[0])
     move(step, row.weight, y.reshape(1, -1), flow, u0, v0, u, v)
-    energy = forces_of_parts(strains, solids, u[0], relative, internal[1])
+    energy = forces_of_parts(strains, solids, u[0], relative, internal[0])
+    if not np.isfinite(energy + full_dot(u[0], v[0])):
+        return np.nan
     inertia[0] = 0.0
     add_product(mass, v[0], inertia[0])
     for g in range(imposed.size):
         given[g] = state.momentum[imposed[g]]
-    momentum = state.momentum.reshape(1, -1)
+    first, last = state.internal.reshape(1, -1), internal
+    if damped:
+        drag[0] = 0.0
+        add_product(viscous, v0[0] if carries else y, drag[0])
     if carries:
-        # averages: of the internal forces at both ends, and of the damping at the start, then its mean
         now, then, past = 1.0 - row.alpha_f, row.alpha_f, -row.alpha_m / row.inertia
         for d in range(y.size):
-            averages[0, d] = state.internal_average[d]
-            averages[1, d] = (now * internal[1, d] + then * internal[0, d]) / row.inertia + past * averages[0, d]
-            state.internal_average[d] = averages[1, d]
+            own = (now * internal[0, d] + then * state.internal[d]) / row.inertia
+            average[0, d] = own + past * state.internal_average[d]
         if damped:
-            averages[2] = 0.0
-            add_product(viscous, v[0], averages[2])
+            end_drag[0] = 0.0
+            add_product(viscous, v[0], end_drag[0])
             for d in range(y.size):
-                end = (now * averages[2, d] + then * drag[0, d]) / row.inertia + past * state.damping_average[d]
+                end = (now * end_drag[0, d] + then * drag[0, d]) / row.inertia + past * state.damping_average[d]
                 drag[0, d] = (1.0 - gamma) * state.damping_average[d] + gamma * end
                 state.damping_average[d] = end
-        first, last = averages[0:1], averages[1:2]
-    else:
-        if damped:
-            drag[0] = 0.0
-            add_product(viscous, y, drag[0])
-        first, last = internal[0:1], internal[1:2]
+        first, last = state.internal_average.reshape(1, -1), average
     load, damping = external.reshape(1, -1), drag if damped else drag[:0]
     settle(step, gamma, flow, v0, v, first, last, load, damping, momentum, inertia, inertial, momentum, sums)
     pulls[:] = 0.0
@@ -138,8 +104,11 @@ def _ends(bulk, solids, external, solved, before, after, room, sums):
         for d in range(y.size):
             state.lead[d] = (row.shift * (v[0, d] - v0[0, d]) / step - (1.0 - gamma) * state.lead[d]) / gamma
             state.pulled[d] = (pulls[d] / step - (1.0 - gamma) * state.pulled[d]) / gamma
+        copy_vector(average[0], state.internal_average)
     add_product(constraints, y, state.constraint_sum)
-    copy_vector(internal[1], internal[0])
+    copy_vector(internal[0], state.internal)
+    copy_vector(u[0], state.u)
+    copy_vector(v[0], state.v)
     return energy
 
 
@@ -154,7 +123,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     operators, solids = FactoredOperators(*borrow(operators)), borrow(solids)
     push, external, imposed = borrow(loads)
     state, steps, works = LoopState(*borrow(state)), LoopSteps(*borrow(steps)), StepWorks(*borrow(works))
-    row, passes = StepRow(*operators.row), FactoredPasses(*operators.passes)
+    row, passes = StepRow(*operators.row), CondensedPasses(*operators.passes)
     to_given, rows_given, penalty = (
         SparseRows(*passes.to_given), SparseRows(*passes.rows_given), SparseRows(*passes.penalty),
     )  # fmt: skip
@@ -177,15 +146,14 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     lines = len(passes.bordered[0])
     own_passes = (
         np.arange(len(passes.bordered[1]) - 1), np.empty((1, lines)), np.empty(m + count_rows), np.empty(m),
-        np.empty(kept), np.empty(given.size),
+        np.empty(kept), np.empty(given.size), np.empty(m + count_rows),
     )  # fmt: skip
-    chosen, half, border, wanted, halved, y_given = borrow(own_passes)
-    own_room = (
-        np.empty((2, size)), np.empty((1, size)), np.zeros((1, size)), np.empty((3, state.lead.size)), np.empty(size),
-        np.empty(given.size), state.u.copy(), state.v.copy(),
+    chosen, half, border, missing, halved, y_given, moved = borrow(own_passes)
+    own_room = _Room(
+        np.empty((1, size)), np.empty((1, state.lead.size)), np.empty((1, size)), np.empty((1, size)),
+        np.empty((1, state.lead.size)), np.empty(size), np.empty(size), np.empty(given.size),
     )  # fmt: skip
-    internal, inertia, drag, averages, pulls, reaction_room, start_u, start_v = borrow(own_room)
-    copy_vector(state.internal, internal[0])
+    room = borrow(own_room)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
     own_problem, own_factor = room_of_rows(count_rows, count_rows, points), allocate_factor(count_rows)
@@ -201,28 +169,20 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
-        if n:
-            u0, v0 = steps.u[n - 1 : n], steps.v[n - 1 : n]
-        else:
-            u0, v0 = start_u.reshape(1, -1), start_v.reshape(1, -1)
-        copy_vector(u0[0], state.u)
-        copy_vector(v0[0], state.v)
         right_hand_side(motion, solids, push[min(n, len(push) - 1)], imposed[n], state, prediction)
-        _constraint_rates(row, constraints, state.v, state.constraint_sum, wanted)
         for g in range(given.size):
             y_given[g] = y[given[g]]
-        if penalty.values.size:
-            for r in range(m):
-                border[r] = -wanted[r]
-            add_product(rows_given, y_given, border)
-            for r in range(m):
-                border[r] *= -1.0
-            add_product(penalty, border, right)
-        forward_pass(passes.bordered, chosen, right, half, border)
-        add_product(rows_given, y_given, border)
+        moved[:] = 0.0
+        add_product(rows_given, y_given, moved)
+        constraint_rates(motion, state.v, state.constraint_sum, missing)
         for r in range(m):
-            wanted[r] -= border[r]
-        _halved(passes, wanted, halved)
+            missing[r] -= moved[r]
+        if penalty.values.size:
+            add_product(penalty, missing, right)
+        forward_pass(passes.bordered, chosen, right, half, border)
+        for i in range(kept):
+            halved[i] = missing[passes.kept[i]] - border[passes.kept[i]]
+        solve_lower(passes.lower, 0, halved)
         used, residual, singular, acts = 0, 0.0, False, False
         if points:
             displacement, velocity, end, ahead = (
@@ -233,7 +193,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             add_product(basis, state.u, displacement)
             add_product(basis, state.v, velocity)
             for r in range(count_rows):
-                end[r] = border[m + r]
+                end[r] = border[m + r] + moved[m + r]
             for i in range(kept):
                 for r in range(count_rows):
                     end[r] += passes.root[i, r] * halved[i]
@@ -264,10 +224,12 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                     halved[i] -= passes.root[i, r] * border[m + r]
         else:
             traction[:] = 0.0
-        _resolved(passes, halved, multipliers)
+        solve_lower_transposed(passes.lower, halved)
         for r in range(m):
-            border[r] = multipliers[r]
-            multipliers[r] /= impulse_weight
+            border[r] = multipliers[r] = 0.0
+        for i in range(kept):
+            border[passes.kept[i]] = halved[i]
+            multipliers[passes.kept[i]] = halved[i] / impulse_weight
         backward_pass(passes.bordered, chosen, border, half, right)
         for i in range(system.free.size):
             y[system.free[i]] = right[i]
@@ -278,15 +240,12 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             add_product(basis, y, slide)
             advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
         after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
-        room = state, internal, inertia, drag, averages, pulls, prediction.relative, reaction_room
-        energy = _ends(
-            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, impulse), (u0, v0), after, room,
+        works.strain[n] = _ends(
+            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, impulse), state, after, room,
             works.sums[n : n + 1],
         )  # fmt: skip
-        works.strain[n] = energy
-        if not np.isfinite(energy + works.sums[n, 0]):
+        if not np.isfinite(works.strain[n] + works.sums[n, 0]):
             return n
-        copy_vector(internal[1], state.internal)
         copy_table(trial, history)
         for r in range(count_rows):
             steps.impulse[n, r], steps.spring_traction[n, r] = impulse[r], traction[r]

@@ -184,16 +184,25 @@ def _carry(motion, solids, state, prediction):
 
 
 @called_njit()
+def constraint_rates(motion, v, constraint_sum, wanted):
+    """C y (m,) that the constraints ask for in a step, into `wanted`."""
+    if motion.row.summed:
+        for i in range(wanted.size):
+            wanted[i] = -constraint_sum[i]
+        return
+    wanted[:] = 0.0
+    add_product(motion.constraints, v, wanted)
+    for i in range(wanted.size):
+        wanted[i] *= 1.0 - motion.row.weight
+
+
+@called_njit()
 def _constrain(motion, v, constraint_sum, y, multipliers):
     """Adds to y (d,) what the constraints ask for, and sets λμ φ (m,); apart from `_predict`, in which arrays of its
     own would keep numba from leaving out the counts of its arguments."""
-    missing, wanted = np.zeros(multipliers.size), np.zeros(multipliers.size)
+    missing, wanted = np.zeros(multipliers.size), np.empty(multipliers.size)
     add_product(motion.constraints, y, missing)
-    if motion.row.summed:
-        wanted -= constraint_sum
-    else:
-        add_product(motion.constraints, v, wanted)
-        wanted *= 1.0 - motion.row.weight
+    constraint_rates(motion, v, constraint_sum, wanted)
     missing = wanted - missing
     multipliers[:] = motion.multiplier @ missing
     y += motion.velocity @ missing

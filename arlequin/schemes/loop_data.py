@@ -1,4 +1,4 @@
-"""What the compiled loops of small systems read and write beside the `CompiledSystem`, by names: operators, states and
+"""What the compiled loops read and write beside the `CompiledSystem`, by names: operators, states and
 steps of the θ-scheme, of steps with located events and of explicit steps."""
 
 from typing import Any, NamedTuple, Self
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.schemes.compiled_system import zeros_of
+from arlequin.solvers.passes import CondensedPasses
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.system.assembly import Assembly
 
@@ -59,24 +60,12 @@ class StepOperators(NamedTuple):
     proximal: float
 
 
-class FactoredPasses(NamedTuple):
-    """`arlequin.solvers.condensed.CondensedPasses` with its sparse matrices by rows."""
-
-    bordered: Any
-    to_given: Any
-    rows_given: Any
-    penalty: Any
-    kept: NDArray[np.int64]
-    lower: Array
-    root: Array
-
-
 class FactoredOperators(NamedTuple):
     """What the steps of a scheme take from its row where the factor of A is sparse: the passes of a step, μ W (r, r) of
     the contact; springs (r,), gain (k,): of friction's springs, see `StepOperators`, as method, rho, proximal."""
 
     row: StepRow
-    passes: FactoredPasses
+    passes: CondensedPasses
     delassus: Array
     springs: Array
     gain: Array

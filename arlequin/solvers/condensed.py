@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.bordered import Bordered, BorderedFactor, BorderedPasses, border
+from arlequin.models.linalg.bordered import Bordered, BorderedFactor, border
 from arlequin.models.linalg.constraints import FullElimination, eliminate, independent
 from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.matrix import only_diagonal
@@ -21,6 +21,7 @@ from arlequin.models.linalg.supported import SupportedFactor
 from arlequin.models.parallel.matrix import DistributedMatrix, compressed
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
+from arlequin.solvers.passes import CondensedPasses
 from arlequin.solvers.supports import soft_supports
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
@@ -258,23 +259,6 @@ class Condensed:
     def constraint_response(self, impulse: Array) -> Array:
         """The decrease of the multipliers φ (m,) by the contact impulses P (q,), or (m, n) by (q, n)."""
         return self._eliminated.response(impulse)
-
-
-@dataclass(frozen=True)
-class CondensedPasses:
-    """The passes of a `Condensed` as arrays and sparse matrices: unknowns u, imposed dofs p, constraints m, rows q.
-
-    bordered: of A and its border; to_given: A (u, p); rows_given: [C; B] (m + q, p); penalty: Cᵀ D (u, m), which is 0
-    where A alone was factored; kept (k,), lower (k, k), root (k, q): see `FullElimination.arrays`.
-    """
-
-    bordered: BorderedPasses
-    to_given: sp.csr_array
-    rows_given: sp.csr_array
-    penalty: sp.csr_array
-    kept: NDArray[np.int64]
-    lower: Array
-    root: Array
 
 
 class ConstrainedSystem(Protocol):
