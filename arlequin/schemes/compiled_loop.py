@@ -5,6 +5,7 @@ Contact is paired on fixed normals; of the θ-scheme also on the corners of rigi
 obstacles.
 """
 
+from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,13 +26,20 @@ from arlequin.multilevel.solvers.elastic_stick import gain, tangential_complianc
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
-from arlequin.schemes.loop_data import LoopState, LoopSteps, RotatingSteps, StepOperators, StepRow, StepWorks
+from arlequin.schemes.loop_data import (
+    FactoredOperators,
+    LoopState,
+    LoopSteps,
+    RotatingSteps,
+    StepOperators,
+    StepRow,
+    StepWorks,
+)
 from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.one_step_state import OneStepState
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
-from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
@@ -46,6 +54,25 @@ LARGEST = 500  # dofs up to which a step is worth a compiled loop
 FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
 _ROUNDED = 1e-11  # of the largest velocity: none
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
+
+
+def solved_steps(
+    assembly: Assembly, kinematics: ContactKinematics, steps: LoopSteps, spring_traction: Array
+) -> SolvedSteps:
+    """The steps of a loop as they are audited; spring_traction (b + 1, r): see `audited_loop`."""
+    return SolvedSteps(
+        u=steps.u,
+        v=steps.v,
+        gaps=kinematics.gaps(applied(kinematics.basis, steps.u)),
+        multipliers=steps.multipliers,
+        impulse=steps.impulse,
+        normal=steps.normal,
+        status=steps.status,
+        iterations=steps.iterations,
+        residual=steps.residual,
+        newton=np.ones_like(steps.iterations),
+        springs=(spring_traction[:-1], spring_traction[1:]) if assembly.laws.has_elastic_stick else None,
+    )
 
 
 def audited_loop(
@@ -92,19 +119,7 @@ def audited_loop(
         (multipliers, kinematics.apply_local_transposed(impulse)), projected,
     )  # fmt: skip
     dofs = assembly.imposed_dofs
-    solved = SolvedSteps(
-        u=u[1:],
-        v=v[1:],
-        gaps=kinematics.gaps(applied(kinematics.basis, u[1:])),
-        multipliers=multipliers,
-        impulse=impulse,
-        normal=steps.normal,
-        status=steps.status,
-        iterations=steps.iterations,
-        residual=steps.residual,
-        newton=np.ones_like(steps.iterations),
-        springs=(spring_traction[:-1], spring_traction[1:]) if laws.has_elastic_stick else None,
-    )
+    solved = solved_steps(assembly, kinematics, steps, spring_traction)._replace(impulse=impulse)
     energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
     rows = paths.on(kinematics)
     scheme = before.n + 1, step, row.theta
@@ -158,33 +173,31 @@ class CompiledState(OneStepState):
     spring_traction: Array
 
 
-class SmallStepper(OneStepStepper):
+class CompiledStepper(OneStepStepper):
     """The same steps as `OneStepStepper` in one compiled loop; steps that end in an error are left to that stepper,
-    which raises it."""
+    which raises it. Subclasses have the loop: what it reads of a step, what it makes of some, and their audit."""
 
-    def __init__(self, assembly: Assembly, coefficients: StepCoefficients, solver: SolverName = "auto") -> None:
-        super().__init__(assembly, coefficients, solver=solver)
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep | None = None) -> None:
+        super().__init__(assembly, coefficients, bulk)
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
-        self._kernel_operators = self._prepared()
-        self._operators = as_arrays(self._kernel_operators)
+        self._prepared = self._operators_of_step()
+        self._operators = as_arrays(self._prepared)
         self._solver = newton_solver
 
-    def _prepared(self) -> Any:
-        """The operators of a step."""
-        assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
-        assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
-        free = np.flatnonzero(assembly.free)
-        rows = sp.csr_array(row.matrix(assembly)[free])
-        return StepOperators(
-            StepRow.of(row),
-            SmallFactor.of(sp.csr_array(rows[:, free])),
-            SparseRows.of(rows[:, assembly.imposed_dofs]),
-            *ImpulseResponse.of(bulk.condensed, assembly, row.inertia),
-            self._spring_compliance(),
-            gain(laws, row.theta, self.step),
-            *assembly.contact.method.numbers,
-        )
+    @abstractmethod
+    def _operators_of_step(self) -> StepOperators | FactoredOperators:
+        """What the loop reads of a step."""
+
+    @abstractmethod
+    def _tried(self, state: State, count: int) -> "Tried":
+        """What the loop makes of up to `count` steps."""
+
+    @abstractmethod
+    def _audited(
+        self, state: State, tried: "Tried", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+    ) -> StepBatch:
+        """What is recorded of the steps that were taken; tractions, still: see `audited_loop`."""
 
     def _spring_compliance(self) -> Array:
         """That of friction's springs (r,), 0 on other rows, m/(s Pa)."""
@@ -201,7 +214,7 @@ class SmallStepper(OneStepStepper):
     @cached_property
     def _response(self) -> Array:
         """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
-        return np.asarray(self._kernel_operators.delassus.diagonal())
+        return np.asarray(self._prepared.delassus.diagonal())
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:
@@ -270,19 +283,6 @@ class SmallStepper(OneStepStepper):
         largest = np.abs(v).max(axis=1, initial=0.0) + (np.abs(impulse) * self._response).max(axis=1, initial=0.0)
         return np.asarray(np.maximum.reduceat(rates, kinematics.first, axis=1) <= _ROUNDED * largest[:, None])
 
-    def _audited(
-        self, state: State, tried: "Tried", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
-    ) -> StepBatch:
-        """What is recorded of the steps that were taken; tractions, still: see `audited_loop`."""
-        taken, configurations = tried.taken, tried.configurations
-        if configurations is not None:
-            configurations = first_of(configurations, taken)
-        kinematics = self._pairing.kinematics(configurations)
-        return audited_loop(
-            self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
-            configurations,
-        )  # fmt: skip
-
     def bare_steps(self, state: State, count: int) -> LoopSteps:
         """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
         found: list[LoopSteps] = []
@@ -300,26 +300,6 @@ class SmallStepper(OneStepStepper):
         if not found:
             return first_of(tried.steps, 0)
         return LoopSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
-
-    def _tried(self, state: State, count: int) -> "Tried":
-        """What the loop makes of up to `count` steps."""
-        from arlequin.schemes._loop_kernels import linear_steps
-
-        assembly, row = self._assembly, self._coefficients
-        count, (loads, imposed) = as_many(partial(self._loads_of, state), min(count, max(_CACHED // state.u.size, 1)))
-        averages = row.averaged(loads, state.own.external if row.carries else loads[0])
-        external, (before, after) = row.mean(averages), row.loads
-        push = before * loads[:-1] + after * loads[1:]
-        if row.carried:
-            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
-        now, configurations, steps = self._now(state), self._pairing.room(count), self._room(count)
-        taken = int(
-            linear_steps(
-                count, *self._system, self._solver(), self._operators, (push, external, imposed), tuple(now),
-                tuple(steps), self._pairing.arguments(configurations), self._sliding(now, state),
-            )
-        )  # fmt: skip
-        return Tried(now, loads, averages, external, steps, configurations, taken)
 
     def _room(self, count: int) -> LoopSteps:
         """Zeros."""
@@ -391,6 +371,56 @@ class Tried(NamedTuple):
     configurations: RotatingSteps | None
     taken: int
     works: StepWorks | None = None
+
+
+class SmallStepper(CompiledStepper):
+    """Steps of small systems, with dense columns of what constraints and contact do."""
+
+    def _operators_of_step(self) -> StepOperators:
+        assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
+        assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
+        free = np.flatnonzero(assembly.free)
+        rows = sp.csr_array(row.matrix(assembly)[free])
+        return StepOperators(
+            StepRow.of(row),
+            SmallFactor.of(sp.csr_array(rows[:, free])),
+            SparseRows.of(rows[:, assembly.imposed_dofs]),
+            *ImpulseResponse.of(bulk.condensed, assembly, row.inertia),
+            self._spring_compliance(),
+            gain(laws, row.theta, self.step),
+            *assembly.contact.method.numbers,
+        )
+
+    def _tried(self, state: State, count: int) -> Tried:
+        from arlequin.schemes._loop_kernels import linear_steps
+
+        assembly, row = self._assembly, self._coefficients
+        count, (loads, imposed) = as_many(partial(self._loads_of, state), min(count, max(_CACHED // state.u.size, 1)))
+        averages = row.averaged(loads, state.own.external if row.carries else loads[0])
+        external, (before, after) = row.mean(averages), row.loads
+        push = before * loads[:-1] + after * loads[1:]
+        if row.carried:
+            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
+        now, configurations, steps = self._now(state), self._pairing.room(count), self._room(count)
+        taken = int(
+            linear_steps(
+                count, *self._system, self._solver(), self._operators, (push, external, imposed), tuple(now),
+                tuple(steps), self._pairing.arguments(configurations), self._sliding(now, state),
+            )
+        )  # fmt: skip
+        return Tried(now, loads, averages, external, steps, configurations, taken)
+
+    def _audited(
+        self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+    ) -> StepBatch:
+        taken, configurations = tried.taken, tried.configurations
+        if configurations is not None:
+            configurations = first_of(configurations, taken)
+        kinematics = self._pairing.kinematics(configurations)
+        return audited_loop(
+            self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
+            configurations,
+        )  # fmt: skip
 
 
 def _tangential(kinematics: ContactKinematics, values: Array) -> Array:

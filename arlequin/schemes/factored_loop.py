@@ -11,14 +11,17 @@ from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
-from arlequin.schemes.compiled_loop import FEW, SmallStepper, Tried
+from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, zeros_of
-from arlequin.schemes.linear_audit import SolvedSteps, StepEnergies, audited
-from arlequin.schemes.loop_data import FactoredOperators, FactoredPasses, LoopSteps, StepRow, StepWorks
+from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
+from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.solvers.passes import CondensedPasses
+from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.batch import StepBatch
+from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -44,33 +47,38 @@ def is_factored(assembly: Assembly) -> bool:
     )
 
 
-class FactoredStepper(SmallStepper):
-    """The same steps as `OneStepStepper` in one compiled loop: nothing of Python between steps. Where the solver of the
-    linear system is another than a factor with a border, they are that stepper's own."""
+def factored_stepper(assembly: Assembly, coefficients: StepCoefficients, solver: SolverName) -> OneStepStepper:
+    """The stepper of a linear system, of which `is_factored` holds: its loop where the solver is a factor with a
+    border, else steps one by one."""
+    bulk = LinearStep(assembly, coefficients, solver)
+    passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None
+    if passes is None:
+        return OneStepStepper(assembly, coefficients, bulk)
+    return FactoredStepper(assembly, coefficients, bulk, passes)
 
-    def _prepared(self) -> Any:
-        assembly, laws, row, bulk = self._assembly, self._assembly.laws, self._coefficients, self._bulk
-        assert isinstance(bulk, LinearStep)
-        passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None
-        self.compiled = passes is not None
-        if passes is None:
-            return ()
+
+class FactoredStepper(CompiledStepper):
+    """Steps on the sparse factor and its border, in blocks whose works the loop sums."""
+
+    def __init__(
+        self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep, passes: CondensedPasses
+    ) -> None:
+        """bulk: what solves the steps; passes: of its factor."""
+        self._passes = passes
+        super().__init__(assembly, coefficients, bulk)
+
+    def _operators_of_step(self) -> FactoredOperators:
+        assembly, laws, row, passes = self._assembly, self._assembly.laws, self._coefficients, self._passes
         rows = assembly.contact.basis.shape[0]
-        whole = bulk.condensed.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
-        own = FactoredPasses(
-            passes.bordered, SparseRows.of(passes.to_given), SparseRows.of(passes.rows_given),
-            SparseRows.of(passes.penalty), passes.kept, passes.lower, passes.root,
+        whole = self.linear_system.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
+        by_rows = passes._replace(
+            to_given=SparseRows.of(passes.to_given), rows_given=SparseRows.of(passes.rows_given),
+            penalty=SparseRows.of(passes.penalty),
         )  # fmt: skip
         return FactoredOperators(
-            StepRow.of(row), own, np.ascontiguousarray(row.inertia * whole), self._spring_compliance(),
+            StepRow.of(row), by_rows, np.ascontiguousarray(row.inertia * whole), self._spring_compliance(),
             gain(laws, row.theta, self.step), *assembly.contact.method.numbers,
         )  # fmt: skip
-
-    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """As `SmallStepper.advance`."""
-        if not self.compiled:
-            return OneStepStepper.advance(self, state, count, push)
-        return super().advance(state, count, push)
 
     def _tried(self, state: State, count: int) -> Tried:
         from arlequin.schemes._factored_loop_kernels import factored_steps
@@ -112,37 +120,26 @@ class FactoredStepper(SmallStepper):
     def _audited(
         self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
     ) -> StepBatch:
-        assembly, step, laws, kinematics = self._assembly, self.step, self._assembly.laws, self._reference
+        assembly, step, kinematics = self._assembly, self.step, self._reference
         assert tried.works is not None
         works = first_of(tried.works, tried.taken)
-        v = np.concatenate([state.v[None], steps.v])
-        basis, row = assembly.contact.basis, self._coefficients
-        displacement, rates = applied(basis, steps.u), applied(basis, v)
+        v, basis = np.concatenate([state.v[None], steps.v]), assembly.contact.basis
+        rates = applied(basis, v)
         paths = WorkPaths.mean(
             kinematics.apply_local(step * applied(basis, steps.flow)),
             kinematics.apply_local(0.5 * step * (rates[:-1] + rates[1:])),
         )
-        pulled: Any = 0.0
-        if steps.multipliers.size:
-            moved = applied(assembly.constraints, v)
-            pulled = np.vecdot(steps.multipliers, 0.5 * (moved[:-1] + moved[1:]))
+        losses, pulled = viscous_losses(assembly, step, steps.flow), constraint_power(assembly, steps.multipliers, v)
         kinetic, given, given_path, internal, damping = works.sums.T
-        losses = viscous_losses(assembly, step, steps.flow)
-        solved = SolvedSteps(
-            u=steps.u,
-            v=steps.v,
-            gaps=kinematics.gaps(displacement),
-            multipliers=steps.multipliers,
-            impulse=steps.impulse,
-            normal=steps.normal,
-            status=steps.status,
-            iterations=steps.iterations,
-            residual=steps.residual,
-            newton=np.ones_like(steps.iterations),
-            springs=(tractions[:-1], tractions[1:]) if laws.has_elastic_stick else None,
+        batch = audited(
+            assembly,
+            solved_steps(assembly, kinematics, steps, tractions),
+            BulkWork(given, given_path, internal, damping, losses, pulled),
+            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity),
+            kinematics,
+            paths,
+            assembly.laws.gap_rows,
+            (state.n + 1, step, self._coefficients.theta),
+            still=still,
         )
-        bulk = BulkWork(given, given_path, internal, damping, losses, pulled)
-        energies = StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity)
-        scheme = state.n + 1, step, row.theta
-        batch = audited(assembly, solved, bulk, energies, kinematics, paths, laws.gap_rows, scheme, None, still)
         return replace(batch, reactions=works.reactions)

@@ -101,6 +101,14 @@ def bulk_of(
     return bulk, given, (internal[-1], damping[-1])
 
 
+def constraint_power(assembly: Assembly, multipliers: Array, v: Array) -> Any:
+    """`BulkWork.pulled`: φ·C(v₀ + v₁)/2 (b, …) of constraint impulses (b, …, m), N·s, and velocities (b + 1, …, d)."""
+    if not multipliers.size:
+        return 0.0
+    rates = applied(assembly.constraints, v)
+    return np.vecdot(multipliers, 0.5 * (rates[:-1] + rates[1:]))
+
+
 def audited(
     assembly: Assembly,
     steps: SolvedSteps,

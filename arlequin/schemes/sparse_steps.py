@@ -18,7 +18,7 @@ from arlequin.models.part import is_viscous
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
-from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited, constraint_power
 from arlequin.schemes.one_step_state import OneStepState, start_members, start_state
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
@@ -167,10 +167,10 @@ class OneStepStepper(Stepper):
         self,
         driven: Assembly | Members,
         coefficients: StepCoefficients,
-        bulk: NewtonStep | NewtonAlpha | None = None,
+        bulk: LinearStep | NewtonStep | NewtonAlpha | None = None,
         solver: SolverName = "auto",
     ) -> None:
-        """driven: a system, or the members of an ensemble; bulk: what solves the steps of nonlinear parts; solver: of
+        """driven: a system, or the members of an ensemble; bulk: what solves the steps, if it is there; solver: of
         the linear system of linear ones."""
         self.step = coefficients.step
         self.restarts = self._alone = isinstance(driven, Assembly)
@@ -178,13 +178,14 @@ class OneStepStepper(Stepper):
         self._assembly = assembly = members.assembly
         self._coefficients = coefficients
         self._bulk: LinearStep | NewtonStep | NewtonAlpha
-        if assembly.linear:
-            self._bulk = LinearStep(assembly, coefficients, solver if self._alone else "direct")
-            self.linear_solver = self._bulk.solver
-        elif bulk is not None:
+        if bulk is not None:
             self._bulk = bulk
+        elif assembly.linear:
+            self._bulk = LinearStep(assembly, coefficients, solver if self._alone else "direct")
         else:
             self._bulk = (NewtonAlpha if coefficients.carries else NewtonStep)(assembly, coefficients)
+        if isinstance(self._bulk, LinearStep):
+            self.linear_solver = self._bulk.solver
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
@@ -673,10 +674,7 @@ class OneStepStepper(Stepper):
             newton=np.broadcast_to(newton[:, None], gaps.shape[:2]),
             springs=went.springs,
         )
-        pulled: Any = 0.0
-        if steps.multipliers.size:
-            rates = applied(assembly.constraints, went.v[: count + 1])
-            pulled = np.vecdot(steps.multipliers, 0.5 * (rates[:-1] + rates[1:]))
+        pulled = constraint_power(assembly, steps.multipliers, went.v[: count + 1])
         kinetic, given, given_path, internal, damping = np.moveaxis(went.bulk_work[:count], -1, 0)
         bulk = BulkWork(
             given, given_path, internal, damping, {kind: lost[:count] for kind, lost in went.losses.items()}, pulled

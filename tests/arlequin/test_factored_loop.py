@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes.factored_loop import FactoredStepper, is_factored
+from arlequin.schemes.factored_loop import FactoredStepper, factored_stepper, is_factored
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
@@ -118,8 +118,8 @@ def test_steps_are_those_taken_one_by_one(system: str, scheme: str) -> None:
     assembly = assemble(SYSTEMS[system]())
     assert is_factored(assembly)
     row, start = SCHEMES[scheme].coefficients(step), start_fields(assembly, step)
-    loop, single = FactoredStepper(assembly, row), OneStepStepper(assembly, row)
-    assert loop.compiled
+    loop, single = factored_stepper(assembly, row, "direct"), OneStepStepper(assembly, row)
+    assert isinstance(loop, FactoredStepper)
     (end, found), (last, expected) = taken(loop, start, count), taken(single, start, count)
     for name in ("u", "v", "internal", "impulse"):
         wanted = getattr(last, name)
@@ -153,7 +153,7 @@ def test_a_turning_block_keeps_its_energy() -> None:
     displacement over the cells."""
     system = aq.System([block()], velocity=lambda x: 300.0 * np.stack([-x[:, 1], x[:, 0]], axis=1))
     assert is_factored(assemble(system))
-    stepper = FactoredStepper(assemble(system), SCHEMES["theta 0.5"].coefficients(1e-5))
+    stepper = factored_stepper(assemble(system), SCHEMES["theta 0.5"].coefficients(1e-5), "direct")
     _, batches = taken(stepper, start_fields(assemble(system), 1e-5), 10_000)  # 30 times its size
     works = np.concatenate([batch.works for batch in batches])
     energy = works[:, 0] + works[:, 1]
