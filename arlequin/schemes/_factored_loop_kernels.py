@@ -10,12 +10,11 @@ import numpy as np
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.linalg._bordered_kernels import backward_pass, forward_pass
-from arlequin.models.linalg._triangular_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
+from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
-from arlequin.schemes._loop_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
@@ -25,6 +24,7 @@ from arlequin.schemes._row_kernels import (
     solve_rows,
 )  # fmt: skip
 from arlequin.schemes._sparse_step_kernels import move, settle
+from arlequin.schemes._step_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
 from arlequin.schemes._system_kernels import (
     add_product,
     add_transposed,

@@ -26,12 +26,12 @@ from arlequin.schemes._row_kernels import (
     room_of_rows,
     solve_rows,
 )  # fmt: skip
+from arlequin.schemes._step_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
 from arlequin.schemes._system_kernels import (
     add_product,
     add_transposed,
     copy_table,
     copy_vector,
-    forces_of_parts,
     internal_forces,
     law_table,
     named_system,
@@ -39,13 +39,7 @@ from arlequin.schemes._system_kernels import (
 from arlequin.schemes.compiled_system import LawTables
 from arlequin.schemes.loop_data import CornerRows, LoopState, RotatingSteps, Rotation, StepOperators, StepRow
 
-ALLOWED = 1e-10  # residual of a contact problem that is accepted
 PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
-
-
-# Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
-# drag, relative, before and drag_before (d,).
-Prediction = namedtuple("Prediction", "y multipliers right force drag relative before drag_before")
 
 
 # Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
@@ -82,10 +76,6 @@ _Active = namedtuple("_Active", "points rows regular laws problem solution")
 # What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
 # twice, which takes some nanoseconds of steps that take a microsecond.
 # A function that makes no arrays costs none of that: the counts cancel. So the work space of a step is made beforehand.
-FreeMotion = namedtuple(
-    "FreeMotion",
-    "row free imposed imposes_displacement inertial strains viscous factor by_imposed constraints velocity multiplier",
-)
 _BulkState = namedtuple(
     "_BulkState", "u v momentum internal constraint_sum lead internal_average damping_average pulled"
 )
@@ -117,39 +107,6 @@ def _solve_factored(factor, b):
 
 
 @called_njit(forceinline=True)
-def right_hand_side(motion, solids, push, imposed, state, prediction):
-    """The right-hand side of the b-equation of `arlequin.step.coefficients` on the free degrees of freedom, `right`,
-    and y on the imposed ones.
-
-    push (d,): what the external forces give to it, N·s; imposed: values of the imposed degrees of freedom at the end
-    of the step; solids: None, or `SolidTables` of parts without short strains.
-    """
-    row, given, free = motion.row, motion.imposed, motion.free
-    y, right, force = prediction.y, prediction.right, prediction.force
-    momentum, internal, u, v, lead = state.momentum, state.internal, state.u, state.v, state.lead
-    for d in range(y.size):
-        force[d] = row.inertia * momentum[d] + (push[d] - row.displacement * internal[d])
-        y[d] = 0.0
-    if lead.size:
-        _carry(motion, solids, state, prediction)
-    for g in range(given.size):
-        d = given[g]
-        if motion.imposes_displacement[g]:
-            y[d] = (imposed[g] - u[d]) / row.step
-            if lead.size:
-                y[d] -= row.step * lead[d]
-        else:
-            y[d] = row.weight * imposed[g] + (1.0 - row.weight) * v[d]
-    for i in range(free.size):
-        right[i] = force[free[i]]
-    if given.size:
-        starts, columns, values = motion.by_imposed
-        for i in range(free.size):
-            for e in range(starts[i], starts[i + 1]):
-                right[i] -= values[e] * y[given[columns[e]]]
-
-
-@called_njit(forceinline=True)
 def _predict(motion, push, imposed, state, prediction):
     """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`."""
     free, y, right, rest = motion.free, prediction.y, prediction.right, state.constraint_sum
@@ -159,41 +116,6 @@ def _predict(motion, push, imposed, state, prediction):
         y[free[i]] = right[i]
     if rest.size:
         _constrain(motion, state.v, rest, y, prediction.multipliers)
-
-
-@called_njit()
-def _carry(motion, solids, state, prediction):
-    """Adds to the b-equation what the lead and the averaged forces give: −kₗ K l₀ − d D v₀ + c F₀; massless degrees of
-    freedom, on which no force is left over, have −Q₀ for F₀."""
-    row, force, drag = motion.row, prediction.force, prediction.drag
-    if solids is None:
-        internal_forces(motion.strains, state.lead, prediction.relative, drag)
-    else:
-        forces_of_parts(motion.strains, solids, state.lead, prediction.relative, drag)
-    for d in range(force.size):
-        force[d] -= row.lead * drag[d]
-        if motion.inertial[d]:
-            force[d] -= row.carried * (state.internal_average[d] + state.damping_average[d])
-        else:
-            force[d] -= row.carried * state.pulled[d]
-    if motion.viscous.starts.size > 1:
-        drag[:] = 0.0
-        add_product(motion.viscous, state.v, drag)
-        for d in range(force.size):
-            force[d] -= row.velocity * drag[d]
-
-
-@called_njit()
-def constraint_rates(motion, v, constraint_sum, wanted):
-    """C y (m,) that the constraints ask for in a step, into `wanted`."""
-    if motion.row.summed:
-        for i in range(wanted.size):
-            wanted[i] = -constraint_sum[i]
-        return
-    wanted[:] = 0.0
-    add_product(motion.constraints, v, wanted)
-    for i in range(wanted.size):
-        wanted[i] *= 1.0 - motion.row.weight
 
 
 @called_njit()

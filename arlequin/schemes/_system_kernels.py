@@ -2,7 +2,7 @@
 
 from arlequin.models.fem._quad_kernels import internal_quads
 from arlequin.models.kernel_cache import called_njit, njit
-from arlequin.models.linalg._triangular_kernels import full_dot
+from arlequin.multilevel.solvers._dense_kernels import full_dot
 from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTables, SparseRows, StrainRows
 
 

@@ -23,7 +23,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
-from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
+from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.schemes.loop_data import (
@@ -403,9 +403,14 @@ class SmallStepper(CompiledStepper):
             push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
         now, configurations, steps = self._now(state), self._pairing.room(count), self._room(count)
         taken = int(
-            linear_steps(
-                count, *self._system, self._solver(), self._operators, (push, external, imposed), tuple(now),
-                tuple(steps), self._pairing.arguments(configurations), self._sliding(now, state),
+            called_with(
+                self._solver,
+                linear_steps,
+                (count, *self._system),
+                (
+                    self._operators, (push, external, imposed), tuple(now), tuple(steps),
+                    self._pairing.arguments(configurations), self._sliding(now, state),
+                ),
             )
         )  # fmt: skip
         return Tried(now, loads, averages, external, steps, configurations, taken)

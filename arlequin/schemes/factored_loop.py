@@ -11,6 +11,7 @@ from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
+from arlequin.multilevel.solvers.solver_lists import called_with
 from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
@@ -100,9 +101,14 @@ class FactoredStepper(CompiledStepper):
         now, steps = self._now(state), self._room(count)
         works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
         taken = int(
-            factored_steps(
-                count, *self._system, self._solver(), self._operators, self._solids, (push, external, imposed),
-                tuple(now), tuple(steps), tuple(works), self._sliding(now, state),
+            called_with(
+                self._solver,
+                factored_steps,
+                (count, *self._system),
+                (
+                    self._operators, self._solids, (push, external, imposed), tuple(now), tuple(steps), tuple(works),
+                    self._sliding(now, state),
+                ),
             )
         )  # fmt: skip
         return Tried(now, loads, averages, external, steps, None, taken, works)

@@ -28,8 +28,10 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
         block = values[value_start[s] : value_start[s] + height * width]
         whole = width - width % 4
         for j in range(sides):
-            room[j, :width] = x[j, at : at + width]
-            room[j, width:height] = 0.0
+            for i in range(width):
+                room[j, i] = x[j, at + i]
+            for i in range(width, height):
+                room[j, i] = 0.0
         for c in range(0, whole, 4):
             start = c * height
             k0, k1 = block[start + c : start + height], block[start + height + c : start + 2 * height]
@@ -57,7 +59,8 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
                 for r in range(z.size):
                     z[r] -= b0[r] * y0
         for j in range(sides):
-            x[j, at : at + width] = room[j, :width]
+            for i in range(width):
+                x[j, at + i] = room[j, i]
             for i in range(width, height):
                 row = own[i]
                 if place is None or place[row] < 0:
@@ -113,4 +116,5 @@ def backward(chosen, first, row_start, value_start, rows, values, x):
                 y[0] = (y[0] - s0 - k0[1] * y1 - k0[2] * y2 - k0[3] * y3) / k0[0]
                 y[1], y[2], y[3] = y1, y2, y3
         for j in range(sides):
-            x[j, at : at + width] = room[j, :width]
+            for i in range(width):
+                x[j, at + i] = room[j, i]

@@ -1,9 +1,7 @@
 """Numba kernels of the contact problem of a step: regular laws, friction, and Newton's method.
 
-`solve_contact` contains what nearly every run needs and no more, as compiling it is what a first run waits for; where
-Newton's method fails or another one is asked for, and for some hundred rows, it leaves the problem to
-`arlequin.multilevel.solvers._robust_kernels.solve_contact_robustly`. Only kernels called from Python declare their
-types: the others are compiled into them, and declaring their types would compile and load each of them separately.
+They are compiled into the solvers that call them (`_solve_kernels`, `_robust_kernels`): declaring their types would
+compile and load each of them separately.
 """
 
 from typing import Any, NamedTuple
@@ -11,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from arlequin.models.kernel_cache import await_compilation, called_njit, njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
-from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
+from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
 from arlequin.multilevel.solvers._krylov_kernels import (
     KRYLOV_LEAST,
@@ -25,9 +23,7 @@ from arlequin.multilevel.solvers._krylov_kernels import (
     solve_iteratively,
 )
 from arlequin.multilevel.solvers._symmetric_kernels import SYMMETRIC_FROM, symmetric_increment
-from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion, LawTable, SymmetricFactor
-
-await_compilation(__name__)
+from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion, LawTable
 
 OPEN, SLIP, STICK = 0, 1, 2
 GAP_LEVEL, VELOCITY_LEVEL = 1, 2
@@ -629,7 +625,8 @@ def onset_closing(first, level, start, closing):
     """`closing` (3, r) of points on fixed normals by the rates v₀ at the start (r,); see
     `arlequin.multilevel.solvers.closing`."""
     closing[:] = 0.0
-    closing[1] = start
+    for r in range(start.size):
+        closing[1, r] = start[r]
     for k in range(level.size):
         n = first[k]
         if level[k] == VELOCITY_LEVEL:
@@ -669,48 +666,6 @@ def closes_otherwise(p, closing, friction, impulse, velocity_change, error, sing
     if impulse.size == p.area.size or singular or not error < np.inf:
         return False
     return release_or_close_on_mean(p, closing[1], closing[2], friction, impulse, velocity_change)
-
-
-@njit(RESULT(*ARGUMENTS), cache=True)
-def solve_contact(motion, laws, kernels, history, closing, options, solution, factor):
-    """Solve the contact problem of a step by Newton's method; return iterations, certificate and whether the last
-    system was singular. Where that method fails or is not the one wanted: −1, ∞ and what then stands in `solution`
-    means nothing; `solve_contact_robustly` solves such a problem, from the same guess.
-
-    motion: `FreeMotion`; laws: `LawTable`; kernels: those of the regular laws; history (l, h) at the start of the
-    step; options: `Options`; solution: `Solution`, whose impulses hold the guess. closing (3, r), see
-    `arlequin.multilevel.solvers.closing`: what is added to the rates, the rates at the start, and what is added to the
-    rates of friction where its work would be positive. factor: `SymmetricFactor` of this W, of `allocate_factor`; where
-    problems of one W follow each other it spares their factorisations, and changes no result. One without memory will
-    do.
-
-    The arguments are plain tuples in the order of the fields: Numba identifies a plain tuple of arrays in 0.2 µs, a
-    named one, or one with a list of kernels, in 0.1 ms.
-    """
-    motion, laws, solution = borrow(motion), borrow(laws), borrow(solution)
-    history, closing = borrow(history), borrow(closing)
-    p = contact_problem(motion, laws, kernels, history, closing)
-    method, rho, mass, most = options
-    impulse, used = solution[0], 0
-    if method != NEWTON or mass > 0.0:
-        return -1, np.inf, False
-    own_factor = borrow(factor)
-    if factor[1].size == 0 and SYMMETRIC_FROM <= impulse.size <= KRYLOV_FROM:
-        own_factor = allocate_factor(impulse.size)
-    kept = SymmetricFactor(*borrow(own_factor))
-    response = allocate_response(p.area.size, impulse.size)
-    while True:
-        diagonal = diagonal_scaling(p)
-        most = min(NEWTON_STEPS, most_iterations(impulse.size, most))
-        steps, best, singular = newton(p, diagonal, rho, impulse, solution[1], most, None, kept, response)
-        used += steps
-        if impulse.size > p.area.size and CONVERGED < best < np.inf:
-            return -1, np.inf, singular
-        error = project_and_split(p, diagonal, solution, best, response)
-        friction = LawTable(*laws).friction
-        if not closes_otherwise(p, closing, friction, impulse, response.velocity_change, error, singular):
-            hold(own_factor)
-            return used, error, singular
 
 
 @njit(cache=True, nogil=True)

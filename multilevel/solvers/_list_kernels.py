@@ -20,7 +20,10 @@ def add_kernel(kernels, kernel):
     kernels.append(kernel)
 
 
-@njit(types.ListType(SOLVER)(SOLVER), cache=True)
+SOLVERS = types.ListType(SOLVER)
+
+
+@njit(SOLVERS(SOLVER), cache=True)
 def list_of_solver(solver):
     """A typed list of one solver, by which a compiled loop calls it without containing it."""
     solvers = List.empty_list(SOLVER)

@@ -1,8 +1,8 @@
 """Numba kernels of the contact problem of a step where Newton's method alone does not solve it, and of other methods.
 
-`solve_contact_robustly` is `arlequin.multilevel.solvers._kernels.solve_contact` with GMRES for the increments of some
-hundred rows and with other methods where Newton's fails. It takes minutes to compile, and is compiled when it is first
-needed.
+`solve_contact_robustly` is `arlequin.multilevel.solvers._solve_kernels.solve_contact` with GMRES for the increments of
+some hundred rows and with other methods where Newton's fails. It takes minutes to compile, and is compiled when it is
+first needed.
 """
 
 import numpy as np

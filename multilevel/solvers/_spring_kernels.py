@@ -34,5 +34,6 @@ def stretch_springs_each(first, area, friction, gain, impulse, factor, traction,
     row of `traction` (b + 1, r) before, else 0."""
     for i in range(impulse.shape[0]):
         after = traction[i + ahead]
-        after[:] = traction[i]
+        for r in range(after.size):
+            after[r] = traction[i, r]
         stretch_springs(first, area, friction, gain, impulse[i], factor, after)

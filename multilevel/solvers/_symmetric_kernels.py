@@ -20,9 +20,8 @@ import numpy as np
 from numba import config, types
 
 from arlequin.models.kernel_cache import called_njit
-from arlequin.models.linalg._triangular_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._borrow_kernels import hold
-from arlequin.multilevel.solvers._dense_kernels import eliminate
+from arlequin.multilevel.solvers._dense_kernels import eliminate, full_dot, solve_lower, solve_lower_transposed
 
 SYMMETRIC_FROM = 24  # rows
 SLIPPING = 0.5  # share of the unknowns in points that slip, above which the whole system is eliminated

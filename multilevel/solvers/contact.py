@@ -135,9 +135,9 @@ def solve_contact(
 
 def _solve_kernels(data: Any, options: Any, solution: Any) -> tuple[int, float, bool]:
     """Iterations, certificate and whether the multipliers are not unique: by Newton's method, else by others."""
-    from arlequin.multilevel.solvers import _kernels
+    from arlequin.multilevel.solvers._solve_kernels import solve_contact as kernel
 
-    newton: Any = _kernels.solve_contact
+    newton: Any = kernel
     impulse, trial, _, _ = solution
     none = np.empty((0, 0))
     guess, factor = impulse.copy(), (np.empty(0), none, none, np.empty(0, dtype=bool), none)

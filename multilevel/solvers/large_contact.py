@@ -449,7 +449,7 @@ def solve_large(
     options: tuple[float, int],
     solution: tuple[Any, ...],
 ) -> tuple[int, float, bool]:
-    """Solve the contact problem of a step as the kernel `arlequin.multilevel.solvers._kernels.solve_contact`, whose
+    """Solve the contact problem of a step as the kernel `_solve_kernels.solve_contact`, whose
     arguments these are; options: ρ and the most iterations.
 
     Returns the iterations, the certificate and whether it converged; where it did not, `solution` holds the best

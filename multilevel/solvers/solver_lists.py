@@ -3,14 +3,14 @@
 import functools
 from typing import Any
 
-SOLVER_KERNELS = "arlequin.multilevel.solvers._kernels"
+SOLVER_KERNELS = "arlequin.multilevel.solvers._solve_kernels"
 
 
 @functools.cache
 def newton_solver() -> Any:
     """A typed list of `solve_contact`, which most problems need no more than."""
-    from arlequin.multilevel.solvers._kernels import solve_contact
     from arlequin.multilevel.solvers._list_kernels import list_of_solver
+    from arlequin.multilevel.solvers._solve_kernels import solve_contact
 
     return list_of_solver(solve_contact)
 
@@ -22,3 +22,18 @@ def robust_solver() -> Any:
     from arlequin.multilevel.solvers._robust_kernels import solve_contact_robustly
 
     return list_of_solver(solve_contact_robustly)
+
+
+def called_with(solver: Any, kernel: Any, before: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+    """What a compiled loop gives for the arguments `before`, the list of `solver` and those `after`.
+
+    Where the loop is still to be compiled, that comes before the solver is asked for, which another process may still
+    be compiling (`arlequin.models.kernel_cache.compile_ahead`).
+    """
+    if getattr(kernel, "signatures", None) == []:
+        from numba import typeof
+
+        from arlequin.multilevel.solvers._list_kernels import SOLVERS
+
+        kernel.compile((*map(typeof, before), SOLVERS, *map(typeof, after)))
+    return kernel(*before, solver(), *after)

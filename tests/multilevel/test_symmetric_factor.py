@@ -42,13 +42,13 @@ def problem(law: str, time: float, springs: bool) -> tuple[PointLaws, FreeMotion
 
 def solved(law: str, time: float, springs: bool, guess: np.ndarray, factor: Any) -> tuple[np.ndarray, np.ndarray]:
     """Impulses and statuses of a step with this factor."""
-    from arlequin.multilevel.solvers import _kernels
+    from arlequin.multilevel.solvers import _solve_kernels
 
     laws, motion, compliance = problem(law, time, springs)
     table, kernels = laws.table(compliance)
     history = laws.start_history(np.zeros(COUNT))
     solution = guess.copy(), history.copy(), np.empty((3, COUNT)), np.empty(COUNT, dtype=np.int8)
-    kernel: Any = _kernels.solve_contact
+    kernel: Any = _solve_kernels.solve_contact
     used, residual, singular = kernel(
         tuple(motion), table, kernels, history, np.zeros((3, len(W))), (0, 1.0, 0.0, 200), solution, factor
     )
