@@ -10,11 +10,12 @@ from timing import Report, best, one_core
 import arlequin as aq
 from arlequin import Study
 from arlequin.models.linalg.factor import factorise
+from arlequin.step.scheme import Scheme
 
 CELLS = {(50, 10): 1000, (100, 20): 600, (200, 40): 200, (400, 80): 50}  # and steps
 
 
-def study(cells: tuple[int, int], scheme: aq.Scheme, friction: bool, steps: int) -> Study:
+def study(cells: tuple[int, int], scheme: Scheme, friction: bool, steps: int) -> Study:
     """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: a distance of nodes over four at the speed of waves."""
     block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=cells), STEEL, plane="strain")
     rubs = {"friction": aq.Coulomb(0.3)} if friction else {}
