@@ -25,6 +25,9 @@ is in one, is therefore not used: a line on stderr says so, and kernels are kept
 ends. For the same reason numba's settings are taken from the environment only, not from a `.numba_config.yaml` in the
 working folder, which could lead to a cache beside it.
 
+A kernel contains copies of those that it calls, for itself alone (`KernelLibrary`): its bits are the same whether they
+were compiled before it, are compiled with it or come from the cache, and whichever of them a process calls first.
+
 What must be compiled is compiled once on a machine. Meanwhile progress bars show the phase `COMPILING`; without one, in
 pipes and log files as well, a line on stderr says so. `compile_ahead` lets another process compile what a run will need
 later.
@@ -49,8 +52,9 @@ from typing import Any
 
 import llvmlite
 import numba
+from llvmlite.binding import Linkage
 from numba import njit as njit
-from numba.core import caching, config, event, types
+from numba.core import caching, codegen, config, event, types
 from numba.core.typing import Signature
 from numba.misc.appdirs import AppDirs
 
@@ -66,6 +70,7 @@ COMPILING = "compiling kernels, once on this machine"
 _RANK = "OMPI_COMM_WORLD_RANK"  # of a process of mpiexec
 
 PACKAGE = Path(__file__).parents[1]
+OF_PACKAGE = "8arlequin"  # in the symbols of its functions: the length of the name, then the name
 IMPORT = re.compile(r"^\s*from arlequin\.?([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
@@ -278,6 +283,25 @@ class KernelCacheFiles(caching.IndexDataCacheFile):
 
 caching.CacheImpl._locator_classes.insert(0, KernelCacheLocator)  # type: ignore[arg-type]
 caching.IndexDataCacheFile = KernelCacheFiles  # type: ignore[misc]
+
+
+class KernelLibrary(codegen.JITCodeLibrary):
+    """Code of a function, with copies of the kernels of this package that it calls, which it shares with no other.
+
+    numba links them as `linkonce_odr`: of several of one name a process takes the one that it loaded first. They are
+    not equal: a copy is optimised again with its caller, and which products and sums the processor does as one (FMA)
+    depends on that. A run that compiles would then have other bits than one that reads the cache.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            copied = not function.is_declaration and function.linkage == Linkage.linkonce_odr
+            if copied and OF_PACKAGE in function.name:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+codegen.JITCPUCodegen._library_class = KernelLibrary
 
 
 class _Announced(event.Listener):

@@ -151,6 +151,69 @@ def test_an_edit_recompiles_the_kernels_that_contain_the_edited_file_and_no_othe
     assert calls() == ([2.0, 20.0, 200.0, 2.0, 2.0, 7.0], {"fields", *always})
 
 
+LARGE = """from arlequin.models.kernel_cache import njit
+@njit(cache=True)
+def leaf(a, x, y):
+    for i in range(len(y)):
+        for j in range(i):
+            y[i] -= a[i, j] * y[j]
+        y[i] /= a[i, i]
+    for i in range(len(y) - 1, -1, -1):
+        for j in range(i + 1, len(y)):
+            y[i] -= a[j, i] * y[j]
+        y[i] /= a[i, i]
+        x[i] += y[i] * a[i, i]
+@njit(cache=True)
+def top(a, x, y):
+    leaf(a, x, y)
+    leaf(a, y, x)
+"""
+
+SYMBOLS = """
+import numpy as np
+from llvmlite.binding import Linkage
+from arlequin.trial._pair import top
+top(np.eye(8), np.ones(8), np.ones(8))
+(compiled,) = top.overloads.values()
+functions = compiled.library._get_module_for_linking().functions
+own = [each for each in functions if not each.is_declaration and "arlequin" in each.name]
+assert own and all(each.linkage == Linkage.linkonce_odr for each in own if "leaf" not in each.name)
+print(*sorted(Linkage(each.linkage).name for each in own if "leaf" in each.name))
+"""
+
+
+def test_a_kernel_shares_no_copy_of_those_that_it_calls(copy, tmp_path):
+    """Of functions of one name and linkage `linkonce_odr` a process takes the first that it loads."""
+    package = copy("first")
+    (package / "trial").mkdir()
+    (package / "trial/_pair.py").write_text(LARGE, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):  # compiled, and from the cache
+        words = [sys.executable, "-c", SYMBOLS]
+        run = subprocess.run(words, env=environment, capture_output=True, text=True, cwd=package.parent)
+        assert run.stdout.split() == ["internal"], run.stderr
+
+
+STEPS = """
+import hashlib, arlequin as aq
+steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
+strip = aq.Solid("strip", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=(20, 4)), steel, plane="strain")
+plane = aq.RigidPlane(point=(0.0, -1e-4), normal=(0.02, 1.0))
+touch = aq.Interface("touch", strip.boundary("bottom"), plane, aq.Unilateral(), friction=aq.Coulomb(0.2))
+system = aq.System([strip], interfaces=[touch], velocity=(1.0, -10.0), gravity=(0.0, -10.0))
+found = aq.simulate(system, aq.Theta(0.5), duration=2e-5, step=1e-7, progress=False)
+print(hashlib.sha256(found["energy"].values.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow  # compiles the loop
+def test_a_run_that_compiles_has_the_bits_of_later_ones(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-c", STEPS]
+    first, second = (subprocess.run(words, env=environment, check=True, capture_output=True, text=True) for _ in "12")
+    assert first.stdout == second.stdout and COMPILING in first.stderr and not second.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
