@@ -57,9 +57,9 @@ def test_warm_steps_are_cold_solutions_and_satisfy_the_laws(closed: bool, monkey
     def refuse(*_: Any) -> None:
         raise AssertionError("the compiled solver is not needed")
 
-    from arlequin.multilevel.solvers import _kernels
+    from arlequin.multilevel.solvers import _solve_kernels
 
-    monkeypatch.setattr(_kernels, "solve_contact", refuse)
+    monkeypatch.setattr(_solve_kernels, "solve_contact", refuse)
     guess = np.zeros(len(W))
     for time in (0.0, 0.02, 0.04):
         cold, motion = solve_step(POINTS, W, time, np.zeros(len(W)), closed, MU)
