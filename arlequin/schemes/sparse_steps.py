@@ -20,12 +20,12 @@ from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.schemes.linear_audit import EndImpulses, SolvedSteps, StepEnergies, audited, constraint_power
 from arlequin.schemes.one_step_state import OneStepState, start_members, start_state
-from arlequin.solvers.condensed import Condensed, ConstrainedSystem
+from arlequin.solvers.condensed import ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_alpha import NewtonAlpha
 from arlequin.solvers.newton_step import NewtonStep
-from arlequin.solvers.solver_choice import SolverName
+from arlequin.solvers.solver_choice import FactoredSystem, SolverName
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -247,9 +247,9 @@ class OneStepStepper(Stepper):
         return self._bulk.condensed
 
     @property
-    def _shared(self) -> Condensed:
+    def _shared(self) -> FactoredSystem:
         """The factor that the members of an ensemble share."""
-        assert isinstance(self.linear_system, Condensed)
+        assert isinstance(self.linear_system, FactoredSystem)
         return self.linear_system
 
     def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:

@@ -26,8 +26,8 @@ from arlequin.schemes.static import Static
 from arlequin.schemes.theta import Theta
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.trajectory import Block
-from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.solvers.solver_choice import FactoredSystem
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Scheme
 
@@ -63,13 +63,13 @@ class BulkEquations:
         return self.form.step
 
     @cached_property
-    def condensed(self) -> Condensed:
+    def condensed(self) -> FactoredSystem:
         """The factor of a step: that of the run; one of its own where the run is static or solved iteratively."""
         stepper = self.model.stepper
         own: Any = stepper.linear_system if isinstance(stepper, OneStepStepper) else None
-        if not isinstance(own, Condensed):
+        if not isinstance(own, FactoredSystem):
             own = LinearStep(self.model.bulk, self.form, "direct").condensed
-        assert isinstance(own, Condensed)
+        assert isinstance(own, FactoredSystem)
         return own
 
     @cached_property

@@ -33,21 +33,33 @@ _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a moti
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Solution without contact: multipliers φ (m,) of the constraints and λ (k,) of rigid parts, B y (q,), and y (d,).
+    """Solution without contact: B y (q,), multipliers λ (k,) of rigid parts, y (d,), and φ (m,) of the constraints.
 
-    solve: gives y (d,) under contact impulses P (q,), None for none, by the second half of a back-substitution. y is
-    found when it is first asked for: in a step with contact it is not.
+    solve: gives y (d,) and φ (m,) under contact impulses P (q,), None for none, by the second half of a
+    back-substitution. y and φ are found when they are first asked for: in a step with contact they are not.
     """
 
-    solve: Callable[[Array | None], Array]
-    multipliers: Array
+    solve: Callable[[Array | None], tuple[Array, Array]]
     contact: Array
     rigid: Array = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
+    def _found(self) -> tuple[Array, Array]:
+        return self.solve(None)
+
+    @property
     def y(self) -> Array:
         """y (d,)."""
-        return self.solve(None)
+        return self._found[0]
+
+    @property
+    def multipliers(self) -> Array:
+        """φ (m,)."""
+        return self._found[1]
+
+    def under(self, impulse: Array) -> tuple[Array, Array]:
+        """y and φ once the contact impulses P (q,) act."""
+        return self.solve(impulse) if impulse.any() else self._found
 
 
 class Condensed:
@@ -147,22 +159,23 @@ class Condensed:
         reached = forward.border if moved is None else forward.border + moved
         multipliers, moved_contact = self._eliminated.resolved(c - reached[:m])
         contact = reached[m:] + moved_contact
-        return Predictor(partial(self._solved, forward, given, multipliers), multipliers, contact)
+        return Predictor(partial(self._solved, forward, given, multipliers), contact)
 
-    def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
-        """y (d,) by the multipliers φ (m,) without contact and the contact impulses P (q,); or n columns of each."""
+    def _solved(
+        self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None
+    ) -> tuple[Array, Array]:
+        """y (d,) and φ by the multipliers φ (m,) without contact and the impulses P (q,); or n columns of each."""
         if impulse is None:
             impulse = np.zeros((self._b.shape[0], *multipliers.shape[1:]))
         else:
             multipliers = multipliers - self.constraint_response(impulse)
         push = np.concatenate([multipliers, impulse])
-        return self._unknowns.scattered(self.bordered.backward(forward, push if push.any() else None), given)
+        y = self.bordered.backward(forward, push if push.any() else None)
+        return self._unknowns.scattered(y, given), multipliers
 
     def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
         """y and φ once the contact impulses P (q,) act."""
-        if not impulse.any():
-            return free.y, free.multipliers
-        return free.solve(impulse), free.multipliers - self.constraint_response(impulse)
+        return free.under(impulse)
 
     def solve(
         self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
@@ -277,9 +290,6 @@ class ConstrainedSystem(Protocol):
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0."""
 
-    def constraint_response(self, impulse: Array) -> Array:
-        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
-
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
 
@@ -334,25 +344,20 @@ class RigidCondensed:
         own = self._inverse(g[self._kept] - self._rows @ free.y)
         inner[self._kept] = own
 
-        def solve(impulse: Array | None) -> Array:
-            if impulse is None:
-                return free.y + self._columns @ own
-            return free.solve(impulse) + self._columns @ (own - self._inverse(self._answers.T @ impulse))
+        def solve(impulse: Array | None) -> tuple[Array, Array]:
+            rigid = own if impulse is None else own - self._inverse(self._answers.T @ impulse)
+            y, multipliers = (free.y, free.multipliers) if impulse is None else free.solve(impulse)
+            return y + self._columns @ rigid, multipliers - self._multipliers @ rigid
 
-        multipliers, contact = free.multipliers - self._multipliers @ own, free.contact + self._answers @ own
-        return Predictor(solve, multipliers, contact, inner)
+        return Predictor(solve, free.contact + self._answers @ own, inner)
 
     def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
         """y, φ and λ once the contact impulses P (q,) act."""
-        if not impulse.any():
-            return free.y, free.multipliers, free.rigid
-        multipliers = free.multipliers - self._bare.constraint_response(impulse)
-        inner = free.rigid.copy()
-        if self._kept.size:
-            own = self._inverse(self._answers.T @ impulse)
-            inner[self._kept] -= own
-            multipliers += self._multipliers @ own
-        return free.solve(impulse), multipliers, inner
+        inner = free.rigid
+        if impulse.any() and self._kept.size:
+            inner = free.rigid.copy()
+            inner[self._kept] -= self._inverse(self._answers.T @ impulse)
+        return *free.under(impulse), inner
 
     def _inverse(self, right: Array) -> Array:
         """S⁻¹ b."""

@@ -92,14 +92,14 @@ class IterativeSystem:
         right = self._right(b, c, given)
         free = self._gradients.solve(*right)
 
-        def solve(impulse: Array | None) -> Array:
+        def solve(impulse: Array | None) -> tuple[Array, Array]:
             if impulse is None:
-                return self._unknowns.scattered(free.y, given)
+                return self._unknowns.scattered(free.y, given), free.multipliers
             push = np.asarray(self._basis.T @ impulse)
             more = self._gradients.solve(push, None, 0.0, TOLERANCE * max(free.size, self._gradients.norm(push)))
-            return self._unknowns.scattered(free.y + more.y, given)
+            return self._unknowns.scattered(free.y + more.y, given), free.multipliers + more.multipliers
 
-        return Predictor(solve, free.multipliers, self._on_basis(free.y, given))
+        return Predictor(solve, self._on_basis(free.y, given))
 
     def solve(
         self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
@@ -140,10 +140,6 @@ class IterativeSystem:
         found = [self._gradients.solve(row) for row in rows[:, self._unknowns.at].toarray()]
         y = np.stack([own.y for own in found], axis=1)
         return self._unknowns.scattered(y), -np.stack([own.multipliers for own in found], axis=1)
-
-    def constraint_response(self, impulse: Array) -> Array:
-        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
-        return -self._gradients.solve(np.asarray(self._basis.T @ impulse)).multipliers
 
     @cached_property
     def compliance(self) -> Compliance:

@@ -1,6 +1,7 @@
 """Which solver takes the linear system of a step: a factor or conjugate gradients, by predicted memory and time."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from arlequin.models.checks import one_of
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.limits import LIFT, disabled, memory
+from arlequin.models.linalg.matrix import only_diagonal
 from arlequin.models.linalg.nested_dissection import predicted_factor
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.parallel.multigrid import available
@@ -19,10 +21,13 @@ from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.iterative import IterativeSystem
+from arlequin.solvers.saddle_system import MANY, SaddleSystem
 from arlequin.system.assembly import Assembly
 
 SolverName = Literal["auto", "direct", "iterative", "petsc", "petsc-iterative"]
 SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative", "petsc", "petsc-iterative")
+
+FactoredSystem = Condensed | SaddleSystem
 
 SMALL = 20_000  # unknowns up to which "auto" takes a factor without a prediction
 _SHARE = 0.85  # of the machine's memory that a run may take
@@ -30,6 +35,9 @@ _MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of 
 # of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
 # entry of A and per unknown in an iteration
 _MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
+# of a factor of parts with their constraints, in units of one without: entries, multiplications; memory of its fronts
+# as a share of it (glued cubes of 11,000 to 143,000 dofs)
+_JOINED_ENTRIES, _JOINED_MULTIPLICATIONS, _FRONTS = 1.6, 2.5, 1.25
 # iterations with multigrid, the time of one over that of one without, and that of its set-up; bytes an entry of A
 _MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 50, 8.0, 40, 60.0
 
@@ -52,10 +60,11 @@ class SolverCost:
         return self.setup + solutions * self.step
 
 
-def direct_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
+def direct_cost(assembly: Assembly, matrix: sp.csr_array, joined: bool = False) -> SolverCost:
     """Of a bordered factor (`arlequin.models.linalg.bordered`) of the parts, one box of nodes each.
 
-    Each row of the border fills the columns of the separators above it, about three times the largest.
+    Each row of the border fills the columns of the separators above it, about three times the largest. joined: the
+    constraints are not in the border but factored with the parts (`SaddleSystem`).
     """
     entries = multiplications = separator = 0.0
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
@@ -66,12 +75,14 @@ def direct_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
         found = predicted_factor(_box(part.positions), part.components)
         entries, multiplications = entries + found.entries, multiplications + found.multiplications
         separator = max(separator, found.separator)
-    rows = assembly.constraints.shape[0] + assembly.contact.basis.shape[0]
+    rows = assembly.contact.basis.shape[0] + (0 if joined else assembly.constraints.shape[0])
+    if joined:
+        entries, multiplications = _JOINED_ENTRIES * entries, _JOINED_MULTIPLICATIONS * multiplications
     border = 3.0 * rows * separator + rows**2 / 2
     multiplications += rows * (1.5 * separator) ** 2 + rows**2 * 1.5 * separator + rows**3 / 3
     whole = 1.15 * (entries + border)
     return SolverCost(
-        8.0 * whole + 24.0 * rows**2 + 36.0 * matrix.nnz,
+        8.0 * whole * (_FRONTS if joined else 1.0) + 24.0 * rows**2 + 36.0 * matrix.nnz,
         multiplications * _MULTIPLICATION + matrix.shape[0] * _ORDERED,
         whole * _SOLVED,
     )
@@ -129,14 +140,28 @@ def linear_system(
     multigrid = solver == "petsc-iterative"
     if solver in ("petsc", "petsc-iterative"):
         matrix, solver = spread(matrix), "iterative" if multigrid else "direct"
-    choice = _choice(assembly, matrix, solver, solutions)
+    choice = _choice(assembly, matrix, solver, solutions, _is_joined(assembly, matrix))
     if choice.solver == "iterative":
         if not (multigrid or multigrid_pays(assembly, matrix)):
             return IterativeSystem(assembly, matrix), choice.text
         system = IterativeSystem(assembly, matrix, multigrid=True)
         line = f"multigrid of PETSc: {system.iterations} iterations of conjugate gradients"
         return system, f"{line}; {choice.text}" if choice.text else line
-    return Condensed(assembly, matrix), choice.text
+    return factored_step(assembly, matrix), choice.text
+
+
+def factored_step(assembly: Assembly, matrix: sp.csr_array) -> FactoredSystem:
+    """The matrix of a step factored: with its constraints where these are many, else with a border of them."""
+    if _is_joined(assembly, matrix):
+        with suppress(UserError):  # a part that constraints alone hold
+            return SaddleSystem(assembly, matrix)
+    return Condensed(assembly, matrix)
+
+
+def _is_joined(assembly: Assembly, matrix: Any) -> bool:
+    """Whether a step's matrix is factored together with its constraints."""
+    many = assembly.constraints.shape[0] >= MANY and not isinstance(matrix, DistributedMatrix)
+    return many and only_diagonal(matrix) is None
 
 
 def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
@@ -161,12 +186,14 @@ class _Choice:
     text: str = ""
 
 
-def _choice(assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int) -> _Choice:
+def _choice(
+    assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int, joined: bool = False
+) -> _Choice:
     """The solver, or that of the two that "auto" takes; UserError where it does not fit into memory."""
     if matrix.shape[0] <= SMALL or matrix.nnz == matrix.shape[0]:
         return _Choice("iterative" if solver == "iterative" else "direct")
     costs: dict[SolverName, SolverCost] = {
-        "direct": direct_cost(assembly, matrix),
+        "direct": direct_cost(assembly, matrix, joined),
         "iterative": iterative_cost(assembly, matrix),
     }
     room = math.inf if disabled() else _SHARE * memory()

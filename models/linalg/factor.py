@@ -351,7 +351,7 @@ class QuasiDefiniteFactor:
         """K (n, n); UserError where a pivot is 0."""
         matrix = canonical(K)
         self.shape = matrix.shape
-        self._analysis = _analyse(matrix, "default", definite=False)
+        self._analysis = _analyse(matrix, "default", "simplicial")
         self._analysis.factorise(matrix)
 
     def solve(self, b: Array) -> Array:
@@ -362,6 +362,17 @@ class QuasiDefiniteFactor:
 def fill_reducing_order(A: Any, ordering: str = "default") -> NDArray[np.int64]:
     """The order (d,) of rows in which the factor of A has few entries; see `factorise`."""
     return _analyse(canonical(A), ordering).permutation().astype(np.int64)
+
+
+def symbolic_supernodes(A: Any) -> "tuple[NDArray[np.int64], Supernodes] | None":
+    """The order (d,) of a supernodal factor of the pattern of A, which is equivalent to that of A, and its supernodes,
+    without values; None where scikit-sparse does not show them."""
+    analysis = _analyse(canonical(A), "natural", "supernodal")
+    found = analysis.supernodes(symbolic=True)
+    if found is None:
+        return None
+    first, row_start, start, rows = (np.array(each) for each in found[:4])
+    return analysis.permutation().astype(np.int64), Supernodes(first, row_start, start, rows, found.values)
 
 
 def _check_pivots(engine: "_CholmodAnalysis", diagonal: Array) -> None:
@@ -393,7 +404,7 @@ class _CholmodAnalysis(Protocol):
     def lower(self) -> Any: ...
     def forward(self, b: Array) -> Array: ...
     def backward(self, w: Array) -> Array: ...
-    def supernodes(self) -> "Supernodes | None": ...
+    def supernodes(self, symbolic: bool = False) -> "Supernodes | None": ...
 
 
 class Supernodes(NamedTuple):
@@ -428,10 +439,11 @@ class _CholmodFactor(ctypes.Structure):
         return np.ctypeslib.as_array(ctypes.cast(getattr(self, name), ctypes.POINTER(kind)), (count,))
 
 
-def _supernodes_of(factor: Any, size: int) -> Supernodes | None:
+def _supernodes_of(factor: Any, size: int, symbolic: bool = False) -> Supernodes | None:
     """Views of the supernodes of scikit-sparse's `Factor`, whose last member is the pointer to `cholmod_factor`.
 
-    None where it is simplicial, has large indices, or does not look as expected.
+    symbolic: before the numeric factorisation, without values. None where it is simplicial, has large indices, or does
+    not look as expected.
     """
     pointer = ctypes.c_void_p.from_address(
         id(factor) + type(factor).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
@@ -439,26 +451,38 @@ def _supernodes_of(factor: Any, size: int) -> Supernodes | None:
     if not pointer:
         return None
     own = _CholmodFactor.from_address(pointer)
-    if (own.n, own.minor, own.is_super, own.is_ll, own.itype, own.xtype, own.dtype) != (size, size, 1, 1, 0, 1, 0):
+    if (own.n, own.minor, own.is_super, own.is_ll, own.itype, own.xtype, own.dtype) != (
+        size,
+        size,
+        1,
+        1,
+        0,
+        int(not symbolic),
+        0,
+    ):
         return None
     first = own.view("super", own.nsuper + 1, ctypes.c_int32)
     row_start, value_start = (own.view(name, own.nsuper + 1, ctypes.c_int32) for name in ("pi", "px"))
     if (first[0], first[-1], row_start[-1], value_start[-1]) != (0, size, own.ssize, own.xsize):
         return None
-    rows, values = own.view("s", own.ssize, ctypes.c_int32), own.view("x", own.xsize, ctypes.c_double)
+    rows, values = (
+        own.view("s", own.ssize, ctypes.c_int32),
+        (np.zeros(0) if symbolic else own.view("x", own.xsize, ctypes.c_double)),
+    )
     return Supernodes(first, row_start, value_start, rows, values)
 
 
-def _analyse(A: Any, ordering: str, definite: bool = True) -> _CholmodAnalysis:
-    """Analyse the pattern of A with whichever API is installed; not definite: for L D Lᵀ with D of both signs."""
+def _analyse(A: Any, ordering: str, mode: str = "auto") -> _CholmodAnalysis:
+    """Analyse the pattern of A with whichever API is installed; mode: "auto", "supernodal", or "simplicial", which
+    allows for L D Lᵀ with D of both signs."""
     cholmod = _cholmod()
     kind: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
     try:
-        return kind(cholmod, A, ordering, definite)
+        return kind(cholmod, A, ordering, mode)
     except (cholmod.CholmodNotInstalledError, *_invalid(cholmod)):
         if ordering not in ("metis", "nesdis"):
             raise
-        return kind(cholmod, A, "default", definite)  # this CHOLMOD was built without its partition module
+        return kind(cholmod, A, "default", mode)  # this CHOLMOD was built without its partition module
 
 
 def _cholmod() -> ModuleType:
@@ -491,9 +515,9 @@ def _run(cholmod: ModuleType, action: Callable[..., Any], *arguments: Any) -> An
 class _Cholmod04:
     """scikit-sparse 0.4.16: `analyze`, then `cholesky_inplace`; a supernodal factor stays supernodal."""
 
-    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, definite: bool) -> None:
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, mode: str) -> None:
         self._cholmod = cholmod
-        self._factor = cholmod.analyze(A, mode="auto" if definite else "simplicial", ordering_method=ordering)
+        self._factor = cholmod.analyze(A, mode=mode, ordering_method=ordering)
 
     def factorise(self, A: Any) -> None:
         _run(self._cholmod, self._factor.cholesky_inplace, A)
@@ -519,8 +543,8 @@ class _Cholmod04:
     def backward(self, w: Array) -> Array:
         return self._factor.apply_Pt(self._factor.solve_Lt(w, False))
 
-    def supernodes(self) -> Supernodes | None:
-        return _supernodes_of(self._factor, self._factor.P().size)
+    def supernodes(self, symbolic: bool = False) -> Supernodes | None:
+        return _supernodes_of(self._factor, self._factor.P().size, symbolic)
 
 
 class _Cholmod05:
@@ -529,9 +553,8 @@ class _Cholmod05:
     The symbolic factor is kept and copied each time: another `factorize` of the same object runs simplicial.
     """
 
-    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, definite: bool) -> None:
-        self._cholmod, self._definite = cholmod, definite
-        mode = "auto" if definite else "simplicial"
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, mode: str) -> None:
+        self._cholmod, self._definite = cholmod, mode != "simplicial"
         self._symbolic = cholmod.CholeskyFactor(A, lower=True, order=ordering, supernodal_mode=mode)
         self._factor: Any = None
 
@@ -565,7 +588,7 @@ class _Cholmod05:
         out[self.permutation()] = self._factor.solve(w, system="Lt")
         return out
 
-    def supernodes(self) -> None:
+    def supernodes(self, symbolic: bool = False) -> None:
         return None  # this API turns the factor simplicial
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import arlequin as aq
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.supported import SupportedFactor
 from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.saddle_system import SaddleSystem
 from arlequin.solvers.solver_choice import linear_system
 from arlequin.system.assembly import Assembly, assemble
 
@@ -52,20 +54,25 @@ def saddle(assembly: Assembly, matrix: Any, b: Any, c: Any, impulse: Any, given:
     return y, out[free.size :]
 
 
+SOLVERS = Condensed, SaddleSystem
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("build", [system_of_bars, system_of_solids])
 @pytest.mark.parametrize("imposed", [False, True])
-def test_condensed_step(build: Any, imposed: bool) -> None:
-    check(build(imposed))
+def test_condensed_step(build: Any, imposed: bool, solver: Any) -> None:
+    check(build(imposed), solver)
 
 
-def test_condensed_step_without_junction() -> None:
-    check(block_of_free_points())
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_condensed_step_without_junction(solver: Any) -> None:
+    check(block_of_free_points(), solver)
 
 
-def check(assembly: Assembly) -> None:
+def check(assembly: Assembly, solver: Any) -> None:
     rng = np.random.default_rng(2)
     matrix = assembly.mass + 0.3**2 * assembly.stiffness
-    condensed = Condensed(assembly, matrix)
+    condensed = solver(assembly, matrix)
     m, k = assembly.constraints.shape[0], assembly.contact_count
     b, c = rng.standard_normal(assembly.dof_count), rng.standard_normal(m)
     impulse, given = rng.random(k), rng.standard_normal(assembly.imposed_dofs.size)
@@ -85,9 +92,33 @@ def check(assembly: Assembly) -> None:
     assert got == pytest.approx(y, abs=1e-10 * np.abs(y).max())
     assert phi == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
 
+    # many right-hand sides at once
+    each, wanted, pushes = (rng.standard_normal((3, n)) for n in (assembly.dof_count, m, k))
+    shared, half, found = given if given.size else None, condensed.room_for_each(3), np.empty_like(each)
+    pulls, contact = condensed.predict_each(each, wanted, half, shared)
+    for own, b, c in zip(contact, each, wanted, strict=True):
+        assert own == pytest.approx(condensed.predict(b, c, shared).contact, abs=1e-10 * np.abs(contact).max())
+    condensed.correct_each(half, pulls, pushes, found, shared)
+    for own, pulled, b, c, push in zip(found, pulls, each, wanted, pushes, strict=True):
+        y, multipliers = saddle(assembly, matrix, b, c, push, given)
+        assert own == pytest.approx(y, abs=1e-10 * np.abs(y).max())
+        assert pulled == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
+
+    # rows held, and the matrix alone
+    rows = sp.csr_array(sp.random_array((2, assembly.dof_count), density=0.3, rng=rng))
+    columns, released = condensed.columns(rows)
+    at_rest = 0.0 * c, 0.0 * pushes[0], 0.0 * given
+    for row, own, less in zip(rows.toarray(), columns.T, released.T, strict=True):
+        y, multipliers = saddle(assembly, matrix, row, *at_rest)
+        assert own == pytest.approx(y, abs=1e-10 * np.abs(y).max())
+        assert less == pytest.approx(-multipliers, rel=1e-8, abs=1e-10)
+    inside = np.flatnonzero(assembly.free)
+    assert (matrix @ condensed.spread(each[0]))[inside] == pytest.approx(each[0][inside], abs=1e-10)
+
     # the Delassus operator, column by column: gap rates under unit impulses, all else zero
     columns = [
-        assembly.contact.basis @ saddle(assembly, matrix, 0.0 * b, 0.0 * c, unit, 0.0 * given)[0] for unit in np.eye(k)
+        assembly.contact.basis @ saddle(assembly, matrix, 0.0 * each[0], 0.0 * c, unit, 0.0 * given)[0]
+        for unit in np.eye(k)
     ]
     own = condensed.compliance.chosen(np.arange(k))
     assert own == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)

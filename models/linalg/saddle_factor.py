@@ -1,0 +1,258 @@
+"""Symmetric positive definite matrices A with constraints C and further rows B, in one sparse factor of all."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.linalg.factor import Supernodes, fill_reducing_order, symbolic_supernodes
+from arlequin.models.linalg.matrix import canonical, not_definite, symmetric_of_lower
+from arlequin.models.types import Array
+
+_PIVOT = 1e-12  # smallest pivot of a dof, as a share of the diagonal of A, and of a multiplier, of C diag(A)⁻¹ Cᵀ
+_LARGE = np.iinfo(np.int32).max
+
+
+class SaddlePass(NamedTuple):
+    """The first half of the solutions of `SaddleFactor`: w in the order of the factor (u + m + q, n), and B y (q,) or
+    (q, n) for p = 0."""
+
+    half: Array
+    border: Array
+
+
+class SaddleFactor:
+    """A y = b + Cᵀφ + Bᵀp, C y = c of a sparse positive definite A (u, u), independent rows C (m, u) and rows B (q, u).
+
+        K x = f + [Bᵀ; 0] p,    K = [A  Cᵀ; C  0] = L D Lᵀ,    x = [y; −φ],    f = [b; c],    Y = [B  0] L⁻ᵀ D,
+        w = D L⁻¹ f,    B y = Y D w  for p = 0,    x = L⁻ᵀ (w + Yᵀ p),    W = [B  0] K⁻¹ [B  0]ᵀ = Y D Yᵀ.
+
+    Each multiplier comes after the last of its dofs: the pivots of dofs are then positive and those of multipliers
+    negative, whatever C is, so that D = ±1 is known before and nothing needs to be shifted or pivoted. The entries of
+    L grow with the problem as those of a factor of A alone do, where a dense C A⁻¹ Cᵀ grows with m².
+
+    The dofs and the multipliers together are put in a fill-reducing order (nested dissection); each multiplier is then
+    moved to the first place that is allowed. The supernodes are those that CHOLMOD finds for this order; in each of
+    them dofs come first.
+
+    Source: Bridson, An ordering method for the direct solution of saddle-point matrices, preprint (2007).
+    """
+
+    def __init__(
+        self, A: Any, constraints: sp.csr_array, rows: sp.csr_array, nodes: NDArray[np.int64] | None = None
+    ) -> None:
+        """UserError where A is not positive definite, or the rows of C are not independent.
+
+        nodes (u,): which dofs belong together, such as those of a node, for the fill-reducing order.
+        """
+        self._nodes = np.arange(A.shape[0]) if nodes is None else nodes
+        self._constraints, self._rows = sp.csr_array(constraints), sp.csr_array(rows)
+        self._sizes = A.shape[0], constraints.shape[0], rows.shape[0]
+        u, m, q = self._sizes
+        whole = self._whole(canonical(A))
+        self._order, found = self._ordered(whole)
+        kind = self._kinds(self._order)
+        split = _cut(found, kind == 2)
+        self._multipliers, self._border = np.flatnonzero(kind == 1), np.flatnonzero(kind == 2)
+        self._which = self._order[self._border] - u - m
+        self._number = np.full(kind.size, -1)
+        self._number[self._border] = np.arange(q)
+        self._chosen = np.flatnonzero(kind[split.first[:-1]] < 2)
+        entries = np.zeros(split.first.size - 1, dtype=np.int64)
+        entries[self._chosen] = (np.diff(split.first).astype(np.int64) * np.diff(split.row_start))[self._chosen]
+        self._entries = int(entries.sum())
+        if self._entries > _LARGE:
+            raise UserError(f"the factor has {self._entries} entries: too many for 32-bit indices", code=FAILURE)
+        self._supernodes = split._replace(value_start=(np.cumsum(entries) - entries).astype(np.int32))
+        self._dofs = np.add.reduceat((kind == 0).astype(np.int64), split.first[:-1])
+        self._children, self._room = _stacked(split, self._chosen, self._number)
+        self._factorise(whole, A.diagonal())
+
+    def refactorise(self, A: Any) -> "SaddleFactor":
+        """For another matrix of the same pattern."""
+        self._factorise(self._whole(canonical(A)), A.diagonal())
+        return self
+
+    @property
+    def size(self) -> int:
+        """Rows of K, u + m + q."""
+        return sum(self._sizes)
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of the factor."""
+        return self._entries
+
+    def forward(self, b: Array, c: Array) -> SaddlePass:
+        """w of b (u,) and c (m,), or of n columns of each."""
+        from arlequin.models.linalg._supernodal_kernels import forward
+
+        q = self._sizes[2]
+        right = np.concatenate([b, c, np.zeros((q, *b.shape[1:]))])[self._order]
+        half = np.ascontiguousarray(right.reshape(right.shape[0], -1).T)
+        forward(self._chosen, *self._supernodes, half, None, None)
+        half[:, self._multipliers] *= -1.0
+        border = np.empty((q, len(half)))
+        border[self._which] = -half[:, self._border].T
+        return SaddlePass(half.T, border.reshape(q, *b.shape[1:]))
+
+    def backward(self, forward: SaddlePass, push: Array | None = None) -> tuple[Array, Array]:
+        """y (u,) and φ (m,) under p (q,), None: 0; or n columns of each."""
+        from arlequin.models.linalg._supernodal_kernels import backward
+
+        u, m, _ = self._sizes
+        columns = forward.border.shape[1:]
+        x = np.array(forward.half.T)
+        x[:, self._border] = 0.0 if push is None else -push.reshape(push.shape[0], len(x))[self._which].T
+        backward(self._chosen, *self._supernodes, x)
+        out = np.empty((x.shape[1], len(x)))
+        out[self._order] = x.T
+        return out[:u].reshape(u, *columns), -out[u : u + m].reshape(m, *columns)
+
+    def _whole(self, A: Any) -> Any:
+        """K, with entries on all of the diagonal."""
+        C, B = sp.csc_array(self._constraints), sp.csc_array(self._rows)
+        _, m, q = self._sizes
+        none = [sp.csc_array((n, n)) for n in (m, q)]
+        blocks = [[A, C.T, B.T], [C, none[0], None], [B, None, none[1]]]
+        return sp.block_array(blocks, format="csc")
+
+    def _ordered(self, whole: Any) -> tuple[NDArray[np.int64], Supernodes]:
+        """The order (n,) of K, and the supernodes of its L, without values."""
+        u, m, q = self._sizes
+        n = u + m
+        pattern = _pattern(whole)
+        place = _places(pattern[:n][:, :n], self._nodes)
+        last = np.zeros(m)
+        filled = np.diff(self._constraints.indptr) > 0
+        if not filled.all():
+            raise UserError("a constraint has no unknowns", code=FAILURE)
+        if m:
+            last = np.maximum.reduceat(place[self._constraints.indices], self._constraints.indptr[:-1])
+        place[u:] = np.maximum(place[u:], last + 0.5)
+        order = np.concatenate([np.argsort(place, kind="stable"), np.arange(n, n + q)])
+        order = order[_postorder(pattern[order][:, order])]
+        found = symbolic_supernodes(pattern[order][:, order])
+        if found is None:
+            raise UserError("scikit-sparse does not show the supernodes of a factor", code=FAILURE)
+        order, supernodes = order[found[0]], found[1]
+        # in each supernode dofs come first, rows of B last: L has the same entries
+        holder = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.first))
+        sort = np.lexsort((self._kinds(order), holder))
+        moved = np.empty(order.size, dtype=np.int32)
+        moved[sort] = np.arange(order.size, dtype=np.int32)
+        rows = moved[supernodes.rows]
+        owner = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.row_start))
+        return order[sort], supernodes._replace(rows=rows[np.lexsort((rows, owner))])
+
+    def _kinds(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """0 of dofs, 1 of multipliers, 2 of rows of B."""
+        u, m, _ = self._sizes
+        return (order >= u).astype(np.int64) + (order >= u + m)
+
+    def _factorise(self, whole: Any, diagonal: Array) -> None:
+        from arlequin.models.linalg._saddle_kernels import factorise
+
+        self._values = np.zeros(0)  # released before the new ones are allocated
+        lower = sp.csc_array(sp.tril(whole[self._order][:, self._order], format="csc"))
+        lower.sort_indices()
+        values, compliance = np.empty(self._entries), np.zeros((self._sizes[2],) * 2)
+        stack, front = np.empty(self._room[0]), np.empty(self._room[1])
+        found = self._supernodes
+        bad = factorise(
+            self._chosen, self._dofs, self._children, self._number, found.first, found.row_start, found.value_start,
+            found.rows, lower.indptr, lower.indices, lower.data, values, stack, front, compliance,
+        )  # fmt: skip
+        self._values, self._supernodes = values, found._replace(values=values)
+        if bad >= 0:
+            raise not_definite(int(self._order[bad]))
+        self._check_pivots(diagonal)
+        compliance = symmetric_of_lower(compliance)
+        back = np.argsort(self._which)
+        self.compliance = compliance if (back[1:] > back[:-1]).all() else compliance[np.ix_(back, back)]
+
+    def _check_pivots(self, diagonal: Array) -> None:
+        """Refuse pivots of round-off alone."""
+        found = self._supernodes
+        widths, heights = np.diff(found.first), np.diff(found.row_start).astype(np.int64)
+        holder = np.repeat(np.arange(widths.size), widths)
+        kept = np.flatnonzero(self._number < 0)
+        own = holder[kept]
+        pivots = self._values[found.value_start[own] + (kept - found.first[own]) * (heights[own] + 1)] ** 2
+        squares = self._constraints.multiply(self._constraints) @ (1.0 / diagonal)
+        sizes = np.concatenate([diagonal, squares])[self._order[kept]]
+        bad = ~(pivots > _PIVOT * sizes)
+        if bad.any():
+            raise not_definite(int(self._order[kept][np.argmax(bad)]))
+
+
+def _pattern(matrix: Any) -> Any:
+    """A matrix of the same pattern with a diagonal."""
+    ones = sp.csc_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return canonical(ones + sp.eye_array(matrix.shape[0], format="csc"))
+
+
+def _places(pattern: Any, nodes: NDArray[np.int64]) -> Array:
+    """Where rows (n,) stand in a fill-reducing order of blocks: of the dofs (u,) of each node, which come first, and of
+    multipliers of the same nodes."""
+    u = nodes.size
+    _, node = np.unique(nodes, return_inverse=True)
+    weights = np.random.default_rng(0).random(u)
+    across = sp.csr_array(pattern[u:][:, :u])
+    joined = sp.csr_array((np.ones(across.nnz), node[across.indices], across.indptr), shape=(across.shape[0], u))
+    joined.sum_duplicates()
+    joined.data[:] = 1.0
+    _, group = np.unique(joined @ weights, return_inverse=True)
+    block = np.concatenate([node, node.max(initial=-1) + 1 + group])
+    members = sp.csr_array((np.ones(block.size), (np.arange(block.size), block)))
+    order = fill_reducing_order(_pattern(canonical(members.T @ pattern @ members)), "nesdis")
+    return np.argsort(order)[block].astype(float)
+
+
+def _postorder(pattern: Any) -> NDArray[np.int64]:
+    """An equivalent order (n,) of a symmetric pattern in which the columns below each of the elimination tree are next
+    to it."""
+    from arlequin.models.linalg._saddle_kernels import elimination_tree
+
+    n = pattern.shape[0]
+    parents = elimination_tree(pattern.indptr, pattern.indices)
+    tree = sp.csr_array((np.ones(n), (np.where(parents < 0, n, parents), np.arange(n))), shape=(n + 1, n + 1))
+    below = csgraph.depth_first_order(tree, n, return_predecessors=False)  # each before those below it, next to it
+    return np.asarray(below[:0:-1], dtype=np.int64)
+
+
+def _cut(found: Supernodes, last: NDArray[np.bool_]) -> Supernodes:
+    """Supernodes cut before the first of their columns that is one of `last` (n,); value_start: not that of these."""
+    size = int(found.first[-1])
+    starts = np.zeros(size, dtype=bool)
+    starts[found.first[:-1]] = True
+    starts[1:] |= last[1:] != last[:-1]
+    first = np.append(np.flatnonzero(starts), size)
+    origin = np.searchsorted(found.first, first[:-1], side="right") - 1
+    skipped = first[:-1] - found.first[origin]  # columns of the uncut supernode before those of this one
+    heights = np.diff(found.row_start)[origin] - skipped
+    row_start = np.concatenate([[0], np.cumsum(heights)])
+    places = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1] - found.row_start[origin] - skipped, heights)
+    return found._replace(first=first.astype(np.int32), row_start=row_start.astype(np.int32), rows=found.rows[places])
+
+
+def _stacked(
+    found: Supernodes, chosen: NDArray[np.int64], number: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many supernodes push on each, and what the stack of these pushes and a front hold at most."""
+    widths, heights = np.diff(found.first).astype(np.int64), np.diff(found.row_start).astype(np.int64)
+    holder, parents = np.repeat(np.arange(widths.size), widths), np.full(widths.size, -1)
+    pushing = chosen[heights[chosen] > widths[chosen]]
+    rows = found.rows[found.row_start[pushing] + widths[pushing]]
+    inside = number[rows] < 0
+    parents[pushing[inside]] = holder[rows[inside]]
+    children = np.bincount(parents[parents >= 0], minlength=widths.size)
+    below = heights - widths
+    pushed = below * (below + 1) // 2  # a triangle
+    net = np.where(parents[chosen] >= 0, pushed[chosen], 0)
+    taken = np.bincount(parents[parents >= 0], weights=pushed[parents >= 0], minlength=widths.size).astype(np.int64)
+    held = np.cumsum(net - taken[chosen])
+    return children, np.array([held.max(initial=0), (below[chosen] ** 2).max(initial=0)])
