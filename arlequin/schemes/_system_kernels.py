@@ -1,6 +1,7 @@
 """What compiled loops share: the system by its names, and products with sparse rows."""
 
 from arlequin.models.fem._quad_kernels import internal_quads
+from arlequin.models.fem._tile_kernels import TILE
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.solvers._dense_kernels import full_dot
 from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTables, SparseRows, StrainRows
@@ -95,7 +96,8 @@ def add_internal_forces(strains, u, relative, out):
 def forces_of_parts(strains, solids, u, relative, out):
     """out (d,): internal forces, N, of displacements u (d,), of solids too (`arlequin.system.solid_tables`); the
     energy, J. relative (d,): work space."""
-    pieces, lame, runs, nodes, moments = solids
+    quads, tiles = solids
+    pieces, lame, runs, nodes, moments = quads
     out[:] = 0.0
     energy = 0.0
     for i in range(len(pieces)):
@@ -105,8 +107,31 @@ def forces_of_parts(strains, solids, u, relative, out):
             runs[first_run:last_run], nodes[first_cell:last_cell], own, lame[i, 0], lame[i, 1], first, last,
             u[begin:end], out[begin:end],
         )  # fmt: skip
+    energy += forces_of_tiles(tiles, u, out)
     if strains.weights.size:
         energy += add_internal_forces(strains, u, relative, out)
+    return energy
+
+
+@called_njit()
+def forces_of_tiles(tables, u, out):
+    """Writes the internal forces, N, of triangles, tetrahedra and hexahedra to out (d,); their energy, J."""
+    pieces, lame, tiles, nodes, inverse, weight, kernels = tables
+    energy = 0.0
+    for i in range(len(pieces)):
+        (
+            kernel, first_tile, last_tile, at_nodes, count, corners, at_inverse, inverse_tiles, inverse_points,
+            at_weight, weight_tiles, weight_points, first, last, begin, end,
+        ) = pieces[i]  # fmt: skip
+        axes = 4 if corners == 3 else 9
+        size = inverse_tiles * inverse_points * axes * TILE
+        own = inverse[at_inverse : at_inverse + size].reshape(inverse_tiles, inverse_points, axes, TILE)
+        measure = weight[at_weight : at_weight + weight_tiles * weight_points * TILE]
+        energy += kernels[kernel](
+            tiles[first_tile:last_tile], nodes[at_nodes : at_nodes + count * corners].reshape(count, corners), own,
+            measure.reshape(weight_tiles, weight_points, TILE), lame[i, 0], lame[i, 1], first, last, u[begin:end],
+            out[begin:end],
+        )  # fmt: skip
     return energy
 
 

@@ -26,14 +26,14 @@ from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.solid_tables import quads_of
+from arlequin.system.solid_tables import cells_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
 
 
 def is_factored(assembly: Assembly) -> bool:
-    """Whether steps on a sparse factor may be taken in one loop: linear quadrilaterals and parts whose strains have a
-    short form, in one process; fixed pairings, no wear, few contact rows, which are solved for all together."""
+    """Whether steps on a sparse factor may be taken in one loop: linear cells and parts whose strains have a short
+    form, in one process; fixed pairings, no wear, few contact rows, which are solved for all together."""
     return (
         assembly.linear
         and assembly.contact.fixed
@@ -42,7 +42,7 @@ def is_factored(assembly: Assembly) -> bool:
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
         and all(
-            form is not None or quads_of(own) is not None
+            form is not None or cells_of(own) is not None
             for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
         )
     )

@@ -329,7 +329,7 @@ class Assembly:
 
     @cached_property
     def solids(self) -> SolidTables:
-        """The cells of linear quadrilaterals, for compiled loops."""
+        """The linear cells of solids, for compiled loops."""
         return SolidTables.of(self.parts, self.start)
 
     @cached_property

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.fem.cell_forces import CellForces
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.fem.quads import Quads
+from arlequin.models.fem.tiles import Tiles
 from arlequin.models.part import Assembled
 from arlequin.models.types import Array
 
 
-class SolidTables(NamedTuple):
+class QuadTables(NamedTuple):
     """Internal forces of linear quadrilaterals by their moments (`arlequin.models.fem.quads`).
 
     pieces (n, 10): of each range of nodes the first and the last of its runs, of the part's cells, the first of its
@@ -28,17 +30,16 @@ class SolidTables(NamedTuple):
     moments: Array
 
     @classmethod
-    def of(cls, assembled: Sequence[Assembled], start: NDArray[np.int64]) -> "SolidTables":
-        """Of those among the parts that consist of such cells; start (parts + 1,): of their degrees of freedom."""
+    def of(cls, parts: "Sequence[_Part]") -> "QuadTables":
+        """Of those of the parts that consist of such cells."""
         pieces: list[Any] = []
         lame: list[Any] = []
         runs: list[Any] = [np.zeros((0, 2))]
         nodes: list[Any] = [np.zeros((0, 4))]
         moments: list[Any] = [np.zeros(0)]
         at = np.zeros(3, dtype=np.int64)
-        for own, first, last in zip(assembled, start[:-1].tolist(), start[1:].tolist(), strict=True):
-            cells = quads_of(own)
-            if cells is None:
+        for cells, first, last in parts:
+            if not isinstance(cells, Quads):
                 continue
             sizes = len(cells.nodes), cells.moments.shape[1]
             for piece in cells.pieces:
@@ -51,12 +52,94 @@ class SolidTables(NamedTuple):
             moments.append(cells.moments.ravel())
             at[1:] += sizes[0], moments[-1].size
         return cls(
-            np.array(pieces, dtype=np.int64).reshape(-1, 10), np.array(lame, dtype=float).reshape(-1, 2),
-            np.concatenate(runs).astype(np.int64), np.concatenate(nodes).astype(np.int64), np.concatenate(moments),
+            _table(pieces, 10), _lame(lame), np.concatenate(runs).astype(np.int64),
+            np.concatenate(nodes).astype(np.int64), np.concatenate(moments),
         )  # fmt: skip
 
 
-def quads_of(own: Assembled) -> Quads | None:
-    """The cells of a part of linear quadrilaterals; None of others."""
-    cells = own.cell_forces if isinstance(own, ElasticAssembled) else None
-    return cells if isinstance(cells, Quads) else None
+class TileTables(NamedTuple):
+    """Internal forces of linear triangles, tetrahedra and hexahedra (`arlequin.models.fem.tiles`).
+
+    pieces (n, 16): of each range of nodes the number of its kernel, the first and the last of its tiles, the first of
+    the nodes of the part's cells, how many cells these are and the nodes of each, the first of ∂ξ_k/∂x_j and for how
+    many tiles and points it is, the same of the weighted measures, its nodes, the first and the last of the part's
+    degrees of freedom; last: one more. lame (n, 2): λ, μ, N/m². tiles (t,), nodes, inverse, weight: of all parts, one
+    after the other. kernels: see `arlequin.models.fem._tile_list_kernels`.
+    """
+
+    pieces: NDArray[np.int64]
+    lame: Array
+    tiles: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    inverse: Array
+    weight: Array
+    kernels: Any
+
+    @classmethod
+    def of(cls, parts: "Sequence[_Part]") -> "TileTables":
+        """Of those of the parts that consist of such cells."""
+        from arlequin.models.fem._tile_list_kernels import ARGUMENTS, add_tile_kernel, no_tile_kernels
+
+        pieces: list[Any] = []
+        lame: list[Any] = []
+        tiles: list[Any] = [np.zeros(0)]
+        nodes: list[Any] = [np.zeros(0)]
+        inverse: list[Any] = [np.zeros(0)]
+        weight: list[Any] = [np.zeros(0)]
+        kernels, numbers = no_tile_kernels(), dict[int, int]()
+        at = np.zeros(4, dtype=np.int64)
+        for cells, first, last in parts:
+            if not isinstance(cells, Tiles):
+                continue
+            count, corners = cells.nodes.shape
+            if corners not in numbers:
+                kernel = cells.kernel
+                if hasattr(kernel, "compile"):
+                    kernel.compile(ARGUMENTS)
+                add_tile_kernel(kernels, kernel)
+                numbers[corners] = len(numbers)
+            for piece in cells.pieces:
+                shared = *at[1:3], *cells.inverse.shape[:2], at[3], *cells.weight.shape[:2]
+                own = at[0], at[0] + len(piece.cells)
+                whole = shared[0], count, corners, *shared[1:], piece.first, piece.last, first, last
+                pieces.append((numbers[corners], *own, *whole))
+                lame.append(cells.lame)
+                tiles.append(piece.cells)
+                at[0] += len(piece.cells)
+            for some, values in ((nodes, cells.nodes), (inverse, cells.inverse), (weight, cells.weight)):
+                some.append(values.ravel())
+            at[1:] += cells.nodes.size, cells.inverse.size, cells.weight.size
+        return cls(
+            _table(pieces, 16), _lame(lame), np.concatenate(tiles).astype(np.int64),
+            np.concatenate(nodes).astype(np.int32), np.concatenate(inverse), np.concatenate(weight), kernels,
+        )  # fmt: skip
+
+
+class SolidTables(NamedTuple):
+    """Internal forces of linear cells: quadrilaterals and others."""
+
+    quads: QuadTables
+    tiles: TileTables
+
+    @classmethod
+    def of(cls, assembled: Sequence[Assembled], start: NDArray[np.int64]) -> "SolidTables":
+        """Of those among the parts that consist of such cells; start (parts + 1,): of their degrees of freedom."""
+        cells = map(cells_of, assembled)
+        parts = [*zip(cells, start[:-1].tolist(), start[1:].tolist(), strict=True)]
+        return cls(QuadTables.of(parts), TileTables.of(parts))
+
+
+def cells_of(own: Assembled) -> CellForces | None:
+    """The linear cells of a part; None of others."""
+    return own.cell_forces if isinstance(own, ElasticAssembled) else None
+
+
+_Part = tuple[CellForces | None, int, int]  # its cells, the first and the last of its degrees of freedom
+
+
+def _table(pieces: list[Any], columns: int) -> NDArray[np.int64]:
+    return np.array(pieces, dtype=np.int64).reshape(-1, columns)
+
+
+def _lame(values: list[Any]) -> Array:
+    return np.array(values, dtype=float).reshape(-1, 2)

@@ -57,17 +57,20 @@ class Tiles(CellForces):
         pieces = node_ranges(nodes, node_count, partial(_tiles_of, TILE, count), _OVERLAP)
         return cls(nodes, _tiled(_alike(inverse), TILE), _tiled(weight, TILE), lame, pieces)
 
-    def force(self, piece: NodeRange, u: Array, out: Array) -> float:
+    @property
+    def kernel(self) -> Any:
+        """The compiled function of these cells."""
         from arlequin.models.fem import _tile_kernels
 
-        corners = self.nodes.shape[1]
-        kernel = {
+        return {
             3: _tile_kernels.internal_triangles,
             4: _tile_kernels.internal_tetrahedra,
             8: _tile_kernels.internal_hexahedra,
-        }[corners]
+        }[self.nodes.shape[1]]
+
+    def force(self, piece: NodeRange, u: Array, out: Array) -> float:
         cells = piece.cells, self.nodes, self.inverse, self.weight, *self.lame
-        return float(kernel(*cells, piece.first, piece.last, u, out))
+        return float(self.kernel(*cells, piece.first, piece.last, u, out))
 
 
 def fit_tiles(cells: CellArrays, components: int) -> bool:
