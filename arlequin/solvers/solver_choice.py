@@ -35,9 +35,9 @@ _MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of 
 # of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
 # entry of A and per unknown in an iteration
 _MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
-# of a factor of parts with their constraints, in units of one without: entries, multiplications; memory of its fronts
-# as a share of it (glued cubes of 11,000 to 143,000 dofs)
-_JOINED_ENTRIES, _JOINED_MULTIPLICATIONS, _FRONTS = 1.6, 2.5, 1.25
+# of a factor of parts with their constraints, in units of one without: entries, multiplications, time of a solution by
+# entry; its memory with that of its fronts (glued cubes of 11,000 to 235,000 dofs)
+_JOINED_ENTRIES, _JOINED_MULTIPLICATIONS, _JOINED_SOLVED, _FRONTS = 1.6, 2.5, 0.75, 1.25
 # iterations with multigrid, the time of one over that of one without, and that of its set-up; bytes an entry of A
 _MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 50, 8.0, 40, 60.0
 
@@ -84,7 +84,7 @@ def direct_cost(assembly: Assembly, matrix: sp.csr_array, joined: bool = False) 
     return SolverCost(
         8.0 * whole * (_FRONTS if joined else 1.0) + 24.0 * rows**2 + 36.0 * matrix.nnz,
         multiplications * _MULTIPLICATION + matrix.shape[0] * _ORDERED,
-        whole * _SOLVED,
+        whole * _SOLVED * (_JOINED_SOLVED if joined else 1.0),
     )
 
 
