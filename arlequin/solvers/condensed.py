@@ -275,7 +275,7 @@ class Condensed:
 
 
 class ConstrainedSystem(Protocol):
-    """A y = b + Cᵀφ + BᵀP, C y = c, as `Condensed` or conjugate gradients solve it."""
+    """A y = b + Cᵀφ + BᵀP, C y = c, as `Condensed`, `SaddleSystem` or conjugate gradients solve it."""
 
     diagonal: Array
 

@@ -13,12 +13,12 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
-from arlequin.models.parallel.matrix import DistributedMatrix, compressed, spread
-from arlequin.models.parallel.multigrid import MultigridConjugateGradients, NodePlaces
+from arlequin.models.parallel.matrix import DistributedMatrix, spread
+from arlequin.models.parallel.multigrid import MultigridConjugateGradients
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
-from arlequin.solvers.unknowns import Unknowns
+from arlequin.solvers.unknowns import SplitSystem, node_places
 from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ _FADED = 3e-2  # share of the motion under the contact that is left where the la
 _LEAST, _PER_ROW = 20_000, 40  # unknowns that a layer may have in any case, and for each row of the contact
 
 
-class IterativeSystem:
+class IterativeSystem(SplitSystem):
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, by projected conjugate gradients; B the contact's basis.
 
     The contact is solved on the compliance W̃ of a layer of cells below it, at whose end y = 0 is assumed: in dynamics
@@ -55,18 +55,8 @@ class IterativeSystem:
     ) -> None:
         """`active` (d,) restricts the unknowns; contact: whether contact impulses will act; multigrid: whether
         algebraic multigrid of PETSc preconditions conjugate gradients, in place of the diagonal."""
-        self._unknowns = Unknowns(assembly, active)
-        matrix = compressed(matrix)
-        self.diagonal = matrix.diagonal()
-        self._matrix, self._to_given = self._unknowns.split(matrix)
-        basis = assembly.contact.basis if contact else assembly.contact.basis[:0]
-        at, given = self._unknowns.at, self._unknowns.given
-        self.basis = basis
-        self._rows, self._basis = sp.csr_array(assembly.constraints[:, at]), sp.csr_array(basis[:, at])
-        self._rows_given, self._basis_given = (
-            (rows[:, given] if given.size else None) for rows in (assembly.constraints, basis)
-        )
-        self._nodes = node_places(assembly, at) if multigrid else None
+        super().__init__(assembly, matrix, active, contact)
+        self._nodes = node_places(assembly, self._unknowns.at) if multigrid else None
         self._gradients = self._conjugate_gradients(self._rows)
 
     def _conjugate_gradients(self, rows: sp.csr_array) -> ProjectedConjugateGradients:
@@ -99,7 +89,7 @@ class IterativeSystem:
             more = self._gradients.solve(push, None, 0.0, TOLERANCE * max(free.size, self._gradients.norm(push)))
             return self._unknowns.scattered(free.y + more.y, given), free.multipliers + more.multipliers
 
-        return Predictor(solve, self._on_basis(free.y, given))
+        return Predictor(solve, self._with_given(self._basis @ free.y, given))
 
     def solve(
         self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
@@ -111,7 +101,7 @@ class IterativeSystem:
         allowed = TOLERANCE * first.size
         push, found = np.zeros(self._basis.shape[0]), None
         for _ in range(_CORRECTIONS):
-            free = self._on_basis(y, given)
+            free = self._with_given(self._basis @ y, given)
             found, wanted = impulses(free - self.compliance.move(push) if push.any() else free, found)
             force = np.asarray(self._basis.T @ (wanted - push))
             change = max(self._gradients.norm(force), self._gradients.norm(left))
@@ -176,38 +166,6 @@ class IterativeSystem:
             front = near[~inside[near]]
         inside[np.unique(basis.indices)] = True
         return np.flatnonzero(inside)
-
-    def _right(self, b: Array, c: Array, given: Array | None) -> tuple[Array, Array]:
-        """b (u,) and c (m,) of the unknowns, with the imposed values moved to the right."""
-        right = b[self._unknowns.at]
-        if given is not None and self._to_given is not None:
-            right = right - self._to_given @ given
-        if given is not None and self._rows_given is not None:
-            c = c - self._rows_given @ given
-        return right, c
-
-    def _on_basis(self, y: Array, given: Array | None) -> Array:
-        """B y (q,)."""
-        own = np.asarray(self._basis @ y)
-        return own if given is None or self._basis_given is None else own + self._basis_given @ given
-
-
-def node_places(assembly: Assembly, at: Any) -> NodePlaces:
-    """Where some dofs (u,) of the system are; coordinates of reduced parts, of no node, at the part's centre."""
-    parts = assembly.system.parts
-    components, axes = max(part.components for part in parts), max(part.positions.shape[1] for part in parts)
-    slots, positions, first = [], [], 0
-    for part, own in zip(parts, assembly.parts, strict=True):
-        count, k = own.mass.shape[0], part.components
-        places = part.positions
-        if count != part.dof_count:
-            k = components
-            places = np.tile(places.mean(axis=0), (-(-count // k), 1))
-        dof = np.arange(count)
-        slots.append((first + dof // k) * components + dof % k)
-        positions.append(np.pad(places, ((0, 0), (0, axes - places.shape[1]))))
-        first += len(places)
-    return NodePlaces(np.concatenate(slots)[at], np.concatenate(positions), components)
 
 
 def _neighbours(matrix: Any, rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Compliance
 from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.factor import Factor, factorise
-from arlequin.models.linalg.saddle_factor import SaddleFactor, SaddlePass
-from arlequin.models.parallel.matrix import compressed
+from arlequin.models.linalg.forward_pass import ForwardPass
+from arlequin.models.linalg.saddle_factor import SaddleFactor
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
-from arlequin.solvers.unknowns import Unknowns
+from arlequin.solvers.unknowns import SplitSystem, node_places
 from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 MANY = 1000  # constraints from which on this takes less time than a factor of the matrix with a dense border
 
 
-class SaddleSystem:
+class SaddleSystem(SplitSystem):
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
 
     A, C and B are factored at once (`SaddleFactor`). Constraints that others, or imposed motions, imply are left out:
@@ -34,23 +34,13 @@ class SaddleSystem:
 
     def __init__(self, assembly: Assembly, matrix: sp.csr_array) -> None:
         """UserError where A is not positive definite on the unknowns."""
-        self._unknowns = Unknowns(assembly)
-        matrix = compressed(matrix)
-        self._matrix, self._to_given = self._unknowns.split(matrix)
-        self.diagonal = matrix.diagonal()
-        self.basis = assembly.contact.basis
-        at, given = self._unknowns.at, self._unknowns.given
-        constraints, basis = sp.csr_array(assembly.constraints[:, at]), sp.csr_array(self.basis[:, at])
-        self._count = constraints.shape[0]
-        self._kept = _independent(constraints, self._matrix.diagonal())
-        self._constraints_given, self._basis_given = (
-            (rows[:, given] if given.size else None) for rows in (assembly.constraints[self._kept], self.basis)
-        )
-        rows = self._kept.size + basis.shape[0]
+        super().__init__(assembly, matrix)
+        at, self._count = self._unknowns.at, self._rows.shape[0]
+        self._kept = _independent(self._rows, self._matrix.diagonal())
+        places, rows = node_places(assembly, at), self._kept.size + self._basis.shape[0]
+        nodes = places.slot // places.components
         with phase(f"factor of {self._unknowns.count:,} unknowns, {rows:,} constraints and contact rows"):
-            self._factor = SaddleFactor(
-                self._matrix, sp.csr_array(constraints[self._kept]), basis, _nodes(assembly)[at]
-            )
+            self._factor = SaddleFactor(self._matrix, sp.csr_array(self._rows[self._kept]), self._basis, nodes)
         self.compliance = Compliance(self._factor.compliance)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
@@ -61,21 +51,14 @@ class SaddleSystem:
         forward, contact = self._started(b, c, given)
         return Predictor(partial(self._solved, forward, given), contact)
 
-    def _started(self, b: Array, c: Array, given: Array | None) -> tuple[SaddlePass, Array]:
+    def _started(self, b: Array, c: Array, given: Array | None) -> tuple[ForwardPass, Array]:
         """The first half of the solution, and B y for P = 0."""
         self._unknowns.check_given(given)
-        right, wanted = b[self._unknowns.at], c[self._kept]
-        if given is not None and self._to_given is not None:
-            right = right - self._to_given @ given
-        if given is not None and self._constraints_given is not None:
-            wanted = wanted - self._constraints_given @ given
-        forward = self._factor.forward(right, wanted)
-        contact = forward.border
-        if given is not None and self._basis_given is not None:
-            contact = contact + self._basis_given @ given
-        return forward, contact
+        right, wanted = self._right(b, c, given)
+        forward = self._factor.forward(right, wanted[self._kept])
+        return forward, self._with_given(forward.border, given)
 
-    def _solved(self, forward: SaddlePass, given: Array | None, impulse: Array | None) -> tuple[Array, Array]:
+    def _solved(self, forward: ForwardPass, given: Array | None, impulse: Array | None) -> tuple[Array, Array]:
         """y (d,) and φ (m,) under the contact impulses P (q,); or n columns of each."""
         y, found = self._factor.backward(forward, impulse)
         multipliers = np.zeros((self._count, *found.shape[1:]))
@@ -107,7 +90,7 @@ class SaddleSystem:
 
     def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
         """See `Condensed.correct_each`."""
-        forward = SaddlePass(half.T, np.zeros((impulse.shape[1], len(half))))
+        forward = ForwardPass(half.T, np.zeros((impulse.shape[1], len(half))))
         columns = None if given is None else np.broadcast_to(given, (len(y), self._unknowns.given.size)).T
         found, pulls = self._solved(forward, columns, impulse.T)
         y[:], multipliers[:] = found.T, pulls.T
@@ -127,16 +110,6 @@ class SaddleSystem:
     @cached_property
     def _bare(self) -> Factor:
         return factorise(self._matrix)
-
-
-def _nodes(assembly: Assembly) -> NDArray[np.int64]:
-    """The node (d,) of each dof, numbered through the system; coordinates of reduced parts are nodes of their own."""
-    nodes, first = [], 0
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        count = own.mass.shape[0]
-        nodes.append(first + np.arange(count) // (part.components if count == part.dof_count else 1))
-        first += count
-    return np.concatenate(nodes)
 
 
 def _independent(constraints: sp.csr_array, diagonal: Array) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """What a right-hand side b (u,) or (u, n) is after the first half of its solution, and R A⁻¹ b (r,) or (r, n)."""
+    """What a right-hand side b (u,) or (u, n) is after the first half of its solution y, and R y of the border's rows:
+    (r,) or (r, n)."""
 
     half: Array
     border: Array

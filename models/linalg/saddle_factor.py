@@ -1,6 +1,6 @@
 """Symmetric positive definite matrices A with constraints C and further rows B, in one sparse factor of all."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,19 +9,12 @@ from scipy.sparse import csgraph
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.factor import Supernodes, fill_reducing_order, symbolic_supernodes
+from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.matrix import canonical, not_definite, symmetric_of_lower
 from arlequin.models.types import Array
 
 _PIVOT = 1e-12  # smallest pivot of a dof, as a share of the diagonal of A, and of a multiplier, of C diag(A)⁻¹ Cᵀ
 _LARGE = np.iinfo(np.int32).max
-
-
-class SaddlePass(NamedTuple):
-    """The first half of the solutions of `SaddleFactor`: w in the order of the factor (u + m + q, n), and B y (q,) or
-    (q, n) for p = 0."""
-
-    half: Array
-    border: Array
 
 
 class SaddleFactor:
@@ -81,13 +74,8 @@ class SaddleFactor:
         """Rows of K, u + m + q."""
         return sum(self._sizes)
 
-    @property
-    def nnz(self) -> int:
-        """Stored entries of the factor."""
-        return self._entries
-
-    def forward(self, b: Array, c: Array) -> SaddlePass:
-        """w of b (u,) and c (m,), or of n columns of each."""
+    def forward(self, b: Array, c: Array) -> ForwardPass:
+        """w in the order of the factor (u + m + q,), and B y (q,) for p = 0, of b (u,) and c (m,); or n columns."""
         from arlequin.models.linalg._supernodal_kernels import forward
 
         q = self._sizes[2]
@@ -97,9 +85,9 @@ class SaddleFactor:
         half[:, self._multipliers] *= -1.0
         border = np.empty((q, len(half)))
         border[self._which] = -half[:, self._border].T
-        return SaddlePass(half.T, border.reshape(q, *b.shape[1:]))
+        return ForwardPass(half.T, border.reshape(q, *b.shape[1:]))
 
-    def backward(self, forward: SaddlePass, push: Array | None = None) -> tuple[Array, Array]:
+    def backward(self, forward: ForwardPass, push: Array | None = None) -> tuple[Array, Array]:
         """y (u,) and φ (m,) under p (q,), None: 0; or n columns of each."""
         from arlequin.models.linalg._supernodal_kernels import backward
 

@@ -41,7 +41,7 @@ def both(monkeypatch: pytest.MonkeyPatch, action: Any) -> list[Any]:
 def same(one: Any, other: Any) -> None:
     for path in ("energy", "interface/contact/force", "part/fine/velocity", "part/coarse/displacement"):
         a, b = one[path].values, other[path].values
-        assert np.abs(a - b).max() <= 1e-11 * np.abs(a).max(), path
+        assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max(), path
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: type(scheme).__name__)
@@ -53,7 +53,7 @@ def test_steps(scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert one["interface/contact/active"].values.any()
     same(one, other)
-    assert np.abs(other["balance"]).max() < 5e-14
+    assert np.abs(other["balance"]).max() < 5e-15
 
 
 def test_members_of_an_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_gradients(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: aq.gradient(study, responses, at, method=method, events=False, progress=False)["gradient"].values,
     )
     assert np.abs(one).min() > 0.0
-    np.testing.assert_allclose(other, one, rtol=1e-9)
+    np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
 def test_statics_and_parts_that_constraints_hold_have_a_border(monkeypatch: pytest.MonkeyPatch) -> None:

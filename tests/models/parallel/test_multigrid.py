@@ -21,7 +21,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.parallel.multigrid import MultigridConjugateGradients, NodePlaces
 from arlequin.models.parallel.ranks import ranks
-from arlequin.solvers.iterative import node_places
+from arlequin.solvers.unknowns import node_places
 from arlequin.system.assembly import Assembly, assemble
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
