@@ -1,7 +1,8 @@
 """Steps of linear systems by the θ-scheme or the generalised-α family in one compiled loop, with the sparse factor of
 the step's matrix and its border: a forward pass, the contact on its rows, and a backward pass.
 
-Contact is paired on fixed normals. The works of the bulk are those of `arlequin.schemes._sparse_step_kernels.settle`.
+The loop is compiled for each kind of pairing by itself: its argument `moving` is None on fixed normals. The works of
+the bulk are those of `arlequin.schemes._sparse_step_kernels.settle`.
 """
 
 from collections import namedtuple
@@ -15,6 +16,19 @@ from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, so
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
+from arlequin.schemes._configuration_kernels import (
+    ContactSolution,
+    ProjectedBulk,
+    RowsOfStep,
+    chosen_points,
+    mark_active,
+    mark_closed,
+    named_configuration,
+    named_moving,
+    project,
+    room_of_configurations,
+    solve_in_configuration,
+)  # fmt: skip
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
@@ -30,6 +44,7 @@ from arlequin.schemes._system_kernels import (
     add_transposed,
     copy_table,
     copy_vector,
+    dot,
     forces_of_parts,
     named_system,
 )  # fmt: skip
@@ -113,11 +128,12 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
 
 
 @njit(cache=True, nogil=True)
-def factored_steps(count, system, kernels, solvers, operators, solids, loads, state, steps, works, sliding):
+def factored_steps(count, system, kernels, solvers, operators, solids, loads, state, steps, works, moving, sliding):
     """Up to `count` steps of a scheme with a row of coefficients; returns how many were accepted.
 
     Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `FactoredOperators`; solids:
-    `SolidTables`; loads: of one row, where they are the same in all steps; works: `StepWorks`.
+    `SolidTables`; loads: of one row, where they are the same in all steps; works: `StepWorks`; moving: of surfaces that
+    are paired in each step, of any scheme.
     """
     system = named_system(borrow(system), kernels, solvers[0])
     operators, solids = FactoredOperators(*borrow(operators)), borrow(solids)
@@ -131,7 +147,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     step, weight, impulse_weight = row.step, row.weight, row.weight * row.inertia
     basis, constraints, viscous, given = system.basis, system.constraints, system.viscous, system.imposed
     size, points, count_rows = state.u.size, system.gap.size, state.impulse.size
-    m, kept = state.constraint_sum.size, passes.kept.size
+    m, kept, basis_rows = state.constraint_sum.size, passes.kept.size, basis.starts.size - 1
     motion = FreeMotion(
         row, system.free, given, system.imposes_displacement, system.inertial, system.strains, viscous, None,
         to_given, constraints, None, None,
@@ -145,8 +161,8 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     y, multipliers, right = prediction.y, prediction.multipliers, prediction.right
     lines = len(passes.bordered[0])
     own_passes = (
-        np.arange(len(passes.bordered[1]) - 1), np.empty((1, lines)), np.empty(m + count_rows), np.empty(m),
-        np.empty(kept), np.empty(given.size), np.empty(m + count_rows),
+        np.arange(len(passes.bordered[1]) - 1), np.empty((1, lines)), np.empty(m + basis_rows), np.empty(m),
+        np.empty(kept), np.empty(given.size), np.empty(m + basis_rows),
     )  # fmt: skip
     chosen, half, border, missing, halved, y_given, moved = borrow(own_passes)
     own_room = _Room(
@@ -156,12 +172,25 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     room = borrow(own_room)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem, own_factor = room_of_rows(count_rows, count_rows, points), allocate_factor(count_rows)
+    own_problem, own_factor = room_of_rows(basis_rows, count_rows, points), allocate_factor(count_rows)
     rows_free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
     contact = ContactPoints(system.gap, system.touching, laws, springs)
     impulse, traction, history = state.impulse, state.spring_traction, state.history
     solution = impulse, trial, normal, status
+    if moving is None:
+        on_basis = impulse
+    else:
+        on_basis = np.empty(basis_rows)
+        paired, configurations = named_moving(borrow(moving))
+        rows = RowsOfStep(
+            step, weight, row.theta, basis, system.gap, system.touching, laws, operators.delassus, springs
+        )
+        in_configuration = ContactSolution(impulse, normal, status, trial)
+        own_configuration = room_of_configurations(basis_rows, count_rows, size, m, history, points)
+        configuration, work_space = named_configuration(paired, borrow(own_configuration))
+        active = chosen_points(configuration.active, laws, history)
+        projected = ProjectedBulk(system.mass, constraints, system.free, given)
     if sliding is None:
         slide_room = None
     else:
@@ -192,18 +221,31 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             velocity[:] = 0.0
             add_product(basis, state.u, displacement)
             add_product(basis, state.v, velocity)
-            for r in range(count_rows):
-                end[r] = border[m + r] + moved[m + r]
+            for q in range(basis_rows):
+                end[q] = border[m + q] + moved[m + q]
             for i in range(kept):
-                for r in range(count_rows):
-                    end[r] += passes.root[i, r] * halved[i]
+                for q in range(basis_rows):
+                    end[q] += passes.root[i, q] * halved[i]
+        if points and moving is None:
             if state.lead.size:
                 ahead[:] = 0.0
                 add_product(basis, state.lead, ahead)
                 for r in range(count_rows):
                     ahead[r] *= step
             acts = free_rows(coefficients, contact, traction, rows_free)
-        if acts:
+        if moving is not None:
+            if not mark_closed(
+                rows, paired, paired.corners, paired.call, state.u, state.v, state.lead, state.persistence,
+                configuration, work_space,
+            ):  # fmt: skip
+                return n
+            if mark_active(laws, configuration):
+                active = chosen_points(configuration.active, laws, history)
+            active, acts, used, residual, singular = solve_in_configuration(
+                rows, paired, paired.corners, paired.call, options, state, rows_free.end, configuration, active,
+                in_configuration, on_basis, work_space,
+            )  # fmt: skip
+        elif acts:
             used, residual, singular = solve_rows(
                 operators.delassus, coefficients, laws, options, rows_free, history, solution, factor, sliding,
                 slide_room,
@@ -215,13 +257,13 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         steps.iterations[n], steps.residual[n] = used, residual
         if singular or not residual <= ALLOWED:
             return n
-        for r in range(count_rows):
-            border[m + r] = impulse_weight * impulse[r]
+        for q in range(basis_rows):
+            border[m + q] = impulse_weight * on_basis[q]
         if acts:
             stretch_springs(laws.first, laws.area, laws.friction, operators.gain, impulse, step, traction)
             for i in range(kept):
-                for r in range(count_rows):
-                    halved[i] -= passes.root[i, r] * border[m + r]
+                for q in range(basis_rows):
+                    halved[i] -= passes.root[i, q] * border[m + q]
         else:
             traction[:] = 0.0
         solve_lower_transposed(passes.lower, halved)
@@ -241,11 +283,23 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
         after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
         works.strain[n] = _ends(
-            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, impulse), state, after, room,
+            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, room,
             works.sums[n : n + 1],
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + works.sums[n, 0]):
             return n
+        if moving is not None:
+            if not project(
+                rows, projected, paired, paired.corners, paired.call, configuration, in_configuration, state,
+                configurations, n, works.reactions[n], work_space,
+            ):  # fmt: skip
+                return n
+            if (configurations.impulse[n] != 0.0).any():
+                copy_vector(state.v, steps.v[n])
+                inertia = room.inertia[0]
+                inertia[:] = 0.0
+                add_product(system.mass, state.v, inertia)
+                works.sums[n, 0] = 0.5 * dot(state.v, inertia)
         copy_table(trial, history)
         for r in range(count_rows):
             steps.impulse[n, r], steps.spring_traction[n, r] = impulse[r], traction[r]
@@ -263,4 +317,6 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     hold(own_solution)
     hold(own_problem)
     hold(own_factor)
+    if moving is not None:
+        hold(own_configuration)
     return count

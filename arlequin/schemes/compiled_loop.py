@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import KINDS, Work, WorkPaths
+from arlequin.energy import WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
 from arlequin.models.linalg.threads import map_pieces
@@ -27,15 +27,15 @@ from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver,
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.schemes.loop_data import (
+    ConfigurationSteps,
     FactoredOperators,
     LoopState,
     LoopSteps,
-    RotatingSteps,
     StepOperators,
     StepRow,
     StepWorks,
 )
-from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, RotatingPairing
+from arlequin.schemes.loop_pairing import FixedPairing, ImpulseResponse, MovingPairing, RotatingPairing
 from arlequin.schemes.one_step_state import OneStepState
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
@@ -43,7 +43,6 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -84,13 +83,14 @@ def audited_loop(
     steps: LoopSteps,
     spring_traction: Array,
     still: NDArray[np.bool_],
-    rotating: RotatingSteps | None = None,
+    configurations: ConfigurationSteps | None = None,
+    end: EndImpulses | None = None,
 ) -> StepBatch:
     """What is recorded of the steps (b,) of a compiled loop after a state.
 
     kinematics: of all steps, or some of one each; external (b, d): mean forces, N; spring_traction (b + 1, r): of
-    elastic stick, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says; rotating:
-    None on fixed normals.
+    elastic stick, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says;
+    configurations, end: those of the steps, and the projections of their velocities, None on fixed normals.
     """
     laws, strains = assembly.laws, assembly.strains
     assert strains is not None
@@ -98,17 +98,12 @@ def audited_loop(
     row, step, flow, taken = coefficients, coefficients.step, steps.flow, strains.at(u)
     impulse, multipliers = steps.impulse, steps.multipliers
     internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
-    ends, persistent, end, layer_gap = v[1:], laws.gap_rows, None, None
+    ends, persistent, layer_gap = v[1:], laws.gap_rows, None
     projected: Any = 0.0
-    if rotating is not None:
-        ends, persistent, layer_gap = rotating.unprojected, rotating.persistent, rotating.layer_gap
+    if configurations is not None:
+        ends, persistent, layer_gap = configurations.unprojected, configurations.persistent, configurations.layer_gap
         projected = applied(assembly.mass, v[1:] - ends)
-        impulse = impulse - rotating.impulse
-        works = Work(np.zeros((len(flow), len(KINDS))))
-        for kind, values in zip(("impact", "friction", "external_work"), rotating.work.T, strict=True):
-            works[kind] = values
-        added = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * impulse, step)
-        end = EndImpulses(replace(added, spread=rotating.on_basis), works.values)
+        impulse = impulse - configurations.impulse
     paths = WorkPaths.mean(step * flow, 0.5 * step * (v[:-1] + ends))
     damping = np.zeros_like(v)
     if assembly.viscous is not None and row.carries:
@@ -127,8 +122,8 @@ def audited_loop(
     if not dofs.size:
         return batch
     held = step * given[:, dofs]
-    if rotating is not None:
-        held = held + (projected - applied(kinematics.basis.T, rotating.on_basis))[:, dofs]
+    if configurations is not None:
+        held = held + (projected - applied(kinematics.basis.T, configurations.on_basis))[:, dofs]
     return replace(batch, reactions=held)
 
 
@@ -180,7 +175,7 @@ class CompiledStepper(OneStepStepper):
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep | None = None) -> None:
         super().__init__(assembly, coefficients, bulk)
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
+        self._pairing = self._pairing_of_steps()
         self._prepared = self._operators_of_step()
         self._operators = as_arrays(self._prepared)
         self._solver = newton_solver
@@ -188,6 +183,10 @@ class CompiledStepper(OneStepStepper):
     @abstractmethod
     def _operators_of_step(self) -> StepOperators | FactoredOperators:
         """What the loop reads of a step."""
+
+    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
+        """How contact points are paired."""
+        return FixedPairing(self._assembly)
 
     @abstractmethod
     def _tried(self, state: State, count: int) -> "Tried":
@@ -368,13 +367,16 @@ class Tried(NamedTuple):
     averages: Array
     external: Array
     steps: LoopSteps
-    configurations: RotatingSteps | None
+    configurations: ConfigurationSteps | None
     taken: int
     works: StepWorks | None = None
 
 
 class SmallStepper(CompiledStepper):
     """Steps of small systems, with dense columns of what constraints and contact do."""
+
+    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
+        return FixedPairing(self._assembly) if self._assembly.contact.fixed else RotatingPairing(self._assembly)
 
     def _operators_of_step(self) -> StepOperators:
         assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients
@@ -422,9 +424,10 @@ class SmallStepper(CompiledStepper):
         if configurations is not None:
             configurations = first_of(configurations, taken)
         kinematics = self._pairing.kinematics(configurations)
+        end = self._pairing.end_impulses(configurations, steps.status, self.step)
         return audited_loop(
             self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
-            configurations,
+            configurations, end,
         )  # fmt: skip
 
 

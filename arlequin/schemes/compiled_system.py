@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.solvers.passes import CondensedPasses
 from arlequin.system.assembly import Assembly
 from arlequin.system.strains import Strains
 
@@ -134,6 +135,14 @@ def system_arguments(assembly: Assembly, tangential_compliance: Array | None = N
     """The first arguments of the loops: the system, without the kernels of its laws, and these."""
     *bare, laws = CompiledSystem.of(assembly, tangential_compliance)
     return as_arrays((*bare, laws[2:])), laws.kernels
+
+
+def passes_by_rows(passes: CondensedPasses) -> CondensedPasses:
+    """The same with sparse matrices by rows, as compiled loops read them."""
+    return passes._replace(
+        to_given=SparseRows.of(passes.to_given), rows_given=SparseRows.of(passes.rows_given),
+        penalty=SparseRows.of(passes.penalty),
+    )  # fmt: skip
 
 
 def as_arrays(named: Any) -> Any:

@@ -13,13 +13,14 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.multilevel.solvers.solver_lists import called_with
 from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps
-from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, zeros_of
+from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
+from arlequin.schemes.loop_pairing import FixedPairing, MovingPairing, SurfacePairing
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
-from arlequin.solvers.passes import CondensedPasses
+from arlequin.solvers.passes import CondensedPasses, FactoredMass
 from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
@@ -29,14 +30,16 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.solid_tables import cells_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
+_NODAL = 1000  # rows of the basis of surfaces that are paired anew: their compliance is full
 
 
 def is_factored(assembly: Assembly) -> bool:
     """Whether steps on a sparse factor may be taken in one loop: linear cells and parts whose strains have a short
-    form, in one process; fixed pairings, no wear, few contact rows, which are solved for all together."""
+    form, in one process; no wear, few contact rows, which are solved for all together, on fixed normals or of surfaces
+    that are paired anew (`are_paired`)."""
     return (
         assembly.linear
-        and assembly.contact.fixed
+        and (assembly.contact.fixed or are_paired(assembly))
         and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
         and assembly.laws.friction_compiled
@@ -45,6 +48,20 @@ def is_factored(assembly: Assembly) -> bool:
             form is not None or cells_of(own) is not None
             for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
         )
+    )
+
+
+def are_paired(assembly: Assembly) -> bool:
+    """Whether the loop may pair surfaces in each step: parts that deform and have mass everywhere, few nodes on the
+    surfaces, friction without springs whose coefficients do not depend on the state."""
+    contact, laws = assembly.contact, assembly.laws
+    return (
+        not any(side.rotating is not None for pair in contact.sides for side in pair)
+        and contact.basis.shape[0] <= _NODAL
+        and not laws.state_dependent
+        and not laws.has_elastic_stick
+        and not assembly.massless.any()
+        and bool((assembly.mass.diagonal()[assembly.free] > 0.0).all())
     )
 
 
@@ -68,17 +85,19 @@ class FactoredStepper(CompiledStepper):
         self._passes = passes
         super().__init__(assembly, coefficients, bulk)
 
+    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
+        assembly = self._assembly
+        if assembly.contact.fixed:
+            return FixedPairing(assembly)
+        return SurfacePairing(assembly, FactoredMass.of(assembly))
+
     def _operators_of_step(self) -> FactoredOperators:
         assembly, laws, row, passes = self._assembly, self._assembly.laws, self._coefficients, self._passes
         rows = assembly.contact.basis.shape[0]
         whole = self.linear_system.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
-        by_rows = passes._replace(
-            to_given=SparseRows.of(passes.to_given), rows_given=SparseRows.of(passes.rows_given),
-            penalty=SparseRows.of(passes.penalty),
-        )  # fmt: skip
         return FactoredOperators(
-            StepRow.of(row), by_rows, np.ascontiguousarray(row.inertia * whole), self._spring_compliance(),
-            gain(laws, row.theta, self.step), *assembly.contact.method.numbers,
+            StepRow.of(row), passes_by_rows(passes), np.ascontiguousarray(row.inertia * whole),
+            self._spring_compliance(), gain(laws, row.theta, self.step), *assembly.contact.method.numbers,
         )  # fmt: skip
 
     def _tried(self, state: State, count: int) -> Tried:
@@ -98,7 +117,7 @@ class FactoredStepper(CompiledStepper):
         push = before * loads[:different] + after * loads[1 : different + 1]
         if row.carried:
             push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:different], 0.0)
-        now, steps = self._now(state), self._room(count)
+        now, steps, configurations = self._now(state), self._room(count), self._pairing.room(count)
         works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
         taken = int(
             called_with(
@@ -107,11 +126,13 @@ class FactoredStepper(CompiledStepper):
                 (count, *self._system),
                 (
                     self._operators, self._solids, (push, external, imposed), tuple(now), tuple(steps), tuple(works),
-                    self._sliding(now, state),
+                    self._pairing.arguments(configurations), self._sliding(now, state),
                 ),
             )
         )  # fmt: skip
-        return Tried(now, loads, averages, external, steps, None, taken, works)
+        if not taken and self._pairing.enlarged():
+            return self._tried(state, count)
+        return Tried(now, loads, averages, external, steps, configurations, taken, works)
 
     def _is_steady(self, state: State) -> bool:
         """Whether the loads, and their averages, are the same in all steps from a state on."""
@@ -126,26 +147,36 @@ class FactoredStepper(CompiledStepper):
     def _audited(
         self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
     ) -> StepBatch:
-        assembly, step, kinematics = self._assembly, self.step, self._reference
+        assembly, step, configurations = self._assembly, self.step, tried.configurations
+        if configurations is not None:
+            configurations = first_of(configurations, tried.taken)
+        kinematics = self._pairing.kinematics(configurations)
         assert tried.works is not None
         works = first_of(tried.works, tried.taken)
+        solved = solved_steps(assembly, kinematics, steps, tractions)
         v, basis = np.concatenate([state.v[None], steps.v]), assembly.contact.basis
         rates = applied(basis, v)
+        ends, persistent, layer_gap = rates[1:], assembly.laws.gap_rows, None
+        if configurations is not None:
+            ends, persistent = applied(basis, configurations.unprojected), configurations.persistent
+            layer_gap = configurations.layer_gap if assembly.laws.has_regular else None
+            solved = solved._replace(impulse=steps.impulse - configurations.impulse)
         paths = WorkPaths.mean(
             kinematics.apply_local(step * applied(basis, steps.flow)),
-            kinematics.apply_local(0.5 * step * (rates[:-1] + rates[1:])),
+            kinematics.apply_local(0.5 * step * (rates[:-1] + ends)),
         )
         losses, pulled = viscous_losses(assembly, step, steps.flow), constraint_power(assembly, steps.multipliers, v)
         kinetic, given, given_path, internal, damping = works.sums.T
         batch = audited(
             assembly,
-            solved_steps(assembly, kinematics, steps, tractions),
+            solved,
             BulkWork(given, given_path, internal, damping, losses, pulled),
-            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity),
+            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity, layer_gap),
             kinematics,
             paths,
-            assembly.laws.gap_rows,
+            persistent,
             (state.n + 1, step, self._coefficients.theta),
-            still=still,
+            self._pairing.end_impulses(configurations, steps.status, step),
+            still,
         )
         return replace(batch, reactions=works.reactions)

@@ -135,34 +135,72 @@ class CornerRows(NamedTuple):
     angle_row: NDArray[np.int64]
 
 
-class Rotation(NamedTuple):
-    """Rotating bodies as the θ-loop reads them. settled (q,): change of the basis' displacements, m or rad, below which
-    the configuration stands; points (k,): on rotating bodies; velocity_by_impulse (d, q): M⁻¹Bᵀ; proximal: the term of
-    the contact problem where multipliers are not unique; lasting: largest gap of a contact that lasts, m."""
+# how the rows of a configuration are found: see `MovingContact`
+FOUND, KEPT, AT_END = 0, 1, 2
 
-    corners: CornerRows
+
+class ContactRows(NamedTuple):
+    """Rows of H over the basis in a configuration: row r has values[e] in the columns[e], starts[r] ≤ e <
+    starts[r + 1]; gap (k,) there, m. tangents: of all points, one after the other; none where they do not change."""
+
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
+    values: Array
+    gap: Array
+    tangents: Array
+
+
+class PairingCall(NamedTuple):
+    """A function of Python that writes the rows at the displacement `place` (q,) of the basis to the arrays of
+    `MovingContact`: its address, and the array that it reads."""
+
+    address: int
+    place: Array
+
+
+class MovingContact(NamedTuple):
+    """Contact whose rows depend on the configuration, as loops read it, with the rows in the step and at its end.
+
+    corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with FOUND, KEPT
+    (with the partners of the last call) or AT_END. settled (q,): change of the basis' displacements, m or rad, below
+    which the configuration stands; points (k,): whose rows may change; mass_delassus: B M⁻¹ Bᵀ (q, q), constraints
+    kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M, the other one None; proximal:
+    the term of the contact problem where multipliers are not unique; lasting: largest gap of a contact that lasts, m.
+    """
+
+    corners: CornerRows | None
+    call: PairingCall | None
+    rows: ContactRows
+    end_rows: ContactRows
     settled: Array
     points: NDArray[np.bool_]
-    velocity_by_impulse: Array
+    mass_delassus: Array
+    velocity_by_impulse: Array | None
+    mass: CondensedPasses | None
     proximal: float
     lasting: float
 
 
-class RotatingSteps(NamedTuple):
-    """Of some steps (b,): the shares (b, r, 3) of the basis in the rows of H, gaps (b, k), m, and displacements (b, q)
-    of the configuration on which the impulses act; gaps that layers carry (b, k), m; persistent rows (b, r).
+class ConfigurationSteps(NamedTuple):
+    """Of some steps (b,): the rows of H on which the impulses act, starts (b, r + 1), columns and values (b, e), gaps
+    (b, k), m, and tangents (b, t) as of `ContactRows`, and displacements (b, q) of the configuration; gaps that layers
+    carry (b, k), m; persistent rows (b, r).
 
-    Of the projection of the velocities (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, its
-    impulses on the rows (b, r) and on the basis (b, q), N·s, and what these took, normal and in friction, and what
-    imposed motions gave (b, 3), J.
+    Of the projection of the velocities (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, the
+    tangents (b, t) there, its impulses on the rows (b, r) and on the basis (b, q), N·s, and what these took, normal and
+    in friction, and what imposed motions gave (b, 3), J.
     """
 
-    shares: Array
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
+    values: Array
     gap: Array
+    tangents: Array
     contact_displacement: Array
     layer_gap: Array
     persistent: NDArray[np.bool_]
     unprojected: Array
+    end_tangents: Array
     impulse: Array
     on_basis: Array
     work: Array

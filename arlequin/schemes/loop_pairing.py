@@ -1,22 +1,36 @@
-"""How contact points of small systems are paired in the steps of the compiled θ-loop: on fixed normals, or on flat
-obstacles on which rigid bodies of the plane rotate, whose rows depend on (x, y, θ)."""
+"""How contact points are paired in the steps of the compiled loops: on fixed normals, on flat obstacles on which rigid
+bodies of the plane rotate, whose rows depend on (x, y, θ), or in each configuration anew."""
 
-from dataclasses import dataclass, fields
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.energy import KINDS, Work
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.options import proximal_term
-from arlequin.schemes.compiled_system import as_arrays, zeros_of
-from arlequin.schemes.loop_data import CornerRows, RotatingSteps, Rotation
+from arlequin.schemes._callback_kernels import CALLBACK, address_of
+from arlequin.schemes.compiled_system import as_arrays, passes_by_rows, zeros_of
+from arlequin.schemes.linear_audit import EndImpulses
+from arlequin.schemes.loop_data import (
+    AT_END,
+    KEPT,
+    ConfigurationSteps,
+    ContactRows,
+    CornerRows,
+    MovingContact,
+    PairingCall,
+)  # fmt: skip
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
+from arlequin.solvers.passes import CondensedPasses, FactoredMass
+from arlequin.step.impulses import ContactImpulses
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact, used_rows
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -78,30 +92,38 @@ def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SteppedKinematics(ContactKinematics):
-    """The kinematics of some steps, each in a configuration of its own: gap (b, k), place (b, q), and shares (b, r, 3)
-    of the rows of the basis in those of H; normals and tangents are the same in all."""
+    """The kinematics of some steps, each in a configuration of its own: gap (b, k), place (b, q), tangents (k, a − 1,
+    a) of all steps or (b, k, a − 1, a), and the rows of H: starts (b, r + 1), columns and values (b, e)."""
 
-    corners: CornerRows
-    shares: Array
+    starts: NDArray[np.uint32]
+    columns: NDArray[np.uint32]
+    values: Array
+
+    @classmethod
+    def of(cls, reference: ContactKinematics, steps: ConfigurationSteps, tangents: Array) -> Self:
+        """reference: the kinematics in one configuration; tangents: those of the steps, or none, (b, 0)."""
+        own: Any = {field.name: getattr(reference, field.name) for field in fields(ContactKinematics)}
+        own |= {"gap": steps.gap, "place": steps.contact_displacement}
+        if tangents.size:
+            own["tangents"] = tangents.reshape(len(tangents), *reference.tangents.shape)
+        return cls(**own, starts=steps.starts, columns=steps.columns, values=steps.values)
 
     @property
     def rows(self) -> int:
-        return int(self.corners.columns.size)
+        return int(self.starts.shape[1] - 1)
 
     def apply_local(self, values: Array) -> Array:
         """H x (b, r) from values basis · x (b, q)."""
-        from arlequin.schemes._loop_kernels import stepped_rows
+        from arlequin.schemes._configuration_kernels import rows_of_steps
 
-        return np.asarray(stepped_rows(self.shares, self.corners.columns, self.corners.width, values))
+        return np.asarray(rows_of_steps(self.starts, self.columns, self.values, values, self.rows))
 
     def apply_local_transposed(self, impulse: Array) -> Array:
         """Impulses (b, r) on the rows of H as impulses on the rows of the basis (b, q)."""
-        from arlequin.schemes._loop_kernels import stepped_rows_transposed
+        from arlequin.schemes._configuration_kernels import transposed_rows_of_steps
 
-        corners = self.corners
-        return np.asarray(
-            stepped_rows_transposed(self.shares, corners.columns, corners.width, impulse, self.basis.shape[0])
-        )
+        arrays = self.starts, self.columns, self.values
+        return np.asarray(transposed_rows_of_steps(*arrays, impulse, self.basis.shape[0]))
 
 
 class FixedPairing:
@@ -114,12 +136,19 @@ class FixedPairing:
     def room(self, count: int) -> None:
         """None."""
 
-    def arguments(self, steps: RotatingSteps | None) -> None:
+    def arguments(self, steps: ConfigurationSteps | None) -> None:
         """None."""
 
-    def kinematics(self, steps: RotatingSteps | None) -> ContactKinematics:
+    def kinematics(self, steps: ConfigurationSteps | None) -> ContactKinematics:
         """Those of all steps."""
         return self._kinematics
+
+    def enlarged(self) -> bool:
+        """Whether the steps need room for more rows: no."""
+        return False
+
+    def end_impulses(self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float) -> None:
+        """None."""
 
     def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
         """All that stick, but where friction has a compliance or springs: there a point slides a little."""
@@ -128,49 +157,169 @@ class FixedPairing:
         return (status == STICK) & rough & ~laws.elastic_stick & (laws.tangential_compliance == 0.0)
 
 
-class RotatingPairing:
-    """Rigid bodies of the plane that rotate on flat obstacles: each step alternates between the impulses and the
-    configuration at its middle that they lead to, on which they act (`arlequin.solvers.contact_step`)."""
+class MovingPairing(ABC):
+    """Rows that depend on the configuration: each step alternates between the impulses and the configuration at its
+    middle that they lead to, on which they act (`arlequin.solvers.contact_step`)."""
 
     def __init__(self, assembly: Assembly) -> None:
-        contact = assembly.contact
-        self._contact = contact
-        self._kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
-        active = assembly.free & ~assembly.massless & (assembly.mass.diagonal() > 0.0)
-        self._corners = rows_of_corners(contact)
-        self._arrays = as_arrays(
-            Rotation(
-                corners=self._corners,
-                settled=SETTLED * contact.sizes,
-                points=contact.rotating,
-                velocity_by_impulse=ImpulseResponse.of(
-                    Condensed(assembly, assembly.mass, active), assembly
-                ).velocity_by_impulse,
-                proximal=proximal_term(contact.method.method, contact.method.augmentation, True),
-                lasting=contact.scale.lasting,
-            )
-        )
+        self._contact = assembly.contact
+        self._reference = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
 
-    def room(self, count: int) -> RotatingSteps:
+    @abstractmethod
+    def room(self, count: int) -> ConfigurationSteps:
         """Zeros."""
-        points, rows = self._contact.count, self._contact.laws.row_count
-        q, d = self._contact.basis.shape
-        return zeros_of(
-            RotatingSteps, count, (rows, 3), points, q, points, rows, d, rows, q, 3, types={"persistent": bool}
+
+    @abstractmethod
+    def arguments(self, steps: ConfigurationSteps | None) -> Any:
+        """What gives the rows, and what receives the steps' configurations."""
+
+    def _named(
+        self, rows: tuple[ContactRows, ContactRows], corners: CornerRows | None, call: PairingCall | None,
+        delassus: Array, velocity_by_impulse: Array | None, mass: CondensedPasses | None,
+    ) -> MovingContact:  # fmt: skip
+        """rows: in the step and at its end; what gives them, and the response of the mass."""
+        contact = self._contact
+        return MovingContact(
+            corners=corners,
+            call=call,
+            rows=rows[0],
+            end_rows=rows[1],
+            settled=SETTLED * contact.sizes,
+            points=contact.rotating,
+            mass_delassus=delassus,
+            velocity_by_impulse=velocity_by_impulse,
+            mass=mass,
+            proximal=proximal_term(contact.method.method, contact.method.augmentation, True),
+            lasting=contact.scale.lasting,
         )
 
-    def arguments(self, steps: RotatingSteps | None) -> Any:
-        """The bodies' rows, and what receives the steps' configurations."""
+    def _room(self, count: int, rows: ContactRows) -> ConfigurationSteps:
+        """Zeros of steps with such rows."""
+        points, size = self._contact.count, self._contact.laws.row_count
+        q, d = self._contact.basis.shape
+        types: Any = {"persistent": bool, "starts": np.uint32, "columns": np.uint32}
+        entries, tangents = rows.values.size, rows.tangents.size
+        return zeros_of(
+            ConfigurationSteps, count, rows.starts.size, entries, entries, points, tangents, q, points, size, d,
+            tangents, size, q, 3, types=types,
+        )  # fmt: skip
+
+    def enlarged(self) -> bool:
+        """Whether the last call of the loop ended as there is now room for more rows."""
+        return False
+
+    def kinematics(self, steps: ConfigurationSteps | None) -> ContactKinematics:
+        """Each step has its own."""
+        assert steps is not None
+        return SteppedKinematics.of(self._reference, steps, steps.tangents)
+
+    def end_impulses(
+        self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float
+    ) -> EndImpulses | None:
+        """The projections of the velocities."""
+        assert steps is not None
+        kinematics = SteppedKinematics.of(self._reference, steps, steps.end_tangents)
+        works = Work(np.zeros((len(status), len(KINDS))))
+        for kind, values in zip(("impact", "friction", "external_work"), steps.work.T, strict=True):
+            works[kind] = values
+        added = ContactImpulses.of(kinematics, steps.impulse, status, np.zeros_like(steps.impulse), step)
+        return EndImpulses(replace(added, spread=steps.on_basis), works.values)
+
+    def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """None: what moves in the mean of a step is slip."""
+        return np.zeros(status.shape, dtype=bool)
+
+
+class RotatingPairing(MovingPairing):
+    """Rigid bodies of the plane that rotate on flat obstacles."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        contact, corners = assembly.contact, rows_of_corners(assembly.contact)
+        active = assembly.free & ~assembly.massless & (assembly.mass.diagonal() > 0.0)
+        self._rows, end_rows = (_rows_of(corners, contact.count) for _ in range(2))
+        response = ImpulseResponse.of(Condensed(assembly, assembly.mass, active), assembly)
+        arrays = response.delassus, response.velocity_by_impulse
+        self._arrays = as_arrays(self._named((self._rows, end_rows), corners, None, *arrays, None))
+
+    def room(self, count: int) -> ConfigurationSteps:
+        return self._room(count, self._rows)
+
+    def arguments(self, steps: ConfigurationSteps | None) -> Any:
         assert steps is not None
         return self._arrays, tuple(steps)
 
-    def kinematics(self, steps: RotatingSteps | None) -> ContactKinematics:
-        """Each step has its own."""
-        assert steps is not None
-        own: Any = {field.name: getattr(self._kinematics, field.name) for field in fields(ContactKinematics)}
-        own |= {"gap": steps.gap, "place": steps.contact_displacement}
-        return SteppedKinematics(**own, corners=self._corners, shares=steps.shares)
 
-    def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """None: the corner on which a body rotates moves in the mean of a step."""
-        return np.zeros(status.shape, dtype=bool)
+def _rows_of(corners: CornerRows, points: int) -> ContactRows:
+    """Room for the rows of corners."""
+    starts = np.concatenate([[0], np.cumsum(corners.width)]).astype(np.uint32)
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], corners.width)
+    columns = (np.repeat(corners.columns, corners.width) + within).astype(np.uint32)
+    return ContactRows(starts, columns, np.zeros(columns.size), np.zeros(points), np.zeros(0))
+
+
+class SurfacePairing(MovingPairing):
+    """Surfaces that are paired in each configuration anew, by functions of Python that the loop calls."""
+
+    def __init__(self, assembly: Assembly, mass: FactoredMass) -> None:
+        """mass: for the projection of the velocities."""
+        super().__init__(assembly)
+        self._mass, self._passes = mass, passes_by_rows(mass.passes)
+        self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), self._reference
+        self._failure: BaseException | None = None
+        self._enlarged = False
+        self._call = CALLBACK(self._pair)
+        local = self._reference.local
+        assert local is not None
+        self._make_room(2 * local.nnz + local.shape[1])
+
+    def _make_room(self, entries: int) -> None:
+        """Room for rows with so many entries."""
+        rows, points, size = self._contact.laws.row_count, self._contact.count, self._reference.tangents.size
+        self._rows, self._end_rows = (
+            ContactRows(
+                np.zeros(rows + 1, np.uint32), np.zeros(entries, np.uint32), np.zeros(entries), np.zeros(points),
+                np.zeros(size),
+            )
+            for _ in range(2)
+        )  # fmt: skip
+        call = PairingCall(address_of(self._call), self._place)
+        self._arrays = as_arrays(
+            self._named((self._rows, self._end_rows), None, call, self._mass.delassus, None, self._passes)
+        )
+
+    def _pair(self, how: int) -> int:
+        """Writes the rows at `place` to the arrays; 1 where it could not."""
+        try:
+            place = self._place.copy()
+            found = self._contact.kinematics(place, self._last if how == KEPT else None)
+            assert found.local is not None
+            if found.local.nnz > self._rows.values.size:
+                self._make_room(2 * found.local.nnz)
+                self._enlarged = True
+                return 1
+            out = self._end_rows if how == AT_END else self._rows
+            if how != AT_END:
+                self._last = found
+            out.starts[:] = found.local.indptr
+            out.columns[: found.local.nnz], out.values[: found.local.nnz] = found.local.indices, found.local.data
+            out.gap[:], out.tangents[:] = found.gap, found.tangents.ravel()
+        except BaseException as raised:  # nothing may leave it: `enlarged` raises it
+            self._failure = raised
+            return 1
+        return 0
+
+    def enlarged(self) -> bool:
+        """Raises what the pairing raised, too."""
+        raised, self._failure = self._failure, None
+        if raised is not None:
+            raise raised
+        enlarged, self._enlarged = self._enlarged, False
+        return enlarged
+
+    def room(self, count: int) -> ConfigurationSteps:
+        return self._room(count, self._rows)
+
+    def arguments(self, steps: ConfigurationSteps | None) -> Any:
+        assert steps is not None
+        return self._arrays, tuple(steps)

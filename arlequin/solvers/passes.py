@@ -1,11 +1,17 @@
 """The two passes of a step over the factor of its matrix, as arrays and sparse matrices."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.linalg.bordered import BorderedFactor
+from arlequin.models.linalg.constraints import FullElimination, eliminate
+from arlequin.models.linalg.matrix import canonical
 from arlequin.models.types import Array
+from arlequin.system.assembly import Assembly
 
 
 class CondensedPasses(NamedTuple):
@@ -23,3 +29,25 @@ class CondensedPasses(NamedTuple):
     kept: NDArray[np.int64]
     lower: Array
     root: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredMass:
+    """The mass on the free degrees of freedom, all of which have some, under the constraints. passes: over its factor,
+    valid while that is there; delassus: B M⁻¹ Bᵀ (q, q) of the contact's basis, constraints kept, 1/kg."""
+
+    factor: BorderedFactor
+    passes: CondensedPasses
+    delassus: Array
+
+    @classmethod
+    def of(cls, assembly: Assembly) -> Self:
+        """Of a system."""
+        free, count = np.flatnonzero(assembly.free), assembly.constraints.shape[0]
+        rows = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr")[:, free])
+        factor = BorderedFactor(canonical(sp.csr_array(assembly.mass[free][:, free])), rows)
+        eliminated = eliminate(factor.schur(), count)
+        assert isinstance(eliminated, FullElimination)
+        given = sp.csr_array((free.size, 0)), sp.csr_array((rows.shape[0], 0)), sp.csr_array((free.size, count))
+        passes = CondensedPasses(factor.passes(), *given, *eliminated.arrays())
+        return cls(factor, passes, np.ascontiguousarray(eliminated.compliance))

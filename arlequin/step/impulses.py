@@ -52,15 +52,15 @@ class ContactImpulses:
         with elastic stick.
         """
         normal = np.take(impulse, kinematics.first, axis=-1)
-        tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
+        tangential = np.zeros((*normal.shape, kinematics.normals.shape[-1]))
         length, friction_loss = np.zeros_like(normal), np.zeros_like(normal)
         if kinematics.frictional:
             squares = np.zeros_like(normal)
             ends = np.append(kinematics.first[1:], kinematics.rows)
-            for t in range(kinematics.tangents.shape[1]):
+            for t in range(kinematics.tangents.shape[-2]):
                 has = ends - kinematics.first > 1 + t
                 rows = kinematics.first[has] + 1 + t
-                tangential[..., has, :] += impulse[..., rows, None] * kinematics.tangents[has, t]
+                tangential[..., has, :] += impulse[..., rows, None] * kinematics.tangents[..., has, t, :]
                 squares[..., has] += moved[..., rows] ** 2
                 friction_loss[..., has] -= impulse[..., rows] * moved[..., rows]
             length = np.where((normal > 0.0) & ~np.asarray(still), np.sqrt(squares), 0.0)

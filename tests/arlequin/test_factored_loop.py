@@ -91,7 +91,63 @@ def held_by_constraints() -> aq.System:
     return aq.System(bars, junctions=[glue], interfaces=[wall], velocity=5.0)
 
 
+def on_foundation(law: Any = AT_SPEED, friction: Any = None, multiplier: Any = None, **own: Any) -> aq.System:
+    """A block that slides on another one, whose foot is held; one of its nodes passes one of this after five steps."""
+    part = block(**own)
+    mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
+    foundation = aq.Solid("foundation", mesh, STEEL, plane="strain", imposed={"bottom": {"x": 0.0, "y": 0.0}})
+    top, bottom = foundation.boundary("top"), part.boundary("bottom")
+    rub = aq.Interface("rub", bottom, top, law, friction=friction, multiplier=multiplier)
+    return aq.System([part, foundation], interfaces=[rub], velocity={"block": (10.0, -5.0)})
+
+
+def glued_on_foundation() -> aq.System:
+    """A junction of parts of which one meets a foundation that moves and a wall, with damping."""
+    coarse, fine = block("coarse", (0.0, 0.012), (3, 2)), block("fine", (0.008, 0.02), (6, 4))
+    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
+    moved = {"bottom": {"x": lambda t: 1e-5 * np.sin(2e5 * t), "y": 0.0}}
+    foundation = aq.Solid(
+        "foundation", mesh, STEEL, plane="strain", imposed=moved, damping=aq.Rayleigh(1e3, 1e-9)
+    )  # fmt: skip
+    top, bottom = foundation.boundary("top"), fine.boundary("bottom")
+    rub = aq.Interface("rub", bottom, top, [LAYER, AT_SPEED], friction=aq.Coulomb(0.3))
+    wall = aq.RigidPlane(point=(0.02 + 3.1e-6, 0.0), normal=(-1.0, 0.0))
+    stop = aq.Interface("stop", fine.boundary("right"), wall, aq.Unilateral("gap"))
+    velocity = {"coarse": (3.0, -5.0), "fine": (3.0, -5.0)}
+    return aq.System([coarse, fine, foundation], junctions=[glue], interfaces=[rub, stop], velocity=velocity)
+
+
+def on_cylinder() -> aq.System:
+    """A box of hexahedra slides on a rigid cylinder."""
+    mesh = aq.mesh.box((0.0, 0.02), (0.0, 0.01), (0.0, 0.01), cells=(4, 2, 2))
+    part = aq.Solid("box", mesh, STEEL)
+    log = aq.RigidCylinder((0.009, 0.0, -0.05 - 2.1e-6), radius=0.05, axis=(0.0, 1.0, 0.0))
+    rub = aq.Interface("rub", part.boundary("back"), log, AT_SPEED, friction=aq.Coulomb(0.3), multiplier="nodes")
+    return aq.System([part], interfaces=[rub], velocity=(10.0, 1.0, -5.0))
+
+
+def boxes() -> aq.System:
+    """A box of hexahedra slides on another one."""
+    meshes = (
+        aq.mesh.box((0.0, 0.02), (0.0, 0.01), (0.0, 0.01), cells=(4, 2, 2)),
+        aq.mesh.box((-0.01, 0.03), (-0.005, 0.015), (-0.01003, -2.1e-6), cells=(5, 3, 1)),
+    )
+    upper, lower = (aq.Solid(name, mesh, STEEL) for name, mesh in zip(("upper", "lower"), meshes, strict=True))
+    rub = aq.Interface("rub", upper.boundary("back"), lower.boundary("front"), AT_SPEED, friction=aq.Coulomb(0.3))
+    return aq.System([upper, lower], interfaces=[rub], velocity={"upper": (10.0, 4.0, -5.0)})
+
+
 SYSTEMS: dict[str, Callable[[], aq.System]] = {
+    "foundation": on_foundation,
+    "foundation, friction": lambda: on_foundation(friction=aq.Coulomb(0.3)),
+    "foundation, gap": lambda: on_foundation(aq.Unilateral("gap"), aq.Coulomb(0.3)),
+    "foundation, nodes": lambda: on_foundation(friction=aq.Coulomb(0.3), multiplier="nodes"),
+    "foundation, layer": lambda: on_foundation([LAYER], aq.Coulomb(0.3)),
+    "foundation, lumped mass": lambda: on_foundation(friction=aq.Coulomb(0.3), mass="lumped"),
+    "foundation, junction and wall": glued_on_foundation,
+    "cylinder": on_cylinder,
+    "boxes": boxes,
     "held": lambda: aq.System([block(imposed={"left": {"x": 0.0}})], velocity=(1.0, 0.0)),
     "contact": lambda: on_floor(block()),
     "friction": lambda: on_floor(block(), friction=aq.Coulomb(0.3)),

@@ -1,0 +1,633 @@
+"""The contact of a step whose rows depend on the configuration, in compiled loops: impulses on the rows of the middle
+of the step that they lead to, and the projection of the velocities at its end.
+
+The rows come from a formula, of the corners of rigid bodies of the plane on flat obstacles, or from the pairing of the
+surfaces, which is a function of Python (`evaluate`). Steps are those of `arlequin.solvers.contact_step` and
+`arlequin.solvers.velocity_projection`.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.models.linalg._bordered_kernels import backward_pass
+from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
+from arlequin.multilevel.solvers._dense_kernels import solve_lower_transposed
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, allocate_factor, onset_closing
+from arlequin.multilevel.solvers.closing import LEAST
+from arlequin.multilevel.solvers.problem import ACTS, STICKS
+from arlequin.schemes._callback_kernels import call_address
+from arlequin.schemes._row_kernels import MAX_ITERATIONS
+from arlequin.schemes._system_kernels import add_product, add_transposed, copy_table, copy_vector, law_table
+from arlequin.schemes.compiled_system import LawTables
+from arlequin.schemes.loop_data import (
+    AT_END,
+    FOUND,
+    KEPT,
+    ConfigurationSteps,
+    ContactRows,
+    CornerRows,
+    MovingContact,
+    PairingCall,
+)  # fmt: skip
+from arlequin.solvers.passes import CondensedPasses
+
+PASSES = 25  # configurations of a step at most,
+STUCK = 4  # passes that halve no change, after which the partners are kept: both as in `arlequin.solvers.contact_step`
+
+# Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
+# `arlequin.multilevel.solvers.closing`), and the history of the regular laws.
+_ContactProblem = namedtuple("_ContactProblem", "delassus gap_free rate_free closed closing history")
+
+
+# Impulses (r,), N·s; their stored, dissipated and multiplier parts (3, k); status (k,); trial history.
+ContactSolution = namedtuple("ContactSolution", "impulse normal status trial")
+
+
+# Configuration of a step: the rows at the displacement `middle` (q,) of the basis; persistent rows (r,); closing
+# (3, r); delassus (r,): the diagonal of H W Hᵀ on the rows that act. active (k,): points that act. carried: the history
+# that layers start from, beyond (k,): what their gaps are beyond those of the points, m.
+_Configuration = namedtuple(
+    "_Configuration", "rows middle closing persistent delassus active closed carried beyond"
+)  # fmt: skip
+
+
+# Work space of a step: the rows at its end, displacement … moves (q,) on the rows of the basis, ahead … response (r,)
+# on those of H, begins (k,), change, inertia and pulls (d,), φ (m,).
+_Room = namedtuple(
+    "_Room",
+    "end_rows displacement velocity basis_change end rate lead following moves ahead rates before start mean own "
+    "response begins change inertia pulls multipliers",
+)
+
+
+# The points that act, their rows and rows of the regular laws, and their laws, problem and solution.
+_Active = namedtuple("_Active", "points rows regular laws problem solution")
+
+# What is read of the system and the operators: Δt, λ and θ; W (q, q) of the basis' rows; springs (r,).
+RowsOfStep = namedtuple("RowsOfStep", "step weight theta basis gap touching laws delassus springs")
+
+# What the projection reads of the system.
+ProjectedBulk = namedtuple("ProjectedBulk", "mass constraints free imposed")
+
+
+@called_njit()
+def times_rows(rows, x, out):
+    """out (r,) = H x, from x (q,) on the basis."""
+    for r in range(out.size):
+        total = 0.0
+        for e in range(rows.starts[r], rows.starts[r + 1]):
+            total += rows.values[e] * x[rows.columns[e]]
+        out[r] = total
+
+
+@called_njit()
+def times_transposed_rows(rows, x, out):
+    """out (q,) = Hᵀ x, from x (r,)."""
+    out[:] = 0.0
+    for r in range(x.size):
+        if x[r] != 0.0:
+            for e in range(rows.starts[r], rows.starts[r + 1]):
+                out[rows.columns[e]] += rows.values[e] * x[r]
+
+
+@called_njit()
+def _evaluate_corners(corners, first, gap, place, rows):
+    """Rows of corners at a displacement `place` (q,) of the basis, and their gaps; gap (k,): those at 0, m.
+
+    On a body at (x, y, θ) the row e of a corner of arm a moves by e·(x, y) + c (cos θ − 1) + s sin θ, c = e·a the arm
+    along it and s = e × a across.
+    """
+    columns, directions, arms, values = corners.columns, corners.directions, corners.arms, rows.values
+    for k in range(gap.size):
+        for r in range(first[k], first[k + 1]):
+            at = rows.starts[r]
+            if corners.width[r] == 1:
+                values[at], moved = 1.0, place[columns[r]]
+            else:
+                x, y, angle = place[columns[r]], place[columns[r] + 1], place[columns[r] + 2]
+                along, across, sin, cos = arms[r, 0], arms[r, 1], np.sin(angle), np.cos(angle)
+                moved = directions[r, 0] * x + directions[r, 1] * y
+                moved += across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
+                values[at], values[at + 1] = directions[r, 0], directions[r, 1]
+                values[at + 2] = across * cos - along * sin
+            if r == first[k]:
+                rows.gap[k] = gap[k] + moved
+
+
+@called_njit()
+def evaluate(corners, call, first, gap, how, place, rows):
+    """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found.
+
+    corners: `CornerRows`, or None where the pairing is called. how: FOUND, KEPT: with the partners of the last call,
+    AT_END: at the end of the step; what is called writes the rows to arrays that are these.
+    """
+    if corners is None:
+        copy_vector(place, call.place)
+        return call_address(call.address, how) == 0
+    _evaluate_corners(corners, first, gap, place, rows)
+    return True
+
+
+@called_njit()
+def _delassus_between(matrix, delassus, rows, seen, out):
+    """out = H W Hᵀ (a, a) between some rows of H; seen (q,): work space."""
+    starts, columns, values = matrix.starts, matrix.columns, matrix.values
+    for i in range(rows.size):
+        seen[:] = 0.0
+        for e in range(starts[rows[i]], starts[rows[i] + 1]):
+            own, value = delassus[columns[e]], values[e]
+            for q in range(seen.size):
+                seen[q] += value * own[q]
+        for j in range(i + 1):
+            total = 0.0
+            for e in range(starts[rows[j]], starts[rows[j] + 1]):
+                total += values[e] * seen[columns[e]]
+            out[i, j] = out[j, i] = total
+
+
+@called_njit()
+def _spans_of(some, starts):
+    """starts[k] … starts[k + 1] of the marked points k, one after the other; where those of each begin."""
+    rows, begins = np.empty(starts[-1], dtype=np.int64), np.zeros(some.size + 1, dtype=np.int64)
+    count = points = 0
+    for k in range(some.size):
+        if some[k]:
+            for r in range(starts[k], starts[k + 1]):
+                rows[count] = r
+                count += 1
+            points += 1
+            begins[points] = count
+    return rows[:count].copy(), begins[: points + 1].copy()
+
+
+@called_njit()
+def chosen_points(some, laws, history):
+    """The marked points as `_Active`; see `PointLaws.chosen`."""
+    points = np.flatnonzero(some)
+    rows, first = _spans_of(some, laws.first)
+    regular, own_rows = _spans_of(some, laws.rows)
+    table = np.empty((regular.size, laws.coefficients.shape[1]))
+    for i in range(regular.size):
+        table[i] = laws.coefficients[regular[i]]
+    own = LawTables(
+        laws.kernels, laws.solve, first, laws.area[points], laws.level[points], laws.compliance[points],
+        laws.friction[points],
+        laws.tangential_compliance[points], laws.tangential_stiffness[points], laws.tangential_damping[points],
+        own_rows, laws.kind[regular], table,
+    )  # fmt: skip
+    r, k, h = rows.size, points.size, history.shape[1]
+    problem = _ContactProblem(
+        np.empty((r, r)), np.empty(k), np.empty(r), np.empty(k, dtype=np.bool_), np.empty((3, r)),
+        np.empty((regular.size, h)),
+    )  # fmt: skip
+    solution = ContactSolution(
+        np.empty(r), np.zeros((3, k)), np.zeros(k, dtype=np.int8), np.empty((regular.size, h))
+    )  # fmt: skip
+    return _Active(points, rows, regular, own, problem, solution)
+
+
+@called_njit()
+def _named_corners(corners):
+    """`CornerRows` of their arrays, or None."""
+    if corners is None:
+        return None
+    return CornerRows(*corners)
+
+
+@called_njit()
+def _named_call(call):
+    """`PairingCall` of its fields, or None."""
+    if call is None:
+        return None
+    return PairingCall(*call)
+
+
+@called_njit()
+def _named_passes(mass):
+    """`CondensedPasses` of their arrays, or None."""
+    if mass is None:
+        return None
+    return CondensedPasses(*mass)
+
+
+@called_njit()
+def named_moving(moving):
+    """`MovingContact` and `ConfigurationSteps` of their arrays."""
+    (
+        corners, call, rows, end_rows, settled, points, mass_delassus, velocity_by_impulse, mass, proximal, lasting,
+    ), steps = moving  # fmt: skip
+    own = MovingContact(
+        _named_corners(corners), _named_call(call), ContactRows(*rows), ContactRows(*end_rows), settled, points,
+        mass_delassus, velocity_by_impulse, _named_passes(mass), proximal, lasting,
+    )  # fmt: skip
+    return own, ConfigurationSteps(*steps)
+
+
+@called_njit()
+def room_of_configurations(basis_rows, rows, size, constraints, history, points):
+    """Arrays of `_Configuration` and of the work space, without the rows of the contact."""
+    q, r, d = basis_rows, rows, size
+    contact = (
+        np.empty(q), np.zeros((3, r)), np.zeros(r, dtype=np.bool_), np.zeros(r), np.zeros(points, dtype=np.bool_),
+        np.empty(points, dtype=np.bool_), history.copy(), np.zeros(points),
+    )  # fmt: skip
+    room = (
+        np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.zeros(q), np.empty(q), np.empty(q),
+        np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(points),
+        np.empty(d), np.empty(d), np.empty(d), np.zeros(constraints),
+    )  # fmt: skip
+    return contact, room
+
+
+@called_njit()
+def named_configuration(moving, arrays):
+    """`_Configuration` and `_Room` of `room_of_configurations`."""
+    contact, room = arrays
+    return _Configuration(moving.rows, *contact), _Room(moving.end_rows, *room)
+
+
+@called_njit(forceinline=True)
+def mark_closed(rows, moving, corners, call, u, v, lead, persistence, contact, room):
+    """Marks the points that are closed in a step, in the configuration half a step on by the velocities at the start;
+    whether its rows could be found. lead (d,) or (0,): u₁ − u₀ − Δt y over Δt²."""
+    step, laws, displacement, velocity = rows.step, rows.laws, room.displacement, room.velocity
+    displacement[:] = 0.0
+    velocity[:] = 0.0
+    add_product(rows.basis, u, displacement)
+    add_product(rows.basis, v, velocity)
+    if lead.size:
+        room.lead[:] = 0.0
+        add_product(rows.basis, lead, room.lead)
+        for q in range(displacement.size):
+            room.lead[q] *= step
+    for q in range(displacement.size):
+        contact.middle[q] = displacement[q] + 0.5 * step * velocity[q]
+    if not evaluate(corners, call, laws.first, rows.gap, FOUND, contact.middle, contact.rows):
+        return False
+    for k in range(rows.gap.size):
+        lasts = moving.points[k] and (persistence[k] & ACTS) > 0
+        limit = moving.lasting if lasts else rows.touching
+        if corners is not None:
+            limit += corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
+        contact.closed[k] = contact.rows.gap[k] <= limit
+    return True
+
+
+@called_njit(forceinline=True)
+def mark_active(laws, contact):
+    """Marks the points that act in the configuration: whether they are others than before."""
+    changed = False
+    for k in range(contact.active.size):
+        acts = contact.closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
+        acts = acts and np.isfinite(contact.rows.gap[k])
+        changed = changed or acts != contact.active[k]
+        contact.active[k] = acts
+    return changed
+
+
+@njit(cache=True)
+def _close(laws, springs, moving, persistence, start, mean, gaps, contact):
+    """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
+    first, level, closing, persistent = laws.first, laws.level, contact.closing, contact.persistent
+    onset_closing(first, level, start, closing)
+    for k in range(level.size):
+        n = first[k]
+        for r in range(n, first[k + 1]):
+            lasts = moving[k] and (persistence[k] & (ACTS if r == n else STICKS)) > 0 and springs[r] == 0.0
+            persistent[r] = lasts and (r > n or level[k] == VELOCITY_LEVEL)
+            if persistent[r]:
+                closing[0, r] = mean[r]
+            if springs[r] > 0.0:
+                closing[1, r] = closing[2, r] = 0.0
+            elif moving[k]:
+                closing[2, r] = mean[r]
+        if level[k] == GAP_LEVEL:
+            persistent[n] = True
+            shuts = moving[k] and laws.compliance[k] == 0.0 and np.isfinite(gaps[k])
+            closing[0, n] = max(-gaps[k], 0.0) if shuts else 0.0
+
+
+@njit(inline="always")
+def solve_single(
+    delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
+):  # fmt: skip
+    """The contact problem of one point without regular law and friction, in closed form."""
+    slack, only = compliance[0] / (step * area[0]), 0.0
+    if level[0] == GAP_LEVEL:
+        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
+    elif level[0] == VELOCITY_LEVEL and closed[0]:
+        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
+    impulse[0] = only
+    normal[:] = 0.0
+    normal[2, 0] = only
+    status[0] = 1 if only > 0.0 else 0
+
+
+@called_njit()
+def _solve_chosen(problem, laws, coefficients, options, solution):
+    """Impulses of a step on the points that act, from a first guess; iterations, residual, and whether the multipliers
+    are not unique. coefficients: Δt, λ, θ; options: method, ρ and the proximal term, see `ContactMethod.numbers`."""
+    delassus, impulse = problem.delassus, solution.impulse
+    step, weight, theta = coefficients
+    method, rho, proximal = options
+    single = impulse.size == 1 and not laws.kind.size and method == 0 and proximal == 0.0
+    if single and delassus[0, 0] > 0.0:
+        solve_single(
+            delassus, weight * step, step, problem.gap_free, problem.rate_free[0] + problem.closing[0, 0],
+            problem.closed, laws.area, laws.level, laws.compliance, impulse, solution.normal, solution.status,
+        )  # fmt: skip
+        return 1, 0.0, False
+    return laws.solve(
+        (delassus, weight * step, problem.gap_free, problem.rate_free, problem.closed, step, theta, step),
+        law_table(laws), laws.kernels, problem.history, problem.closing, (method, rho, proximal, MAX_ITERATIONS),
+        (impulse, solution.trial, solution.normal, solution.status), allocate_factor(0),
+    )  # fmt: skip
+
+
+@called_njit(forceinline=True)
+def solve_in_configuration(own_rows, moving, corners, call, options, state, free, contact, chosen, solution, on_basis,
+                           room):  # fmt: skip
+    """Contact impulses of a step on the rows of the middle of the step that they lead to: the points that act, whether
+    there are some, iterations, residual, and whether the multipliers are not unique.
+
+    free (q,): y of the basis' rows without impulses. `contact` and `room` are as `mark_closed` and `mark_active` leave
+    them; `contact` receives the configuration of the impulses; on_basis (q,): these on the basis.
+    """
+    step, weight, laws, matrix = own_rows.step, own_rows.weight, own_rows.laws, contact.rows
+    first, middle, closing = laws.first, contact.middle, contact.closing
+    springs, history, trial = own_rows.springs, state.history, solution.trial
+    gap_per_velocity, count, layered = weight * step, first[-1], laws.kind.size > 0
+    displacement, velocity, end, rate, following = (
+        room.displacement, room.velocity, room.end, room.rate, room.following,
+    )  # fmt: skip
+    ahead, rates, before, start = room.ahead, room.rates, room.before, room.start
+    mean, begins, moves = room.mean, room.begins, room.moves
+    coefficients = step, weight, own_rows.theta
+    for q in range(middle.size):
+        end[q] = displacement[q] + step * (free[q] + room.lead[q])
+        rate[q] = (1.0 - 1.0 / weight) * velocity[q] + free[q] / weight
+    unique = options[0], options[1], moving.proximal
+    used, residual, singular = 0, 0.0, False
+    least, stuck, keep = np.inf, 0, False
+    for attempt in range(PASSES):
+        if attempt and mark_active(laws, contact):
+            chosen = chosen_points(contact.active, laws, history)
+        points, rows, regular, own_laws = chosen.points, chosen.rows, chosen.regular, chosen.laws
+        problem, own = chosen.problem, chosen.solution
+        # the motion without contact, as the rows see it from here
+        times_rows(matrix, rate, rates)
+        for q in range(middle.size):
+            moves[q] = end[q] - middle[q]
+        times_rows(matrix, moves, ahead)
+        for q in range(middle.size):
+            moves[q] = displacement[q] - middle[q]
+        times_rows(matrix, moves, before)
+        times_rows(matrix, velocity, start)
+        times_rows(matrix, room.lead, mean)
+        for r in range(count):
+            mean[r] = (1.0 / weight - 1.0) * start[r] + mean[r] / weight
+        for k in range(begins.size):
+            begins[k] = matrix.gap[k] + before[first[k]]
+        _close(laws, springs, moving.points, state.persistence, start, mean, begins, contact)
+        if layered:
+            copy_table(history, contact.carried)
+            carry_gaps(
+                contact.carried, begins, laws.rows, laws.area, laws.kernels, laws.kind, laws.coefficients,
+                contact.beyond,
+            )  # fmt: skip
+            for k in range(begins.size):
+                if laws.level[k] == GAP_LEVEL:
+                    closing[0, first[k]] -= contact.beyond[k]
+        for i in range(regular.size):
+            for j in range(history.shape[1]):
+                problem.history[i, j] = own.trial[i, j] = contact.carried[regular[i], j]
+        for i in range(points.size):
+            k = points[i]
+            problem.closed[i] = contact.closed[k]
+            problem.gap_free[i] = matrix.gap[k] + ahead[first[k]] + contact.beyond[k]
+        for i in range(rows.size):
+            r = rows[i]
+            own.impulse[i] = solution.impulse[r]
+            for j in range(3):
+                problem.closing[j, i] = closing[j, r]
+            if springs[r] > 0.0:
+                problem.rate_free[i] = (ahead[r] - before[r]) / gap_per_velocity
+                problem.rate_free[i] -= springs[r] * state.spring_traction[r]
+            else:
+                problem.rate_free[i] = rates[r]
+        _delassus_between(matrix, own_rows.delassus, rows, moves, problem.delassus)
+        more, degenerate = 0, False
+        if points.size:
+            more, residual, degenerate = _solve_chosen(problem, own_laws, coefficients, options, own)
+            if degenerate:
+                more, residual, degenerate = _solve_chosen(problem, own_laws, coefficients, unique, own)
+            if more < 0:
+                return chosen, True, more, residual, degenerate
+        else:
+            residual = 0.0
+        used += more
+        # a pass that finds its guess right solves no system and cannot tell
+        singular = degenerate if more else singular
+        solution.impulse[:] = 0.0
+        for i in range(rows.size):
+            solution.impulse[rows[i]] = own.impulse[i]
+        times_transposed_rows(matrix, solution.impulse, on_basis)
+        change = 0.0
+        for q in range(middle.size):
+            reached = end[q]
+            for s in range(middle.size):
+                reached += gap_per_velocity * own_rows.delassus[q, s] * on_basis[s]
+            following[q] = 0.5 * (displacement[q] + reached)
+            change = max(change, abs(following[q] - middle[q]) / moving.settled[q])
+        if change <= 1.0 or attempt == PASSES - 1:
+            break
+        if change <= 0.5 * least:
+            least, stuck = change, 0
+        else:
+            stuck += 1
+        keep = keep or stuck == STUCK or attempt == PASSES // 2
+        copy_vector(following, middle)
+        if not evaluate(corners, call, first, own_rows.gap, KEPT if keep else FOUND, middle, matrix):
+            return chosen, True, 0, np.inf, False
+    contact.delassus[:] = 0.0
+    for i in range(rows.size):
+        contact.delassus[rows[i]] = problem.delassus[i, i]
+    solution.normal[:] = 0.0
+    solution.status[:] = 0
+    for i in range(points.size):
+        for j in range(3):
+            solution.normal[j, points[i]] = own.normal[j, i]
+        solution.status[points[i]] = own.status[i]
+    if not layered:
+        copy_table(history, contact.carried)
+    copy_table(contact.carried, trial)
+    for i in range(regular.size):
+        for j in range(trial.shape[1]):
+            trial[regular[i], j] = own.trial[i, j]
+    return chosen, points.size > 0, used, residual, singular
+
+
+@called_njit(forceinline=True)
+def project(rows, bulk, moving, corners, call, contact, solution, state, steps, n, reactions, room):
+    """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
+    impulses and works into `steps` (`ConfigurationSteps`), impulses of imposed motions into reactions (p,), N·s; what
+    of the contact may last into the state. Whether the rows at the end could be found."""
+    laws, normal, status = rows.laws, solution.normal, solution.status
+    copy_vector(contact.rows.starts, steps.starts[n])
+    copy_vector(contact.rows.columns, steps.columns[n])
+    copy_vector(contact.rows.values, steps.values[n])
+    copy_vector(contact.rows.gap, steps.gap[n])
+    copy_vector(contact.rows.tangents, steps.tangents[n])
+    copy_vector(contact.middle, steps.contact_displacement[n])
+    for k in range(laws.level.size):
+        layered = laws.rows[k + 1] > laws.rows[k]
+        steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
+    copy_vector(state.v, steps.unprojected[n])
+    copy_vector(contact.persistent, steps.persistent[n])
+    persists = False
+    for r in range(contact.persistent.size):
+        persists = persists or contact.persistent[r]
+    # at θ = 1 the end itself closes
+    if persists and (rows.theta < 1.0 or state.lead.size):
+        displacement = room.displacement
+        displacement[:] = 0.0
+        add_product(rows.basis, state.u, displacement)
+        if not evaluate(corners, call, laws.first, rows.gap, AT_END, displacement, room.end_rows):
+            return False
+        velocity = room.velocity
+        velocity[:] = 0.0
+        add_product(rows.basis, state.v, velocity)
+        for stage in range(2):
+            steps.work[n, stage] = _project_stage(stage, rows, moving, contact, solution, steps.impulse[n], room)
+        copy_vector(room.end_rows.tangents, steps.end_tangents[n])
+        times_transposed_rows(room.end_rows, steps.impulse[n], steps.on_basis[n])
+        steps.work[n, 2] = _push_at_end(
+            rows, bulk, moving.velocity_by_impulse, moving.mass, steps.on_basis[n], state, reactions, room
+        )  # fmt: skip
+    for r in range(state.impulse.size):
+        state.impulse[r] += steps.impulse[n, r]
+    most = 0.0
+    for k in range(laws.level.size):
+        most = max(most, abs(normal[0, k] + normal[1, k] + normal[2, k]))
+    for k in range(laws.level.size):
+        sticks = status[k] == STICK and normal[0, k] + normal[1, k] + normal[2, k] > LEAST * most
+        state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
+    return True
+
+
+@called_njit()
+def _project_stage(stage, rows, moving, contact, solution, impulse, room):
+    """The normal (stage 0) or the tangential persistent rows of `project`, as
+    `arlequin.solvers.velocity_projection`: adds to the impulses (r,), and takes the rates that they change off those of
+    the basis in `room`; what the impulses take, J. The rows of `room` are those at the end of the step."""
+    first, level, matrix = rows.laws.first, rows.laws.level, room.end_rows
+    velocity, rates, response = room.velocity, room.rates, room.response
+    own, on_basis, change, count = room.own, room.basis_change, room.moves, first[-1]
+    times_rows(matrix, velocity, rates)
+    own[:] = 0.0
+    moves, bound = False, np.inf
+    for k in range(level.size):
+        for r in range(first[k], first[k + 1]):
+            acts = solution.status[k] == STICK
+            if stage == 0:
+                acts = level[k] == VELOCITY_LEVEL and solution.normal[2, k] > 0.0
+            if not contact.persistent[r] or not acts or (r == first[k]) != (stage == 0):
+                continue
+            scale = 0.0
+            for e in range(matrix.starts[r], matrix.starts[r + 1]):
+                scale += abs(matrix.values[e] * velocity[matrix.columns[e]])
+            moves = moves or abs(rates[r]) > 1e-14 * scale
+            if contact.delassus[r] > 0.0:
+                own[r] = rates[r] / contact.delassus[r]
+                if stage == 0 and own[r] > 0.0:
+                    bound = min(bound, solution.normal[2, k] / own[r])
+    if not moves:
+        return 0.0
+    times_transposed_rows(matrix, own, on_basis)
+    np.dot(moving.mass_delassus, on_basis, change)
+    times_rows(matrix, change, response)
+    gain, curvature = 0.0, 0.0
+    for r in range(count):
+        gain += own[r] * rates[r]
+        curvature += own[r] * response[r]
+    if not (gain > 0.0 and curvature > 0.0):
+        return 0.0
+    share = min(gain / curvature, bound)
+    for r in range(count):
+        impulse[r] -= share * own[r]
+    for q in range(velocity.size):
+        velocity[q] -= share * change[q]
+    return share * (gain - 0.5 * share * curvature)
+
+
+@called_njit()
+def _push_at_end(rows, bulk, velocity_by_impulse, mass, on_basis, state, reactions, room):
+    """Velocities and momenta after impulses P (q,) on the basis at the end of a step, M Δv = Bᵀ P + Cᵀ φ, C Δv = 0, and
+    what imposed motions give, J, whose impulses are added to reactions (p,)."""
+    acts = False
+    for q in range(on_basis.size):
+        acts = acts or on_basis[q] != 0.0
+    if not acts:
+        return 0.0
+    change, multipliers, inertia = room.change, room.multipliers, room.inertia
+    multipliers[:] = 0.0
+    if velocity_by_impulse is not None:
+        np.dot(velocity_by_impulse, on_basis, change)
+    if mass is not None:
+        _respond(mass, bulk.free, on_basis, multipliers, change)
+    inertia[:] = 0.0
+    add_product(bulk.mass, change, inertia)
+    for d in range(change.size):
+        state.v[d] += change[d]
+        state.momentum[d] += inertia[d]
+    given = 0.0
+    if bulk.imposed.size:
+        pulls = room.pulls
+        pulls[:] = 0.0
+        add_transposed(rows.basis, on_basis, pulls)
+        add_transposed(bulk.constraints, multipliers, pulls)
+        for g in range(bulk.imposed.size):
+            d = bulk.imposed[g]
+            reactions[g] += inertia[d] - pulls[d]
+            given += (inertia[d] - pulls[d]) * state.v[d]
+    return given
+
+
+@called_njit()
+def _respond(mass, free, on_basis, multipliers, change):
+    """Δv (d,) and φ (m,) of `_push_at_end` by the factor of the mass and its border: a backward pass alone."""
+    m, kept = multipliers.size, mass.kept.size
+    push, halved, right = np.zeros(m + on_basis.size), np.zeros(kept), np.empty(free.size)
+    for i in range(kept):
+        for q in range(on_basis.size):
+            halved[i] -= mass.root[i, q] * on_basis[q]
+    solve_lower_transposed(mass.lower, halved)
+    for i in range(kept):
+        push[mass.kept[i]] = multipliers[mass.kept[i]] = halved[i]
+    for q in range(on_basis.size):
+        push[m + q] = on_basis[q]
+    chosen, half = np.arange(len(mass.bordered[1]) - 1), np.zeros((1, len(mass.bordered[0])))
+    backward_pass(mass.bordered, chosen, push, half, right)
+    change[:] = 0.0
+    for i in range(free.size):
+        change[free[i]] = right[i]
+
+
+@njit(cache=True)
+def rows_of_steps(starts, columns, values, moves, count):
+    """H x (b, r) from basis · x (b, q) of steps with rows of their own."""
+    out = np.zeros((len(moves), count))
+    for b in range(out.shape[0]):
+        times_rows(ContactRows(starts[b], columns[b], values[b], out[b], out[b]), moves[b], out[b])
+    return out
+
+
+@njit(cache=True)
+def transposed_rows_of_steps(starts, columns, values, impulse, count):
+    """Impulses (b, r) on the rows of H as those on the basis (b, count)."""
+    out = np.zeros((len(impulse), count))
+    for b in range(out.shape[0]):
+        times_transposed_rows(ContactRows(starts[b], columns[b], values[b], out[b], out[b]), impulse[b], out[b])
+    return out
