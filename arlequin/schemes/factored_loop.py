@@ -103,6 +103,7 @@ class FactoredStepper(CompiledStepper):
     def _tried(self, state: State, count: int) -> Tried:
         from arlequin.schemes._factored_loop_kernels import factored_steps
 
+        self._pairing.starts_again()  # what ended the steps before is raised once these are recorded
         assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
         count = min(count, max(_BLOCK // state.u.size, 1))
         if self._is_steady(state):
@@ -130,7 +131,7 @@ class FactoredStepper(CompiledStepper):
                 ),
             )
         )  # fmt: skip
-        if not taken and self._pairing.enlarged():
+        if not taken and self._pairing.starts_again():
             return self._tried(state, count)
         return Tried(now, loads, averages, external, steps, configurations, taken, works)
 

@@ -143,8 +143,8 @@ class FixedPairing:
         """Those of all steps."""
         return self._kinematics
 
-    def enlarged(self) -> bool:
-        """Whether the steps need room for more rows: no."""
+    def starts_again(self) -> bool:
+        """Never."""
         return False
 
     def end_impulses(self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float) -> None:
@@ -204,8 +204,9 @@ class MovingPairing(ABC):
             tangents, size, q, 3, types=types,
         )  # fmt: skip
 
-    def enlarged(self) -> bool:
-        """Whether the last call of the loop ended as there is now room for more rows."""
+    def starts_again(self) -> bool:
+        """Whether the loop may go on where its last call ended, as there is now room for more rows; raises what the
+        pairing raised."""
         return False
 
     def kinematics(self, steps: ConfigurationSteps | None) -> ContactKinematics:
@@ -304,13 +305,12 @@ class SurfacePairing(MovingPairing):
             out.starts[:] = found.local.indptr
             out.columns[: found.local.nnz], out.values[: found.local.nnz] = found.local.indices, found.local.data
             out.gap[:], out.tangents[:] = found.gap, found.tangents.ravel()
-        except BaseException as raised:  # nothing may leave it: `enlarged` raises it
+        except BaseException as raised:  # nothing may leave it: `starts_again` raises it
             self._failure = raised
             return 1
         return 0
 
-    def enlarged(self) -> bool:
-        """Raises what the pairing raised, too."""
+    def starts_again(self) -> bool:
         raised, self._failure = self._failure, None
         if raised is not None:
             raise raised

@@ -10,9 +10,11 @@ import pytest
 
 import arlequin as aq
 from arlequin.schemes.factored_loop import FactoredStepper, factored_stepper, is_factored
+from arlequin.schemes.loop_pairing import SurfacePairing
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
+from arlequin.system.contact import Contact
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 FLOOR = aq.RigidPlane(point=(0.0, -2e-6), normal=(0.0, 1.0))
@@ -249,3 +251,56 @@ def test_a_turning_block_keeps_its_energy(kind: str) -> None:
 def test_cells_without_tables_are_stepped_one_by_one(plane: Any) -> None:
     part = aq.Solid("block", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(6, 3)), STEEL, plane=plane)
     assert is_factored(assemble(aq.System([part]))) == (plane == "strain")
+
+
+def test_rows_that_outgrow_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop ends and goes on with more room, to the same bits."""
+    assembly, row = assemble(on_foundation(friction=aq.Coulomb(0.3))), SCHEMES["theta 0.5"].coefficients(2e-7)
+    start = start_fields(assembly, 2e-7)
+    expected, _ = taken(factored_stepper(assembly, row, "direct"), start, 40)
+    make_room, asked = SurfacePairing._make_room, []
+
+    def narrow(self: SurfacePairing, entries: int) -> None:
+        asked.append(entries)
+        make_room(self, entries if len(asked) > 1 else 5)
+
+    monkeypatch.setattr(SurfacePairing, "_make_room", narrow)
+    found, _ = taken(factored_stepper(assembly, row, "direct"), start, 40)
+    assert len(asked) > 1
+    assert np.array_equal(found.u, expected.u)
+    assert np.array_equal(found.v, expected.v)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, aq.UserError])
+def test_what_the_pairing_raises_ends_the_run(error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the steps before it."""
+    assembly, row = assemble(on_foundation()), SCHEMES["theta 0.5"].coefficients(2e-7)
+    loop = factored_stepper(assembly, row, "direct")
+    state = loop.start(*start_fields(assembly, 2e-7))
+    pair, calls = Contact.kinematics, []
+
+    def failing(self: Contact, *given: Any, **named: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 9:
+            raise error("here")
+        return pair(self, *given, **named)
+
+    monkeypatch.setattr(Contact, "kinematics", failing)
+    state, batch = loop.advance(state, 40)
+    assert 0 < len(batch) < 9
+    with pytest.raises(error, match="here"):
+        loop.advance(state, 40)
+    assert len(calls) == 9
+
+
+def test_steps_of_one_run_in_blocks_of_any_length() -> None:
+    """To the same bits: what a block starts from is in the state."""
+    assembly, row = assemble(on_foundation(friction=aq.Coulomb(0.3))), SCHEMES["Newmark"].coefficients(2e-7)
+    loop = factored_stepper(assembly, row, "direct")
+    start = loop.start(*start_fields(assembly, 2e-7))
+    whole, _ = loop.advance(start, 40)
+    state = start
+    for count in (1, 2, 30, 7):
+        state, _ = loop.advance(state, count)
+    for name in ("u", "v", "impulse", "internal"):
+        assert np.array_equal(getattr(state, name), getattr(whole, name))
