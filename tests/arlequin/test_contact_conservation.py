@@ -10,6 +10,7 @@ import pytest
 import arlequin as aq
 from arlequin.energy import KINDS
 from arlequin.run.audit import Audit
+from arlequin.schemes.loop_pairing import MovingPairing
 from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.system.assembly import Assembly, assemble
@@ -65,21 +66,28 @@ def moment(positions: Any, forces: Any) -> float:
     return float(np.linalg.norm(np.cross(positions, forces).sum(axis=0)))
 
 
-LATE: list[Any] = []  # impulses at the ends of the steps since it was cleared
+LATE: list[Any] = []  # impulses (q,) at the ends of the steps since it was cleared
 
 
 @pytest.fixture(autouse=True)
 def _end_impulses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps what the projections of the velocities return: they act at the end of a step, all others in its middle."""
-    project = VelocityProjection.of
+    """Keeps the impulses (q,) of the projections of the velocities, of steps one by one and of loops: they act at the
+    end of a step, all others in its middle."""
+    project, end_impulses = VelocityProjection.of, MovingPairing.end_impulses
 
     def of(self: Any, *args: Any) -> Any:
         found = project(self, *args)
         if found is not None:
-            LATE.append(found)
+            LATE.append(found.kinematics.apply_local_transposed(found.impulse))
+        return found
+
+    def of_steps(self: Any, *args: Any) -> Any:
+        found = end_impulses(self, *args)
+        LATE.extend(found.contact.spread)
         return found
 
     monkeypatch.setattr(VelocityProjection, "of", of)
+    monkeypatch.setattr(MovingPairing, "end_impulses", of_steps)
 
 
 def on_nodes(assembly: Assembly, spread: Any, axes: int) -> list[Any]:
@@ -125,7 +133,7 @@ def fly(system: aq.System, scheme: Any, steps: int, step: float = STEP) -> Fligh
         out.balance = max(out.balance, abs(float(balance[0])))
         out.momentum = max(out.momentum, float(np.abs((momentum(state) - start).sum(axis=0)).max()) / scale)
         total = batch.contact.spread[0]
-        late = sum((own.kinematics.apply_local_transposed(own.impulse) for own in LATE), np.zeros_like(total))
+        late = sum(LATE, np.zeros_like(total))
         for spread, u in ((total - late, 0.5 * (before.u + state.u)), (late, state.u)):
             positions = reference + u.reshape(-1, axes) - middle
             for forces in on_nodes(assembly, spread, axes):
