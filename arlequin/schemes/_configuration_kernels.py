@@ -27,9 +27,7 @@ from arlequin.schemes.loop_data import (
     KEPT,
     ConfigurationSteps,
     ContactRows,
-    CornerRows,
     MovingContact,
-    PairingCall,
 )  # fmt: skip
 from arlequin.solvers.passes import CondensedPasses
 
@@ -99,11 +97,12 @@ def _evaluate_corners(corners, first, gap, place, rows):
     On a body at (x, y, θ) the row e of a corner of arm a moves by e·(x, y) + c (cos θ − 1) + s sin θ, c = e·a the arm
     along it and s = e × a across.
     """
-    columns, directions, arms, values = corners.columns, corners.directions, corners.arms, rows.values
+    columns, width, directions, arms, _, _ = corners
+    values = rows.values
     for k in range(gap.size):
         for r in range(first[k], first[k + 1]):
             at = rows.starts[r]
-            if corners.width[r] == 1:
+            if width[r] == 1:
                 values[at], moved = 1.0, place[columns[r]]
             else:
                 x, y, angle = place[columns[r]], place[columns[r] + 1], place[columns[r] + 2]
@@ -120,13 +119,15 @@ def _evaluate_corners(corners, first, gap, place, rows):
 def evaluate(corners, call, first, gap, how, place, rows):
     """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found.
 
-    corners: `CornerRows`, or None where the pairing is called. how: FOUND, KEPT: with the partners of the last call,
-    AT_END: at the end of the step; what is called writes the rows to arrays that are these.
+    corners: the arrays of `CornerRows`, or None where the pairing is called. how: FOUND, KEPT: with the partners of the
+    last call, AT_END: at the end of the step; what is called writes the rows to arrays that are these.
     """
-    if corners is None:
-        copy_vector(place, call.place)
-        return call_address(call.address, how) == 0
-    _evaluate_corners(corners, first, gap, place, rows)
+    if corners is not None:
+        _evaluate_corners(corners, first, gap, place, rows)
+    if call is not None:
+        address, seen = call
+        copy_vector(place, seen)
+        return call_address(address, how) == 0
     return True
 
 
@@ -189,38 +190,14 @@ def chosen_points(some, laws, history):
 
 
 @called_njit()
-def _named_corners(corners):
-    """`CornerRows` of their arrays, or None."""
-    if corners is None:
-        return None
-    return CornerRows(*corners)
-
-
-@called_njit()
-def _named_call(call):
-    """`PairingCall` of its fields, or None."""
-    if call is None:
-        return None
-    return PairingCall(*call)
-
-
-@called_njit()
-def _named_passes(mass):
-    """`CondensedPasses` of their arrays, or None."""
-    if mass is None:
-        return None
-    return CondensedPasses(*mass)
-
-
-@called_njit()
 def named_moving(moving):
-    """`MovingContact` and `ConfigurationSteps` of their arrays."""
-    (
-        corners, call, rows, end_rows, settled, points, mass_delassus, velocity_by_impulse, mass, proximal, lasting,
-    ), steps = moving  # fmt: skip
+    """`MovingContact` and `ConfigurationSteps` of their arrays. What of the first may be None is named where it is
+    used: numba leaves out code that None does not reach only where None is an argument."""
+    arrays, steps = moving
+    corners, call, rows, end_rows, settled, points, mass_delassus, by_impulse, mass, proximal, lasting = arrays
     own = MovingContact(
-        _named_corners(corners), _named_call(call), ContactRows(*rows), ContactRows(*end_rows), settled, points,
-        mass_delassus, velocity_by_impulse, _named_passes(mass), proximal, lasting,
+        corners, call, ContactRows(*rows), ContactRows(*end_rows), settled, points, mass_delassus, by_impulse, mass,
+        proximal, lasting,
     )  # fmt: skip
     return own, ConfigurationSteps(*steps)
 
@@ -270,7 +247,7 @@ def mark_closed(rows, moving, corners, call, u, v, lead, persistence, contact, r
         lasts = moving.points[k] and (persistence[k] & ACTS) > 0
         limit = moving.lasting if lasts else rows.touching
         if corners is not None:
-            limit += corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
+            limit += corners[4][k] * (step * velocity[corners[5][k]]) ** 2  # its sagitta, by the row of its angle
         contact.closed[k] = contact.rows.gap[k] <= limit
     return True
 
@@ -576,7 +553,7 @@ def _push_at_end(rows, bulk, velocity_by_impulse, mass, on_basis, state, reactio
     if velocity_by_impulse is not None:
         np.dot(velocity_by_impulse, on_basis, change)
     if mass is not None:
-        _respond(mass, bulk.free, on_basis, multipliers, change)
+        _respond(CondensedPasses(*mass), bulk.free, on_basis, multipliers, change)
     inertia[:] = 0.0
     add_product(bulk.mass, change, inertia)
     for d in range(change.size):
