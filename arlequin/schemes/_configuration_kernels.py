@@ -18,7 +18,7 @@ from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVE
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._callback_kernels import call_address
-from arlequin.schemes._row_kernels import MAX_ITERATIONS
+from arlequin.schemes._row_kernels import MAX_ITERATIONS, wear_off
 from arlequin.schemes._system_kernels import add_product, add_transposed, copy_table, copy_vector, law_table
 from arlequin.schemes.compiled_system import LawTables
 from arlequin.schemes.loop_data import (
@@ -63,8 +63,9 @@ _Room = namedtuple(
 # The points that act, their rows and rows of the regular laws, and their laws, problem and solution.
 _Active = namedtuple("_Active", "points rows regular laws problem solution")
 
-# What is read of the system and the operators: Δt, λ and θ; W (q, q) of the basis' rows; springs (r,).
-RowsOfStep = namedtuple("RowsOfStep", "step weight theta basis gap touching laws delassus springs")
+# What is read of the system and the operators: Δt, λ and θ; W (q, q) of the basis' rows; springs (r,); wear_rate (k,),
+# or (0,).
+RowsOfStep = namedtuple("RowsOfStep", "step weight theta basis gap touching laws delassus springs wear_rate")
 
 # What the projection reads of the system.
 ProjectedBulk = namedtuple("ProjectedBulk", "mass constraints free imposed")
@@ -226,17 +227,17 @@ def named_configuration(moving, arrays):
 
 
 @called_njit(forceinline=True)
-def mark_closed(rows, moving, corners, call, u, v, lead, persistence, contact, room):
+def mark_closed(rows, moving, corners, call, state, contact, room):
     """Marks the points that are closed in a step, in the configuration half a step on by the velocities at the start;
-    whether its rows could be found. lead (d,) or (0,): u₁ − u₀ − Δt y over Δt²."""
+    whether its rows could be found."""
     step, laws, displacement, velocity = rows.step, rows.laws, room.displacement, room.velocity
     displacement[:] = 0.0
     velocity[:] = 0.0
-    add_product(rows.basis, u, displacement)
-    add_product(rows.basis, v, velocity)
-    if lead.size:
+    add_product(rows.basis, state.u, displacement)
+    add_product(rows.basis, state.v, velocity)
+    if state.lead.size:
         room.lead[:] = 0.0
-        add_product(rows.basis, lead, room.lead)
+        add_product(rows.basis, state.lead, room.lead)
         for q in range(displacement.size):
             room.lead[q] *= step
     for q in range(displacement.size):
@@ -244,11 +245,14 @@ def mark_closed(rows, moving, corners, call, u, v, lead, persistence, contact, r
     if not evaluate(corners, call, laws.first, rows.gap, FOUND, contact.middle, contact.rows):
         return False
     for k in range(rows.gap.size):
-        lasts = moving.points[k] and (persistence[k] & ACTS) > 0
+        lasts = moving.points[k] and (state.persistence[k] & ACTS) > 0
         limit = moving.lasting if lasts else rows.touching
         if corners is not None:
             limit += corners[4][k] * (step * velocity[corners[5][k]]) ** 2  # its sagitta, by the row of its angle
-        contact.closed[k] = contact.rows.gap[k] <= limit
+        seen = contact.rows.gap[k]
+        if rows.wear_rate.size:
+            seen += state.worn[0, k] - 0.5 * state.worn[1, k]
+        contact.closed[k] = seen <= limit
     return True
 
 
@@ -367,6 +371,13 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
             mean[r] = (1.0 / weight - 1.0) * start[r] + mean[r] / weight
         for k in range(begins.size):
             begins[k] = matrix.gap[k] + before[first[k]]
+        for k in range(own_rows.wear_rate.size):
+            depth, opening, n = state.worn[0, k], state.worn[1, k], first[k]
+            begins[k] += depth - opening
+            ahead[n] += depth
+            rates[n] += opening / step
+            start[n] += opening / step
+            mean[n] += opening * (1.0 / gap_per_velocity - 1.0 / step)
         _close(laws, springs, moving.points, state.persistence, start, mean, begins, contact)
         if layered:
             copy_table(history, contact.carried)
@@ -452,6 +463,8 @@ def project(rows, bulk, moving, corners, call, contact, solution, state, steps, 
     impulses and works into `steps` (`ConfigurationSteps`), impulses of imposed motions into reactions (p,), N·s; what
     of the contact may last into the state. Whether the rows at the end could be found."""
     laws, normal, status = rows.laws, solution.normal, solution.status
+    if rows.wear_rate.size:
+        _wear_off(rows, contact, solution.impulse, state, room)
     copy_vector(contact.rows.starts, steps.starts[n])
     copy_vector(contact.rows.columns, steps.columns[n])
     copy_vector(contact.rows.values, steps.values[n])
@@ -492,6 +505,26 @@ def project(rows, bulk, moving, corners, call, contact, solution, state, steps, 
         sticks = status[k] == STICK and normal[0, k] + normal[1, k] + normal[2, k] > LEAST * most
         state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
     return True
+
+
+@called_njit()
+def _wear_off(rows, contact, impulse, state, room):
+    """As `wear_off`, by the slip of the rows in the step that has led to `state`, on persistent rows that of the
+    displacements; `room` has what the basis moved at its start."""
+    moves, change, slip, along = room.moves, room.basis_change, room.ahead, room.before
+    moves[:] = 0.0
+    change[:] = 0.0
+    add_product(rows.basis, state.v, moves)
+    add_product(rows.basis, state.u, change)
+    for q in range(moves.size):
+        moves[q] = 0.5 * rows.step * (room.velocity[q] + moves[q])
+        change[q] -= room.displacement[q]
+    times_rows(contact.rows, moves, slip)
+    times_rows(contact.rows, change, along)
+    for r in range(slip.size):
+        if contact.persistent[r]:
+            slip[r] = along[r]
+    wear_off(rows.laws.first, rows.wear_rate, rows.step, impulse, slip, state.worn)
 
 
 @called_njit()

@@ -36,6 +36,7 @@ from arlequin.schemes._row_kernels import (
     free_rows,
     room_of_rows,
     solve_rows,
+    wear_off,
 )  # fmt: skip
 from arlequin.schemes._sparse_step_kernels import move, settle
 from arlequin.schemes._step_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
@@ -175,7 +176,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     own_problem, own_factor = room_of_rows(basis_rows, count_rows, points), allocate_factor(count_rows)
     rows_free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
-    contact = ContactPoints(system.gap, system.touching, laws, springs)
+    contact = ContactPoints(system.gap, system.touching, laws, springs, state.worn)
     impulse, traction, history = state.impulse, state.spring_traction, state.history
     solution = impulse, trial, normal, status
     if moving is None:
@@ -184,8 +185,9 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         on_basis = np.empty(basis_rows)
         paired, configurations = named_moving(borrow(moving))
         rows = RowsOfStep(
-            step, weight, row.theta, basis, system.gap, system.touching, laws, operators.delassus, springs
-        )
+            step, weight, row.theta, basis, system.gap, system.touching, laws, operators.delassus, springs,
+            system.wear_rate,
+        )  # fmt: skip
         in_configuration = ContactSolution(impulse, normal, status, trial)
         own_configuration = room_of_configurations(basis_rows, count_rows, size, m, history, points)
         configuration, work_space = named_configuration(paired, borrow(own_configuration))
@@ -234,10 +236,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                     ahead[r] *= step
             acts = free_rows(coefficients, contact, traction, rows_free)
         if moving is not None:
-            if not mark_closed(
-                rows, paired, paired.corners, paired.call, state.u, state.v, state.lead, state.persistence,
-                configuration, work_space,
-            ):  # fmt: skip
+            if not mark_closed(rows, paired, paired.corners, paired.call, state, configuration, work_space):
                 return n
             if mark_active(laws, configuration):
                 active = chosen_points(configuration.active, laws, history)
@@ -288,6 +287,15 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + works.sums[n, 0]):
             return n
+        if system.wear_rate.size:
+            copy_table(state.worn, steps.worn[n])
+            if moving is None:
+                slip = rows_free.start
+                slip[:] = 0.0
+                add_product(basis, state.v, slip)
+                for r in range(slip.size):
+                    slip[r] = 0.5 * step * (rows_free.velocity[r] + slip[r])
+                wear_off(laws.first, system.wear_rate, step, impulse, slip, state.worn)
         if moving is not None:
             if not project(
                 rows, projected, paired, paired.corners, paired.call, configuration, in_configuration, state,

@@ -35,6 +35,7 @@ from arlequin.schemes._row_kernels import (
     free_rows,
     room_of_rows,
     solve_rows,
+    wear_off,
 )  # fmt: skip
 from arlequin.schemes._step_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
 from arlequin.schemes._system_kernels import (
@@ -221,6 +222,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
         friction_states,
+        all_worn,
     ) = steps  # fmt: skip
     size, points, count_rows = state.u.size, gap.size, state.impulse.size
     basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
@@ -247,21 +249,23 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     trial, normal, status, velocity_change = borrow(own_solution)
     own_factor = allocate_factor(count_rows if moving is None else 0)
     factor = borrow(own_factor)
-    options = operators.method, operators.rho, operators.proximal
+    options, wears = (operators.method, operators.rho, operators.proximal), system.wear_rate.size > 0
     if moving is None:
         on_basis = impulse
         own_problem = room_of_rows(basis_rows, count_rows, points)
         rows_free = RowsFree(*borrow(own_problem))
-        displacement, velocity, end, ahead, gaps, rate, closed, closing = rows_free
+        displacement, velocity, end, ahead, gaps, rate, closed, closing, slip = rows_free
         coefficients = step, weight, theta
-        contact_points = ContactPoints(gap, system.touching, laws, springs)
+        contact_points = ContactPoints(gap, system.touching, laws, springs, state.worn)
         point_solution = impulse, trial, normal, status
         single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
         single = single and delassus[0, 0] > 0.0
     else:
         on_basis, free, reactions = np.empty(basis_rows), np.empty(basis_rows), np.empty(system.imposed.size)
         paired, configurations = named_moving(borrow(moving))
-        rows = RowsOfStep(step, weight, theta, basis, gap, system.touching, laws, delassus, springs)
+        rows = RowsOfStep(
+            step, weight, theta, basis, gap, system.touching, laws, delassus, springs, system.wear_rate
+        )  # fmt: skip
         solution = ContactSolution(impulse, normal, status, trial)
         work_space = room_of_configurations(basis_rows, count_rows, size, 0, history, points)
         contact, room = named_configuration(paired, borrow(work_space))
@@ -308,9 +312,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 normal[:] = 0.0
                 status[:] = 0
         else:
-            mark_closed(
-                rows, paired, paired.corners, paired.call, u, v, state.lead, state.persistence, contact, room
-            )  # fmt: skip
+            mark_closed(rows, paired, paired.corners, paired.call, state, contact, room)
             if mark_active(laws, contact):
                 of_active = chosen_points(contact.active, laws, history)
                 chosen = borrow(of_active)
@@ -346,6 +348,14 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 rows, projected, paired, paired.corners, paired.call, contact, solution, state, configurations, n,
                 reactions, room,
             )  # fmt: skip
+        if wears:
+            copy_table(state.worn, all_worn[n])
+            if moving is None:
+                slip[:] = 0.0
+                add_product(basis, v, slip)
+                for r in range(slip.size):
+                    slip[r] = 0.5 * step * (velocity[r] + slip[r])
+                wear_off(first, system.wear_rate, step, impulse, slip, state.worn)
         copy_table(trial, history)
         for d in range(size):
             all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]

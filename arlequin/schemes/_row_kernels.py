@@ -16,13 +16,14 @@ from arlequin.schemes._system_kernels import law_table
 
 MAX_ITERATIONS = 20000  # of a contact problem
 
-# Gaps (k,) at u = 0, m, the largest gap that counts as none, laws, compliance (r,) of friction's springs.
-ContactPoints = namedtuple("ContactPoints", "gap touching laws springs")
+# Gaps (k,) at u = 0, m, the largest gap that counts as none, laws, compliance (r,) of friction's springs, depth of wear
+# and what it opens in the step (2, k), m, or none, (2, 0).
+ContactPoints = namedtuple("ContactPoints", "gap touching laws springs worn")
 
 # Of the rows (r,): displacement, velocity at the start of a step, y and then the displacement at its end without
 # impulses, Δt l₀; gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
-# `arlequin.multilevel.solvers.closing`).
-RowsFree = namedtuple("RowsFree", "displacement velocity end ahead gaps rate closed closing")
+# `arlequin.multilevel.solvers.closing`), and rates at the start (r,), with what wear opens.
+RowsFree = namedtuple("RowsFree", "displacement velocity end ahead gaps rate closed closing start")
 
 
 @called_njit()
@@ -30,7 +31,7 @@ def room_of_rows(basis_rows, rows, points):
     """Arrays of `RowsFree`."""
     return (
         np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
-        np.empty(rows), np.empty(points, dtype=np.bool_), np.zeros((3, rows)),
+        np.empty(rows), np.empty(points, dtype=np.bool_), np.zeros((3, rows)), np.empty(rows),
     )  # fmt: skip
 
 
@@ -39,10 +40,14 @@ def free_rows(coefficients, contact, traction, free):
     """Gaps, rates and closed points of a step without impulses, from the displacement, the velocity, y and Δt l₀ of the
     rows; whether some point may act. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the start, Pa."""
     step, weight, _ = coefficients
-    gap, touching, laws, springs = contact
-    displacement, velocity, end, ahead, gaps, rate, closed, closing = free
+    gap, touching, laws, springs, worn = contact
+    displacement, velocity, end, ahead, gaps, rate, closed, closing, start = free
     first, level, law_rows = laws.first, laws.level, laws.rows
-    onset_closing(first, level, velocity, closing)
+    for r in range(start.size):
+        start[r] = velocity[r]
+    for k in range(worn.shape[1]):
+        start[first[k]] += worn[1, k] / step
+    onset_closing(first, level, start, closing)
     for r in range(end.size):
         if springs[r] > 0.0:
             rate[r] = (end[r] + ahead[r]) / weight - springs[r] * traction[r]
@@ -50,11 +55,17 @@ def free_rows(coefficients, contact, traction, free):
         else:
             rate[r] = (1.0 - 1.0 / weight) * velocity[r] + end[r] / weight
         end[r] = displacement[r] + step * (end[r] + ahead[r])
+    for k in range(worn.shape[1]):
+        rate[first[k]] += worn[1, k] / step
     acts = False
     for k in range(gap.size):
         i = first[k]
-        closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
+        seen = gap[k] + displacement[i] + 0.5 * step * velocity[i]
         gaps[k] = gap[k] + end[i]
+        if worn.shape[1]:
+            seen += worn[0, k] - 0.5 * worn[1, k]
+            gaps[k] += worn[0, k]
+        closed[k] = seen <= touching
         acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
     return acts
 
@@ -93,6 +104,18 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, f
         motion, law_table(laws), laws.kernels, laws.solve, history, free.closing, limits, solution, factor,
         (functions, table, points_arrays, creeps), slip_free, at_start,
     )  # fmt: skip
+
+
+@called_njit()
+def wear_off(first, wear_rate, step, impulse, moved, worn):
+    """The depth of wear and what it opens in the next step, worn (2, k), m, after a step with these impulses (r,), N·s,
+    whose rows slipped by `moved` (r,), m; wear_rate (k,): worn depth per work, m/J."""
+    for k in range(wear_rate.size):
+        length = 0.0
+        for t in range(first[k] + 1, first[k + 1]):
+            length += moved[t] * moved[t]
+        worn[1, k] = wear_rate[k] * (max(impulse[first[k]], 0.0) * np.sqrt(length) / step)
+        worn[0, k] += worn[1, k]
 
 
 @called_njit()

@@ -11,10 +11,12 @@ from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTable
 def named_system(arrays, kernels, solve):
     """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`, and what solves the contact
     problem of a step."""
-    free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, laws = arrays
+    (
+        free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, wear_rate, laws,
+    ) = arrays  # fmt: skip
     return CompiledSystem(
         free, imposed, displaced, inertial, SparseRows(*mass), SparseRows(*viscous), StrainRows(*strains),
-        SparseRows(*constraints), SparseRows(*basis), gap, touching, LawTables(kernels, solve, *laws),
+        SparseRows(*constraints), SparseRows(*basis), gap, touching, wear_rate, LawTables(kernels, solve, *laws),
     )  # fmt: skip
 
 

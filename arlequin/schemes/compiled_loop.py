@@ -20,6 +20,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
@@ -72,6 +73,12 @@ def solved_steps(
         newton=np.ones_like(steps.iterations),
         springs=(spring_traction[:-1], spring_traction[1:]) if assembly.laws.has_elastic_stick else None,
     )
+
+
+def worn_kinematics(kinematics: ContactKinematics, steps: LoopSteps) -> ContactKinematics:
+    """Of some steps, with the wear in each."""
+    depth, opening = np.moveaxis(steps.worn, 1, 0)
+    return replace(kinematics, gap=kinematics.gap + depth, opening=opening) if depth.size else kinematics
 
 
 def audited_loop(
@@ -128,11 +135,10 @@ def audited_loop(
 
 
 def is_small(assembly: Assembly) -> bool:
-    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings, no wear."""
+    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings."""
     return (
         assembly.dof_count <= LARGEST
         and assembly.contact.fixed
-        and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
         and assembly.strains is not None
         and assembly.laws.friction_compiled
@@ -142,7 +148,7 @@ def is_small(assembly: Assembly) -> bool:
 
 def is_rotating(assembly: Assembly) -> bool:
     """Whether steps may be taken in blocks all the same where the kinematics change: few dofs, strains in short form,
-    no wear, and all that turns on flat obstacles."""
+    and all that turns on flat obstacles."""
     contact = assembly.contact
     sides = zip(contact.steady, contact.pairings, contact.sides, strict=True)
     return (
@@ -150,7 +156,6 @@ def is_rotating(assembly: Assembly) -> bool:
         and assembly.linear
         and assembly.dof_count <= LARGEST
         and max(contact.basis.shape[0], contact.laws.row_count) <= FEW
-        and contact.wear_rate is None
         and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)
         and assembly.strains is not None
@@ -270,6 +275,9 @@ class CompiledStepper(OneStepStepper):
         end = batch.end_state(
             history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=own, lasts=lasts
         )
+        if now.worn.size:
+            batch = replace(batch, worn=np.concatenate([steps.worn[1:, 0], now.worn[None, 0]]))
+            end = replace(end, worn=WearState(*now.worn))
         return end, batch
 
     def _at_rest(self, v: Array, impulse: Array) -> NDArray[np.bool_]:
@@ -305,7 +313,16 @@ class CompiledStepper(OneStepStepper):
         assembly, laws = self._assembly, self._assembly.laws
         d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
         types = {"status": np.int8, "iterations": np.int64}
-        return zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, types=types)
+        worn = 0 if self._assembly.contact.wear_rate is None else k
+        return zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, (2, worn), types=types)
+
+    def _worn(self, state: State) -> Array:
+        """Depth of wear and what it opens in the next step (2, k), m; none, (2, 0), where nothing wears."""
+        if self._assembly.contact.wear_rate is None:
+            return np.zeros((2, 0))
+        if state.worn is None:
+            return np.zeros((2, self._assembly.laws.count))
+        return np.stack([state.worn.depth, state.worn.opening])
 
     def _loads_of(self, state: State, count: int) -> tuple[Array, Array]:
         """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""
@@ -325,7 +342,7 @@ class CompiledStepper(OneStepStepper):
         lasts = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
         fields = (
             state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
-            self._spring_traction(state), lasts, own.lead, own.internal, own.damping, own.pulled,
+            self._spring_traction(state), lasts, self._worn(state), own.lead, own.internal, own.damping, own.pulled,
         )  # fmt: skip
         return LoopState(*(np.array(field) for field in fields))
 
@@ -423,7 +440,7 @@ class SmallStepper(CompiledStepper):
         taken, configurations = tried.taken, tried.configurations
         if configurations is not None:
             configurations = first_of(configurations, taken)
-        kinematics = self._pairing.kinematics(configurations)
+        kinematics = worn_kinematics(self._pairing.kinematics(configurations), steps)
         end = self._pairing.end_impulses(configurations, steps.status, self.step)
         return audited_loop(
             self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
@@ -445,7 +462,8 @@ _HELD, _MOST = 1 << 22, 1 << 24
 def are_small(members: Members) -> bool:
     """Whether steps may be taken in compiled loops, and the shortest blocks of all members at once have room."""
     size = members.count * members.assembly.dof_count
-    return is_small(members.assembly) and size * SmallMembers.least_batch <= _MOST
+    wears = members.assembly.contact.wear_rate is not None
+    return is_small(members.assembly) and not wears and size * SmallMembers.least_batch <= _MOST
 
 
 class SmallMembers(Stepper):

@@ -101,7 +101,8 @@ class CompiledSystem(NamedTuple):
 
     free, imposed: numbers of the degrees of freedom that are solved for and given; imposes_displacement (those given,):
     whether by displacements, else by velocities; inertial (d,): free, and not massless. mass, viscous (d, d), kg and
-    kg/s; constraints (m, d); basis (q, d); gap (k,): at u = 0, m; touching: largest gap that counts as none, m.
+    kg/s; constraints (m, d); basis (q, d); gap (k,): at u = 0, m; touching: largest gap that counts as none, m;
+    wear_rate (k,): worn depth per work, m/J, none, (0,), where nothing wears.
     """
 
     free: NDArray[np.int64]
@@ -115,6 +116,7 @@ class CompiledSystem(NamedTuple):
     basis: SparseRows
     gap: Array
     touching: float
+    wear_rate: Array
     laws: LawTables
 
     @classmethod
@@ -127,7 +129,8 @@ class CompiledSystem(NamedTuple):
             np.flatnonzero(assembly.free), assembly.imposed_dofs, assembly.imposes_displacement,
             assembly.free & ~assembly.massless, SparseRows.of(assembly.mass), SparseRows.of(viscous),
             StrainRows.of(assembly.short_strains), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis),
-            gap, contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
+            gap, contact.scale.touching, np.zeros(0) if contact.wear_rate is None else contact.wear_rate,
+            LawTables.of(assembly.laws, tangential_compliance),
         )  # fmt: skip
 
 

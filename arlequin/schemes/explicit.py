@@ -208,7 +208,7 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             "explicit schemes take no imposed motion: take the frame of the support (gravity as a function)"
         )
-    if not is_small(assembly) or assembly.dof_count > FEW:
+    if not is_small(assembly) or assembly.dof_count > FEW or assembly.contact.wear_rate is not None:
         raise UserError(
             f"explicit schemes are for masses, bars, beams and springs with at most {FEW} degrees of freedom and "
             "flat obstacles or pairs of points: take CentralDifference otherwise"

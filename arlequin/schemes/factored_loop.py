@@ -12,7 +12,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.multilevel.solvers.solver_lists import called_with
-from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps
+from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
@@ -35,12 +35,11 @@ _NODAL = 1000  # rows of the basis of surfaces that are paired anew: their compl
 
 def is_factored(assembly: Assembly) -> bool:
     """Whether steps on a sparse factor may be taken in one loop: linear cells and parts whose strains have a short
-    form, in one process; no wear, few contact rows, which are solved for all together, on fixed normals or of surfaces
+    form, in one process; few contact rows, which are solved for all together, on fixed normals or of surfaces
     that are paired anew (`are_paired`)."""
     return (
         assembly.linear
         and (assembly.contact.fixed or are_paired(assembly))
-        and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
@@ -151,7 +150,7 @@ class FactoredStepper(CompiledStepper):
         assembly, step, configurations = self._assembly, self.step, tried.configurations
         if configurations is not None:
             configurations = first_of(configurations, tried.taken)
-        kinematics = self._pairing.kinematics(configurations)
+        kinematics = worn_kinematics(self._pairing.kinematics(configurations), steps)
         assert tried.works is not None
         works = first_of(tried.works, tried.taken)
         solved = solved_steps(assembly, kinematics, steps, tractions)

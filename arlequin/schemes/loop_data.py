@@ -85,8 +85,9 @@ class StepWorks(NamedTuple):
 
 class LoopState(NamedTuple):
     """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C y (m,); internal forces (d,), N; history of the laws;
-    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,). Of the
-    generalised-α family (see `arlequin.schemes.one_step_state.OneStepState`; none of the θ-scheme): the lead (d,), the
+    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,); depth of
+    wear and what it opens in the next step (2, k), m, none, (2, 0), where nothing wears. Of the generalised-α family
+    (see `arlequin.schemes.one_step_state.OneStepState`; none of the θ-scheme): the lead (d,), the
     averages of internal forces and damping (d,), and Q (d,)."""
 
     u: Array
@@ -98,6 +99,7 @@ class LoopState(NamedTuple):
     impulse: Array
     spring_traction: Array
     persistence: NDArray[np.int8]
+    worn: Array
     lead: Array
     internal_average: Array
     damping_average: Array
@@ -107,7 +109,8 @@ class LoopState(NamedTuple):
 class LoopSteps(NamedTuple):
     """Of some steps (b,): u, v and (u₁ − u₀)/Δt, `flow` (b, d), contact impulses (b, r), their normal parts (b, 3, k),
     status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
-    problems (b,), first internal variables (b, k) of friction laws whose coefficients depend on the state."""
+    problems (b,), first internal variables (b, k) of friction laws whose coefficients depend on the state, depth of
+    wear and what it opens in the step (b, 2, k), m."""
 
     u: Array
     v: Array
@@ -120,6 +123,7 @@ class LoopSteps(NamedTuple):
     iterations: NDArray[np.int64]
     residual: Array
     friction_state: Array
+    worn: Array
 
 
 class CornerRows(NamedTuple):

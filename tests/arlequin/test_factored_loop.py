@@ -17,8 +17,9 @@ from arlequin.system.assembly import assemble
 from arlequin.system.contact import Contact
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
-FLOOR = aq.RigidPlane(point=(0.0, -2e-6), normal=(0.0, 1.0))
+FLOOR = aq.RigidPlane(point=(0.0, -2.1e-6), normal=(0.0, 1.0))
 AT_SPEED = aq.Unilateral(level="velocity")
+WEAR = aq.Archard(1e-11)  # wears off 1e-8 m in the runs here
 LAYER = aq.Asperities(stiffness=1e15, exponent=1.5, height=1e-5)
 
 
@@ -27,8 +28,8 @@ def block(name: str = "block", x: Any = (0.0, 0.02), cells: Any = (6, 3), **own:
     return aq.Solid(name, mesh, STEEL, plane="strain", **own)
 
 
-def on_floor(part: aq.Solid, law: Any = AT_SPEED, friction: Any = None, **own: Any) -> aq.System:
-    rub = aq.Interface("rub", part.boundary("bottom"), FLOOR, law, friction=friction)
+def on_floor(part: aq.Solid, law: Any = AT_SPEED, friction: Any = None, wear: Any = None, **own: Any) -> aq.System:
+    rub = aq.Interface("rub", part.boundary("bottom"), FLOOR, law, friction=friction, wear=wear)
     return aq.System([part], interfaces=[rub], velocity=(3.0, -5.0), **own)
 
 
@@ -93,13 +94,15 @@ def held_by_constraints() -> aq.System:
     return aq.System(bars, junctions=[glue], interfaces=[wall], velocity=5.0)
 
 
-def on_foundation(law: Any = AT_SPEED, friction: Any = None, multiplier: Any = None, **own: Any) -> aq.System:
+def on_foundation(
+    law: Any = AT_SPEED, friction: Any = None, multiplier: Any = None, wear: Any = None, **own: Any
+) -> aq.System:
     """A block that slides on another one, whose foot is held; one of its nodes passes one of this after five steps."""
     part = block(**own)
     mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
     foundation = aq.Solid("foundation", mesh, STEEL, plane="strain", imposed={"bottom": {"x": 0.0, "y": 0.0}})
     top, bottom = foundation.boundary("top"), part.boundary("bottom")
-    rub = aq.Interface("rub", bottom, top, law, friction=friction, multiplier=multiplier)
+    rub = aq.Interface("rub", bottom, top, law, friction=friction, multiplier=multiplier, wear=wear)
     return aq.System([part, foundation], interfaces=[rub], velocity={"block": (10.0, -5.0)})
 
 
@@ -146,6 +149,11 @@ SYSTEMS: dict[str, Callable[[], aq.System]] = {
     "foundation, gap": lambda: on_foundation(aq.Unilateral("gap"), aq.Coulomb(0.3)),
     "foundation, nodes": lambda: on_foundation(friction=aq.Coulomb(0.3), multiplier="nodes"),
     "foundation, layer": lambda: on_foundation([LAYER], aq.Coulomb(0.3)),
+    "foundation, wear": lambda: on_foundation(friction=aq.Coulomb(0.3), wear=WEAR),
+    "foundation, layer and wear": lambda: on_foundation([LAYER, AT_SPEED], aq.Coulomb(0.3), wear=WEAR),
+    "wear": lambda: on_floor(block(), friction=aq.Coulomb(0.3), wear=WEAR),
+    "wear, gap": lambda: on_floor(block(), aq.Unilateral("gap"), aq.Coulomb(0.3), WEAR),
+    "wear, layer with friction springs": lambda: on_floor(block(), [LAYER], aq.Coulomb(0.3, stiffness=5e12), WEAR),
     "foundation, lumped mass": lambda: on_foundation(friction=aq.Coulomb(0.3), mass="lumped"),
     "foundation, junction and wall": glued_on_foundation,
     "cylinder": on_cylinder,
@@ -223,7 +231,7 @@ def test_steps_are_those_taken_one_by_one(system: str, scheme: str) -> None:
     compare(*both, largest(both[1]), "works")
     assert not assembly.contact_count or largest(joined("contact.normal")[1]) > 0.0
     paths = [f"contact.{field.name}" for field in fields(expected[0].contact)]
-    for path in (*paths, "gaps", "multipliers", "reactions", "friction_state", "spring_traction"):
+    for path in (*paths, "gaps", "multipliers", "reactions", "friction_state", "spring_traction", "worn"):
         if attrgetter(path)(expected[0]) is not None:
             both = joined(path)
             if both[1].dtype == float:
