@@ -343,11 +343,6 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         multipliers /= weight * row.inertia
         if not _advance(bulk, external[n], on_basis, prediction, bulk_state):
             return n
-        if moving is not None:
-            project(
-                rows, projected, paired, paired.corners, paired.call, contact, solution, state, configurations, n,
-                reactions, room,
-            )  # fmt: skip
         if wears:
             copy_table(state.worn, all_worn[n])
             if moving is None:
@@ -356,6 +351,11 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 for r in range(slip.size):
                     slip[r] = 0.5 * step * (velocity[r] + slip[r])
                 wear_off(first, system.wear_rate, step, impulse, slip, state.worn)
+        if moving is not None:
+            project(
+                rows, projected, paired, paired.corners, paired.call, contact, solution, state, configurations, n,
+                reactions, room,
+            )  # fmt: skip
         copy_table(trial, history)
         for d in range(size):
             all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]

@@ -44,6 +44,7 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -276,9 +277,18 @@ class CompiledStepper(OneStepStepper):
             history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=own, lasts=lasts
         )
         if now.worn.size:
-            batch = replace(batch, worn=np.concatenate([steps.worn[1:, 0], now.worn[None, 0]]))
+            depth, opened = np.moveaxis(np.concatenate([steps.worn[1:], now.worn[None]]), 1, 0)
+            batch = replace(batch, worn=depth, contact=self._that_wears(batch.contact, opened))
             end = replace(end, worn=WearState(*now.worn))
         return end, batch
+
+    def _that_wears(self, contact: ContactImpulses, opened: Array) -> ContactImpulses:
+        """The work of the normal forces on the slip by which points wore off (b, k), m, in place of that of the audit,
+        which has other last digits."""
+        rate = self._assembly.contact.wear_rate
+        assert rate is not None
+        work = np.divide(opened, rate, out=contact.friction_work_per_mu.copy(), where=rate > 0.0)
+        return replace(contact, friction_work_per_mu=work)
 
     def _at_rest(self, v: Array, impulse: Array) -> NDArray[np.bool_]:
         """Points (b, k) whose tangential velocity is round-off of velocities v (b, d) and of what the impulses (b, r)

@@ -90,7 +90,19 @@ def dragged(friction):
     return aq.System([one], interfaces=[contact], gravity=(0.0, -10.0), velocity=(0.3, 0.0)), 1e-3
 
 
+def worn(*laws, **rubs):
+    """Masses that slide to and fro on a floor, which wears; one of them falls on it."""
+    pull = lambda t: (30.0 * np.sin(60.0 * t), -20.0 * t)  # noqa: E731
+    two = aq.PointMasses("sliders", ((0.0, 0.0), (0.5, 1e-3)), (3.0, 4.0), forces={"all": pull})
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    friction, wear = aq.Coulomb(0.3, **rubs), aq.Archard(2e-8)
+    contact = aq.Interface("floor", two.boundary("all"), floor, laws, friction=friction, wear=wear)
+    return aq.System([two], interfaces=[contact], gravity=(0.0, -9.81), velocity=(0.3, -0.1)), 1e-3
+
+
 SYSTEMS = {
+    "worn": lambda: worn(aq.Unilateral()),
+    "worn, layer and springs": lambda: worn(aq.ImpactElement(2e4, 20.0), stiffness=1600.0, damping=3.0),
     "slider": slider,
     "spinner": spinner,
     "bar": bar,
