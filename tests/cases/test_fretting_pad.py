@@ -52,7 +52,7 @@ def test_a_thousand_cycles_from_ten(record_property):
     case.run(case.Parameters(cycles=1))  # compiled kernels load once
     depth, volume, stepped, (short, long) = compared(case.Parameters(), case.Parameters(jumps=0))
     for name, value in (("depth", depth), ("volume", volume), ("stepped", stepped), ("times", long / short)):
-        record_property(name, value)
+        record_property(name, float(value))  # workers send numbers of Python alone
     print(f"\nerror of depth {depth:.2e}, of volume {volume:.2e}; {stepped} cycles; {short:.1f} s, {long:.1f} s")
     assert depth < 0.01
     assert volume < 0.01
