@@ -246,6 +246,14 @@ class Contact:
         return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
 
     @cached_property
+    def _drifting(self) -> NDArray[np.bool_]:
+        """Points (k,) in whose gaps round-off of the rates adds up."""
+        each = [
+            not steady or any(side.rigid for side in pair) for steady, pair in zip(self.steady, self.sides, strict=True)
+        ]
+        return np.repeat(np.array(each, dtype=bool), np.diff(self.start))
+
+    @cached_property
     def rigid(self) -> bool:
         """Whether a rigid part touches."""
         return any(side.rigid for pair in self.sides for side in pair)
@@ -292,12 +300,13 @@ class Contact:
         """Mask (…, k) of closed points; gaps within round-off count as closed.
 
         A gap within the arcs of a step, increment (q,) = basis · Δt v, is closed too: a corner on which a rigid part
-        turns rises by as much. On turning normals round-off of the rates of heavy bodies on light ones adds up: a
-        contact that lasts, lasts (k,) as in `State`, stays closed within more, as it opens by its rate alone.
+        turns rises by as much. On turning normals and under rigid parts round-off of the rates of heavy bodies on light
+        ones adds up: a contact that lasts, lasts (k,) as in `State`, stays closed within more, as it opens by its rate
+        alone.
         """
         limit = np.full(gaps.shape, self.scale.touching)
         if lasts is not None:
-            limit[self.rotating & ((lasts & ACTS) > 0)] = self.scale.lasting
+            limit[self._drifting & ((lasts & ACTS) > 0)] = self.scale.lasting
         if self.rigid:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]

@@ -86,8 +86,9 @@ def test_random_piles_rest(seed: int) -> None:
     check(*random_pile(seed))
 
 
-@pytest.mark.parametrize("seed", range(205, 207))
+@pytest.mark.parametrize("seed", [205, 206, 248])
 def test_random_piles_of_cubes_rest(seed: int) -> None:
+    """Also where 1.4 kg on a plane carry 28 t (248)."""
     check(*random_pile(seed, 3))
 
 

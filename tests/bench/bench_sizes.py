@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from timing import BAR_STEEL as STEEL
@@ -15,13 +16,22 @@ from arlequin.step.scheme import Scheme
 CELLS = {(50, 10): 1000, (100, 20): 600, (200, 40): 200, (400, 80): 50}  # and steps
 
 
-def study(cells: tuple[int, int], scheme: Scheme, friction: bool, steps: int) -> Study:
-    """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: a distance of nodes over four at the speed of waves."""
+def study(cells: tuple[int, int], scheme: Scheme, friction: bool, steps: int, moving: bool = False) -> Study:
+    """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: a distance of nodes over four at the speed of waves.
+
+    moving: the wall is a plate of two columns of such cells, with which the surface is paired in each step.
+    """
     block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=cells), STEEL, plane="strain")
     rubs = {"friction": aq.Coulomb(0.3)} if friction else {}
-    wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+    wall: Any = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+    parts = [block]
+    if moving:
+        mesh = aq.mesh.rectangle((0.1, 0.104), (-0.02, 0.04), cells=(2, 2 * cells[1] + 1))
+        parts.append(aq.Solid("plate", mesh, STEEL, plane="strain"))
+        wall = parts[1].boundary("left")
     contact = aq.Interface("contact", block.boundary("right"), wall, aq.Unilateral(), **rubs)
-    system = aq.System([block], interfaces=[contact], velocity=(10.0, 1.0 if friction else 0.0))
+    velocity = {"block": (10.0, 1.0 if friction else 0.0)}
+    system = aq.System(parts, interfaces=[contact], velocity=velocity)
     step = 1e-4 / cells[0]
     return aq.Study(system, scheme, steps * step, step, fields_every=50)
 
@@ -39,19 +49,20 @@ def step_time(own: Study, rounds: int = 5) -> float:
 
 
 def sizes() -> Report:
-    """θ-scheme and Newmark, with friction and without: step, back-substitution, both with the same matrix."""
+    """θ-scheme and Newmark, with friction and without, and with friction on a plate that deforms: step,
+    back-substitution of the block's matrix."""
     report: Report = {}
     with one_core():
         for cells, steps in CELLS.items():
             for scheme in (aq.Theta(0.5), aq.Newmark()):
-                for friction in (False, True):
-                    own = study(cells, scheme, friction, steps)
+                for friction, moving in ((False, False), (True, False), (True, True)):
+                    own = study(cells, scheme, friction, steps, moving)
                     part = own.system.parts[0].assemble()
                     factor = factorise(part.mass + 0.25 * own.step**2 * part.stiffness)
                     b = np.random.default_rng(0).normal(size=factor.shape[0])
                     solve = best(lambda factor=factor, b=b: factor.solve(b), 0.2)
                     step = step_time(own)
                     solve = min(solve, best(lambda factor=factor, b=b: factor.solve(b), 0.2))
-                    words = f"{b.size} dofs, {type(scheme).__name__}{', friction' * friction}"
+                    words = f"{b.size} dofs, {type(scheme).__name__}{', friction' * friction}{', plate' * moving}"
                     report[words] = {"solve (s)": solve, "step (s)": step, "step / solve": step / solve}
     return report
