@@ -1,5 +1,6 @@
 """Piles of rigid boxes of very different masses: at rest they rest, and each contact carries the weight above it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,15 @@ def test_random_piles_rest(seed: int) -> None:
     check(*random_pile(seed))
 
 
-@pytest.mark.parametrize("seed", [205, 206, 248])
+@pytest.mark.parametrize("seed", range(205, 207))
 def test_random_piles_of_cubes_rest(seed: int) -> None:
-    """Also where 1.4 kg on a plane carry 28 t (248)."""
     check(*random_pile(seed, 3))
+
+
+def test_a_light_cube_on_a_plane_carries_heavy_ones() -> None:
+    """1.4 kg under 28 t: one of its corners fell through the plane in the fourth step."""
+    words, study = random_pile(248, 3)
+    check(words, replace(study, duration=5 * study.step))
 
 
 @pytest.mark.slow
