@@ -12,7 +12,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.multilevel.solvers.solver_lists import called_with
-from arlequin.schemes.compiled_loop import FEW, CompiledStepper, Tried, solved_steps, worn_kinematics
+from arlequin.schemes.compiled_loop import CompiledStepper, Tried, solved_steps, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
@@ -30,6 +30,7 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.solid_tables import cells_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
+_ROWS = 600  # of contact, which are solved for all together: as quick as those that act alone
 _NODAL = 1000  # rows of the basis of surfaces that are paired anew: their compliance is full
 
 
@@ -40,7 +41,7 @@ def is_factored(assembly: Assembly) -> bool:
     return (
         assembly.linear
         and (assembly.contact.fixed or are_paired(assembly))
-        and assembly.laws.row_count <= FEW
+        and assembly.laws.row_count <= _ROWS
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
         and all(
