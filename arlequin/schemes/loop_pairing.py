@@ -1,7 +1,7 @@
 """How contact points are paired in the steps of the compiled loops: on fixed normals, on flat obstacles on which rigid
 bodies of the plane rotate, whose rows depend on (x, y, θ), or in each configuration anew."""
 
-from abc import ABC, abstractmethod
+import weakref
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -157,21 +157,35 @@ class FixedPairing:
         return (status == STICK) & rough & ~laws.elastic_stick & (laws.tangential_compliance == 0.0)
 
 
-class MovingPairing(ABC):
+class MovingPairing:
     """Rows that depend on the configuration: each step alternates between the impulses and the configuration at its
-    middle that they lead to, on which they act (`arlequin.solvers.contact_step`)."""
+    middle that they lead to, on which they act (`arlequin.solvers.contact_step`).
+
+    Subclasses have the rows in a step and what the loop reads.
+    """
+
+    _rows: ContactRows
+    _arrays: Any
 
     def __init__(self, assembly: Assembly) -> None:
         self._contact = assembly.contact
         self._reference = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
 
-    @abstractmethod
     def room(self, count: int) -> ConfigurationSteps:
         """Zeros."""
+        points, size = self._contact.count, self._contact.laws.row_count
+        (q, d), rows = self._contact.basis.shape, self._rows
+        types: Any = {"persistent": bool, "starts": np.uint32, "columns": np.uint32}
+        entries, tangents = rows.values.size, rows.tangents.size
+        return zeros_of(
+            ConfigurationSteps, count, rows.starts.size, entries, entries, points, tangents, q, points, size, d,
+            tangents, size, q, 3, types=types,
+        )  # fmt: skip
 
-    @abstractmethod
     def arguments(self, steps: ConfigurationSteps | None) -> Any:
         """What gives the rows, and what receives the steps' configurations."""
+        assert steps is not None
+        return self._arrays, tuple(steps)
 
     def _named(
         self, rows: tuple[ContactRows, ContactRows], corners: CornerRows | None, call: PairingCall | None,
@@ -192,17 +206,6 @@ class MovingPairing(ABC):
             proximal=proximal_term(contact.method.method, contact.method.augmentation, True),
             lasting=contact.scale.lasting,
         )
-
-    def _room(self, count: int, rows: ContactRows) -> ConfigurationSteps:
-        """Zeros of steps with such rows."""
-        points, size = self._contact.count, self._contact.laws.row_count
-        q, d = self._contact.basis.shape
-        types: Any = {"persistent": bool, "starts": np.uint32, "columns": np.uint32}
-        entries, tangents = rows.values.size, rows.tangents.size
-        return zeros_of(
-            ConfigurationSteps, count, rows.starts.size, entries, entries, points, tangents, q, points, size, d,
-            tangents, size, q, 3, types=types,
-        )  # fmt: skip
 
     def starts_again(self) -> bool:
         """Whether the loop may go on where its last call ended, as there is now room for more rows; raises what the
@@ -243,13 +246,6 @@ class RotatingPairing(MovingPairing):
         arrays = response.delassus, response.velocity_by_impulse
         self._arrays = as_arrays(self._named((self._rows, end_rows), corners, None, *arrays, None))
 
-    def room(self, count: int) -> ConfigurationSteps:
-        return self._room(count, self._rows)
-
-    def arguments(self, steps: ConfigurationSteps | None) -> Any:
-        assert steps is not None
-        return self._arrays, tuple(steps)
-
 
 def _rows_of(corners: CornerRows, points: int) -> ContactRows:
     """Room for the rows of corners."""
@@ -269,7 +265,13 @@ class SurfacePairing(MovingPairing):
         self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), self._reference
         self._failure: BaseException | None = None
         self._enlarged = False
-        self._call = CALLBACK(self._pair)
+        own = weakref.ref(self)  # else what is called would hold what holds it
+
+        def pair(how: int) -> int:
+            pairing = own()
+            return 1 if pairing is None else pairing._pair(how)
+
+        self._call = CALLBACK(pair)
         local = self._reference.local
         assert local is not None
         self._make_room(2 * local.nnz + local.shape[1])
@@ -316,10 +318,3 @@ class SurfacePairing(MovingPairing):
             raise raised
         enlarged, self._enlarged = self._enlarged, False
         return enlarged
-
-    def room(self, count: int) -> ConfigurationSteps:
-        return self._room(count, self._rows)
-
-    def arguments(self, steps: ConfigurationSteps | None) -> Any:
-        assert steps is not None
-        return self._arrays, tuple(steps)
