@@ -86,18 +86,18 @@ def bulk_of(
     """
     step, flow = row.step, paths.du / row.step
     internal, damping = row.averaged(ends.internal, before[0]), ends.damping
-    mean, drag = row.mean(internal), np.zeros_like(flow)
+    mean, drag, known = row.mean(internal), np.zeros_like(flow), None
     if assembly.viscous is not None and row.carries:
         damping = row.averaged(ends.damping, before[1])
         drag = row.mean(damping)
     elif assembly.viscous is not None:
-        drag = applied(assembly.viscous, flow)
+        drag = known = applied(assembly.viscous, flow)
 
     def balance() -> Array:
         return (np.diff(ends.momentum, axis=0) - projected) / step + mean + drag - external
 
     given = reaction(assembly, balance, (pulls[0] / step, pulls[1] / step))
-    bulk = BulkWork.of(assembly, step, Forces(mean, drag, external, given), pulls[0], paths, flow)
+    bulk = BulkWork.of(assembly, step, Forces(mean, drag, external, given), pulls[0], paths, flow, drag=known)
     return bulk, given, (internal[-1], damping[-1])
 
 

@@ -24,11 +24,14 @@ class Harmonics:
 
     def at(self, times: Array) -> Array:
         """Values (t, m) at the times (t,)."""
-        turns = 2 * np.pi * np.arange(1, 1 + len(self.coefficients) // 2)
+        count = len(self.coefficients) // 2
+        turns = 2 * np.pi * np.arange(1, 1 + count)
         out = np.empty((times.size, self.coefficients.shape[1]))
         for first in range(0, times.size, _TIMES):
             angles = np.multiply.outer(times[first : first + _TIMES] / self.period % 1.0, turns)
-            waves = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+            waves = np.empty((len(angles), 2 * count))
+            np.cos(angles, out=waves[:, :count])
+            np.sin(angles, out=waves[:, count:])
             out[first : first + _TIMES] = row_products(waves, self.coefficients)
         return out
 
