@@ -180,7 +180,7 @@ class ContactSeries:
                 rows[group, "point_wear_power"] = contact.friction_work_per_mu[..., points] / self._step
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
-            rows[group, "worn_volume"] = depth @ self._area
+            rows[group, "worn_volume"] = np.vecdot(depth, self._area)  # rounding of BLAS depends on the batch
             frames[group, "worn_depth"] = depth[kept]
             if self._wear_law.density is not None:
                 rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]

@@ -15,7 +15,6 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.options import proximal_term
-from arlequin.schemes._callback_kernels import CALLBACK, address_of
 from arlequin.schemes.compiled_system import as_arrays, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import EndImpulses
 from arlequin.schemes.loop_data import (
@@ -260,6 +259,8 @@ class SurfacePairing(MovingPairing):
 
     def __init__(self, assembly: Assembly, mass: FactoredMass) -> None:
         """mass: for the projection of the velocities."""
+        from arlequin.schemes._callback_kernels import CALLBACK
+
         super().__init__(assembly)
         self._mass, self._passes = mass, passes_by_rows(mass.passes)
         self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), self._reference
@@ -278,6 +279,8 @@ class SurfacePairing(MovingPairing):
 
     def _make_room(self, entries: int) -> None:
         """Room for rows with so many entries."""
+        from arlequin.schemes._callback_kernels import address_of
+
         rows, points, size = self._contact.laws.row_count, self._contact.count, self._reference.tangents.size
         self._rows, self._end_rows = (
             ContactRows(

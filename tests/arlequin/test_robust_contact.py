@@ -89,8 +89,8 @@ def test_a_step_that_fails_from_the_last_impulses_starts_from_none(monkeypatch: 
 
     monkeypatch.setattr(contact_step, "solve_contact", from_zeros_alone)
     masses = aq.PointMasses("masses", [(0.0, 0.0), (0.1, 0.0)], 1.0)
-    own = {"friction": aq.Coulomb(0.3), "wear": aq.Archard(1e-12)}  # with wear there is no compiled loop
-    floor = aq.Interface("floor", masses.boundary("all"), FLOOR, aq.Unilateral("velocity"), **own)
+    law = aq.Unilateral("velocity", restitution=0.5)  # with which there is no compiled loop
+    floor = aq.Interface("floor", masses.boundary("all"), FLOOR, law, friction=aq.Coulomb(0.3))
     result = aq.simulate(
         aq.System([masses], interfaces=[floor], gravity=(0.0, -9.81)), aq.Theta(0.5), duration=0.02, step=2e-3
     )

@@ -85,7 +85,7 @@ RUNS = {
 
 
 # of points that stick, W, J, m and m³: there these are round-off alone
-ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-3, "slip": 1e-3}
+ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-2, "slip": 1e-3}
 ROUND_OFF |= {"worn_depth": 1e-10, "worn_volume": 1e-10}
 
 
