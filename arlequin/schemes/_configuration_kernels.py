@@ -18,7 +18,7 @@ from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVE
 from arlequin.multilevel.solvers.closing import LEAST
 from arlequin.multilevel.solvers.problem import ACTS, STICKS
 from arlequin.schemes._callback_kernels import call_address
-from arlequin.schemes._row_kernels import MAX_ITERATIONS, wear_off
+from arlequin.schemes._row_kernels import MAX_ITERATIONS, mean_path, solve_single, wear_off
 from arlequin.schemes._system_kernels import add_product, add_transposed, copy_table, copy_vector, law_table
 from arlequin.schemes.compiled_system import LawTables
 from arlequin.schemes.loop_data import (
@@ -29,10 +29,8 @@ from arlequin.schemes.loop_data import (
     ContactRows,
     MovingContact,
 )  # fmt: skip
+from arlequin.solvers.contact_step import PASSES, STUCK
 from arlequin.solvers.passes import CondensedPasses
-
-PASSES = 25  # configurations of a step at most,
-STUCK = 4  # passes that halve no change, after which the partners are kept: both as in `arlequin.solvers.contact_step`
 
 # Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
 # `arlequin.multilevel.solvers.closing`), and the history of the regular laws.
@@ -63,12 +61,9 @@ _Room = namedtuple(
 # The points that act, their rows and rows of the regular laws, and their laws, problem and solution.
 _Active = namedtuple("_Active", "points rows regular laws problem solution")
 
-# What is read of the system and the operators: Δt, λ and θ; W (q, q) of the basis' rows; springs (r,); wear_rate (k,),
-# or (0,).
-RowsOfStep = namedtuple("RowsOfStep", "step weight theta basis gap touching laws delassus springs wear_rate")
-
-# What the projection reads of the system.
-ProjectedBulk = namedtuple("ProjectedBulk", "mass constraints free imposed")
+# What is read of the system (`CompiledSystem`) and the operators: coefficients Δt, λ and θ; W (q, q) of the basis'
+# rows; springs (r,).
+StepData = namedtuple("StepData", "system coefficients delassus springs")
 
 
 @called_njit()
@@ -117,12 +112,8 @@ def _evaluate_corners(corners, first, gap, place, rows):
 
 
 @called_njit()
-def evaluate(corners, call, first, gap, how, place, rows):
-    """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found.
-
-    corners: the arrays of `CornerRows`, or None where the pairing is called. how: FOUND, KEPT: with the partners of the
-    last call, AT_END: at the end of the step; what is called writes the rows to arrays that are these.
-    """
+def _find(corners, call, first, gap, how, place, rows):
+    """`_evaluate` by the corners or the call, of which one is None."""
     if corners is not None:
         _evaluate_corners(corners, first, gap, place, rows)
     if call is not None:
@@ -130,6 +121,13 @@ def evaluate(corners, call, first, gap, how, place, rows):
         copy_vector(place, seen)
         return call_address(address, how) == 0
     return True
+
+
+@called_njit()
+def _evaluate(system, moving, how, place, rows):
+    """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found. how: FOUND, KEPT or
+    AT_END, see `MovingContact`, whose arrays the rows are."""
+    return _find(moving.corners, moving.call, system.laws.first, system.gap, how, place, rows)
 
 
 @called_njit()
@@ -226,38 +224,48 @@ def named_configuration(moving, arrays):
     return _Configuration(moving.rows, *contact), _Room(moving.end_rows, *room)
 
 
+@called_njit()
+def _sagitta(corners, k, turn):
+    """What the corner of point k may rise over its tangent in a step that turns its body by turn (q,), m."""
+    rise = 0.0
+    if corners is not None:
+        _, _, _, _, sagitta, angle_row = corners
+        rise = sagitta[k] * turn[angle_row[k]] ** 2
+    return rise
+
+
 @called_njit(forceinline=True)
-def mark_closed(rows, moving, corners, call, state, contact, room):
+def _mark_closed(data, moving, state, contact, room):
     """Marks the points that are closed in a step, in the configuration half a step on by the velocities at the start;
     whether its rows could be found."""
-    step, laws, displacement, velocity = rows.step, rows.laws, room.displacement, room.velocity
+    system, displacement, velocity, turn = data.system, room.displacement, room.velocity, room.moves
+    step, _, _ = data.coefficients
     displacement[:] = 0.0
     velocity[:] = 0.0
-    add_product(rows.basis, state.u, displacement)
-    add_product(rows.basis, state.v, velocity)
+    add_product(system.basis, state.u, displacement)
+    add_product(system.basis, state.v, velocity)
     if state.lead.size:
         room.lead[:] = 0.0
-        add_product(rows.basis, state.lead, room.lead)
+        add_product(system.basis, state.lead, room.lead)
         for q in range(displacement.size):
             room.lead[q] *= step
     for q in range(displacement.size):
-        contact.middle[q] = displacement[q] + 0.5 * step * velocity[q]
-    if not evaluate(corners, call, laws.first, rows.gap, FOUND, contact.middle, contact.rows):
+        turn[q] = step * velocity[q]
+        contact.middle[q] = displacement[q] + 0.5 * turn[q]
+    if not _evaluate(system, moving, FOUND, contact.middle, contact.rows):
         return False
-    for k in range(rows.gap.size):
+    for k in range(system.gap.size):
         lasts = moving.points[k] and (state.persistence[k] & ACTS) > 0
-        limit = moving.lasting if lasts else rows.touching
-        if corners is not None:
-            limit += corners[4][k] * (step * velocity[corners[5][k]]) ** 2  # its sagitta, by the row of its angle
+        limit = (moving.lasting if lasts else system.touching) + _sagitta(moving.corners, k, turn)
         seen = contact.rows.gap[k]
-        if rows.wear_rate.size:
+        if system.wear_rate.size:
             seen += state.worn[0, k] - 0.5 * state.worn[1, k]
         contact.closed[k] = seen <= limit
     return True
 
 
 @called_njit(forceinline=True)
-def mark_active(laws, contact):
+def _mark_active(laws, contact):
     """Marks the points that act in the configuration: whether they are others than before."""
     changed = False
     for k in range(contact.active.size):
@@ -290,22 +298,6 @@ def _close(laws, springs, moving, persistence, start, mean, gaps, contact):
             closing[0, n] = max(-gaps[k], 0.0) if shuts else 0.0
 
 
-@njit(inline="always")
-def solve_single(
-    delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
-):  # fmt: skip
-    """The contact problem of one point without regular law and friction, in closed form."""
-    slack, only = compliance[0] / (step * area[0]), 0.0
-    if level[0] == GAP_LEVEL:
-        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
-    elif level[0] == VELOCITY_LEVEL and closed[0]:
-        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
-    impulse[0] = only
-    normal[:] = 0.0
-    normal[2, 0] = only
-    status[0] = 1 if only > 0.0 else 0
-
-
 @called_njit()
 def _solve_chosen(problem, laws, coefficients, options, solution):
     """Impulses of a step on the points that act, from a first guess; iterations, residual, and whether the multipliers
@@ -328,24 +320,36 @@ def _solve_chosen(problem, laws, coefficients, options, solution):
 
 
 @called_njit(forceinline=True)
-def solve_in_configuration(own_rows, moving, corners, call, options, state, free, contact, chosen, solution, on_basis,
-                           room):  # fmt: skip
-    """Contact impulses of a step on the rows of the middle of the step that they lead to: the points that act, whether
-    there are some, iterations, residual, and whether the multipliers are not unique.
+def _projects(data, state, contact):
+    """Whether the velocities at the end are projected: some rows persist, and, unlike at θ = 1, do not close there."""
+    _, _, theta = data.coefficients
+    persists = False
+    for r in range(contact.persistent.size):
+        persists = persists or contact.persistent[r]
+    return persists and (theta < 1.0 or state.lead.size > 0)
 
-    free (q,): y of the basis' rows without impulses. `contact` and `room` are as `mark_closed` and `mark_active` leave
-    them; `contact` receives the configuration of the impulses; on_basis (q,): these on the basis.
+
+@called_njit(forceinline=True)
+def solve_in_configuration(data, moving, options, state, free, contact, chosen, solution, on_basis, room):
+    """Contact impulses of a step on the rows of the middle of the step that they lead to: the points that act, whether
+    there are some, iterations, residual (inf where the pairing failed), and whether the multipliers are not unique.
+
+    free (q,): y of the basis' rows without impulses; chosen: the points that acted last. `contact` receives the
+    configuration of the impulses, `room` the rows at the end where the velocities are projected there; on_basis (q,):
+    the impulses on the basis. The state stays that of the start.
     """
-    step, weight, laws, matrix = own_rows.step, own_rows.weight, own_rows.laws, contact.rows
+    system, matrix, coefficients = data.system, contact.rows, data.coefficients
+    (step, weight, _), laws = coefficients, system.laws
     first, middle, closing = laws.first, contact.middle, contact.closing
-    springs, history, trial = own_rows.springs, state.history, solution.trial
+    springs, history, trial = data.springs, state.history, solution.trial
     gap_per_velocity, count, layered = weight * step, first[-1], laws.kind.size > 0
     displacement, velocity, end, rate, following = (
         room.displacement, room.velocity, room.end, room.rate, room.following,
     )  # fmt: skip
     ahead, rates, before, start = room.ahead, room.rates, room.before, room.start
     mean, begins, moves = room.mean, room.begins, room.moves
-    coefficients = step, weight, own_rows.theta
+    if not _mark_closed(data, moving, state, contact, room):
+        return chosen, True, 0, np.inf, False
     for q in range(middle.size):
         end[q] = displacement[q] + step * (free[q] + room.lead[q])
         rate[q] = (1.0 - 1.0 / weight) * velocity[q] + free[q] / weight
@@ -353,7 +357,7 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
     used, residual, singular = 0, 0.0, False
     least, stuck, keep = np.inf, 0, False
     for attempt in range(PASSES):
-        if attempt and mark_active(laws, contact):
+        if _mark_active(laws, contact):
             chosen = chosen_points(contact.active, laws, history)
         points, rows, regular, own_laws = chosen.points, chosen.rows, chosen.regular, chosen.laws
         problem, own = chosen.problem, chosen.solution
@@ -371,7 +375,7 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
             mean[r] = (1.0 / weight - 1.0) * start[r] + mean[r] / weight
         for k in range(begins.size):
             begins[k] = matrix.gap[k] + before[first[k]]
-        for k in range(own_rows.wear_rate.size):
+        for k in range(system.wear_rate.size):
             depth, opening, n = state.worn[0, k], state.worn[1, k], first[k]
             begins[k] += depth - opening
             ahead[n] += depth
@@ -405,7 +409,7 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
                 problem.rate_free[i] -= springs[r] * state.spring_traction[r]
             else:
                 problem.rate_free[i] = rates[r]
-        _delassus_between(matrix, own_rows.delassus, rows, moves, problem.delassus)
+        _delassus_between(matrix, data.delassus, rows, moves, problem.delassus)
         more, degenerate = 0, False
         if points.size:
             more, residual, degenerate = _solve_chosen(problem, own_laws, coefficients, options, own)
@@ -426,7 +430,7 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
         for q in range(middle.size):
             reached = end[q]
             for s in range(middle.size):
-                reached += gap_per_velocity * own_rows.delassus[q, s] * on_basis[s]
+                reached += gap_per_velocity * data.delassus[q, s] * on_basis[s]
             following[q] = 0.5 * (displacement[q] + reached)
             change = max(change, abs(following[q] - middle[q]) / moving.settled[q])
         if change <= 1.0 or attempt == PASSES - 1:
@@ -437,7 +441,12 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
             stuck += 1
         keep = keep or stuck == STUCK or attempt == PASSES // 2
         copy_vector(following, middle)
-        if not evaluate(corners, call, first, own_rows.gap, KEPT if keep else FOUND, middle, matrix):
+        if not _evaluate(system, moving, KEPT if keep else FOUND, middle, matrix):
+            return chosen, True, 0, np.inf, False
+    if _projects(data, state, contact):
+        for q in range(middle.size):
+            moves[q] = 2.0 * following[q] - displacement[q]
+        if not _evaluate(system, moving, AT_END, moves, room.end_rows):
             return chosen, True, 0, np.inf, False
     contact.delassus[:] = 0.0
     for i in range(rows.size):
@@ -458,13 +467,14 @@ def solve_in_configuration(own_rows, moving, corners, call, options, state, free
 
 
 @called_njit(forceinline=True)
-def project(rows, bulk, moving, corners, call, contact, solution, state, steps, n, reactions, room):
-    """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
-    impulses and works into `steps` (`ConfigurationSteps`), impulses of imposed motions into reactions (p,), N·s; what
-    of the contact may last into the state. Whether the rows at the end could be found."""
-    laws, normal, status = rows.laws, solution.normal, solution.status
-    if rows.wear_rate.size:
-        _wear_off(rows, contact, solution.impulse, state, room)
+def end_in_configuration(data, moving, contact, solution, state, steps, n, reactions, room):
+    """The end of step n, which the state has reached: the configuration into `steps` (`ConfigurationSteps`), wear, the
+    projection of the velocities, with its impulses and works in `steps` and the impulses of imposed motions added to
+    reactions (p,), N·s, and what of the contact may last."""
+    system, normal, status = data.system, solution.normal, solution.status
+    laws = system.laws
+    if system.wear_rate.size:
+        _wear_off(data, contact, solution.impulse, state, room)
     copy_vector(contact.rows.starts, steps.starts[n])
     copy_vector(contact.rows.columns, steps.columns[n])
     copy_vector(contact.rows.values, steps.values[n])
@@ -476,25 +486,16 @@ def project(rows, bulk, moving, corners, call, contact, solution, state, steps, 
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
     copy_vector(state.v, steps.unprojected[n])
     copy_vector(contact.persistent, steps.persistent[n])
-    persists = False
-    for r in range(contact.persistent.size):
-        persists = persists or contact.persistent[r]
-    # at θ = 1 the end itself closes
-    if persists and (rows.theta < 1.0 or state.lead.size):
-        displacement = room.displacement
-        displacement[:] = 0.0
-        add_product(rows.basis, state.u, displacement)
-        if not evaluate(corners, call, laws.first, rows.gap, AT_END, displacement, room.end_rows):
-            return False
+    if _projects(data, state, contact):
         velocity = room.velocity
         velocity[:] = 0.0
-        add_product(rows.basis, state.v, velocity)
+        add_product(system.basis, state.v, velocity)
         for stage in range(2):
-            steps.work[n, stage] = _project_stage(stage, rows, moving, contact, solution, steps.impulse[n], room)
+            steps.work[n, stage] = _project_stage(stage, laws, moving, contact, solution, steps.impulse[n], room)
         copy_vector(room.end_rows.tangents, steps.end_tangents[n])
         times_transposed_rows(room.end_rows, steps.impulse[n], steps.on_basis[n])
         steps.work[n, 2] = _push_at_end(
-            rows, bulk, moving.velocity_by_impulse, moving.mass, steps.on_basis[n], state, reactions, room
+            system, moving.velocity_by_impulse, moving.mass, steps.on_basis[n], state, reactions, room
         )  # fmt: skip
     for r in range(state.impulse.size):
         state.impulse[r] += steps.impulse[n, r]
@@ -504,35 +505,33 @@ def project(rows, bulk, moving, corners, call, contact, solution, state, steps, 
     for k in range(laws.level.size):
         sticks = status[k] == STICK and normal[0, k] + normal[1, k] + normal[2, k] > LEAST * most
         state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
-    return True
 
 
 @called_njit()
-def _wear_off(rows, contact, impulse, state, room):
+def _wear_off(data, contact, impulse, state, room):
     """As `wear_off`, by the slip of the rows in the step that has led to `state`, on persistent rows that of the
     displacements; `room` has what the basis moved at its start."""
+    system, (step, _, _) = data.system, data.coefficients
     moves, change, slip, along = room.moves, room.basis_change, room.ahead, room.before
-    moves[:] = 0.0
     change[:] = 0.0
-    add_product(rows.basis, state.v, moves)
-    add_product(rows.basis, state.u, change)
+    mean_path(system.basis, state.v, step, room.velocity, moves)
+    add_product(system.basis, state.u, change)
     for q in range(moves.size):
-        moves[q] = 0.5 * rows.step * (room.velocity[q] + moves[q])
         change[q] -= room.displacement[q]
     times_rows(contact.rows, moves, slip)
     times_rows(contact.rows, change, along)
     for r in range(slip.size):
         if contact.persistent[r]:
             slip[r] = along[r]
-    wear_off(rows.laws.first, rows.wear_rate, rows.step, impulse, slip, state.worn)
+    wear_off(system.laws.first, system.wear_rate, step, impulse, slip, state.worn)
 
 
 @called_njit()
-def _project_stage(stage, rows, moving, contact, solution, impulse, room):
-    """The normal (stage 0) or the tangential persistent rows of `project`, as
+def _project_stage(stage, laws, moving, contact, solution, impulse, room):
+    """The normal (stage 0) or the tangential persistent rows at the end of a step, as
     `arlequin.solvers.velocity_projection`: adds to the impulses (r,), and takes the rates that they change off those of
     the basis in `room`; what the impulses take, J. The rows of `room` are those at the end of the step."""
-    first, level, matrix = rows.laws.first, rows.laws.level, room.end_rows
+    first, level, matrix = laws.first, laws.level, room.end_rows
     velocity, rates, response = room.velocity, room.rates, room.response
     own, on_basis, change, count = room.own, room.basis_change, room.moves, first[-1]
     times_rows(matrix, velocity, rates)
@@ -573,7 +572,7 @@ def _project_stage(stage, rows, moving, contact, solution, impulse, room):
 
 
 @called_njit()
-def _push_at_end(rows, bulk, velocity_by_impulse, mass, on_basis, state, reactions, room):
+def _push_at_end(system, velocity_by_impulse, mass, on_basis, state, reactions, room):
     """Velocities and momenta after impulses P (q,) on the basis at the end of a step, M Δv = Bᵀ P + Cᵀ φ, C Δv = 0, and
     what imposed motions give, J, whose impulses are added to reactions (p,)."""
     acts = False
@@ -586,20 +585,20 @@ def _push_at_end(rows, bulk, velocity_by_impulse, mass, on_basis, state, reactio
     if velocity_by_impulse is not None:
         np.dot(velocity_by_impulse, on_basis, change)
     if mass is not None:
-        _respond(CondensedPasses(*mass), bulk.free, on_basis, multipliers, change)
+        _respond(CondensedPasses(*mass), system.free, on_basis, multipliers, change)
     inertia[:] = 0.0
-    add_product(bulk.mass, change, inertia)
+    add_product(system.mass, change, inertia)
     for d in range(change.size):
         state.v[d] += change[d]
         state.momentum[d] += inertia[d]
     given = 0.0
-    if bulk.imposed.size:
+    if system.imposed.size:
         pulls = room.pulls
         pulls[:] = 0.0
-        add_transposed(rows.basis, on_basis, pulls)
-        add_transposed(bulk.constraints, multipliers, pulls)
-        for g in range(bulk.imposed.size):
-            d = bulk.imposed[g]
+        add_transposed(system.basis, on_basis, pulls)
+        add_transposed(system.constraints, multipliers, pulls)
+        for g in range(system.imposed.size):
+            d = system.imposed[g]
             reactions[g] += inertia[d] - pulls[d]
             given += (inertia[d] - pulls[d]) * state.v[d]
     return given

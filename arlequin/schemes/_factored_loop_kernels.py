@@ -18,14 +18,11 @@ from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.schemes._configuration_kernels import (
     ContactSolution,
-    ProjectedBulk,
-    RowsOfStep,
+    StepData,
     chosen_points,
-    mark_active,
-    mark_closed,
+    end_in_configuration,
     named_configuration,
     named_moving,
-    project,
     room_of_configurations,
     solve_in_configuration,
 )  # fmt: skip
@@ -34,6 +31,7 @@ from arlequin.schemes._row_kernels import (
     RowsFree,
     advance_sliding,
     free_rows,
+    mean_path,
     room_of_rows,
     solve_rows,
     wear_off,
@@ -184,15 +182,11 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     else:
         on_basis = np.empty(basis_rows)
         paired, configurations = named_moving(borrow(moving))
-        rows = RowsOfStep(
-            step, weight, row.theta, basis, system.gap, system.touching, laws, operators.delassus, springs,
-            system.wear_rate,
-        )  # fmt: skip
+        data = StepData(system, coefficients, operators.delassus, springs)
         in_configuration = ContactSolution(impulse, normal, status, trial)
         own_configuration = room_of_configurations(basis_rows, count_rows, size, m, history, points)
         configuration, work_space = named_configuration(paired, borrow(own_configuration))
         active = chosen_points(configuration.active, laws, history)
-        projected = ProjectedBulk(system.mass, constraints, system.free, given)
     if sliding is None:
         slide_room = None
     else:
@@ -236,13 +230,9 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                     ahead[r] *= step
             acts = free_rows(coefficients, contact, traction, rows_free)
         if moving is not None:
-            if not mark_closed(rows, paired, paired.corners, paired.call, state, configuration, work_space):
-                return n
-            if mark_active(laws, configuration):
-                active = chosen_points(configuration.active, laws, history)
             active, acts, used, residual, singular = solve_in_configuration(
-                rows, paired, paired.corners, paired.call, options, state, rows_free.end, configuration, active,
-                in_configuration, on_basis, work_space,
+                data, paired, options, state, rows_free.end, configuration, active, in_configuration, on_basis,
+                work_space,
             )  # fmt: skip
         elif acts:
             used, residual, singular = solve_rows(
@@ -290,18 +280,13 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         if system.wear_rate.size:
             copy_table(state.worn, steps.worn[n])
             if moving is None:
-                slip = rows_free.start
-                slip[:] = 0.0
-                add_product(basis, state.v, slip)
-                for r in range(slip.size):
-                    slip[r] = 0.5 * step * (rows_free.velocity[r] + slip[r])
-                wear_off(laws.first, system.wear_rate, step, impulse, slip, state.worn)
+                mean_path(basis, state.v, step, rows_free.velocity, rows_free.start)
+                wear_off(laws.first, system.wear_rate, step, impulse, rows_free.start, state.worn)
         if moving is not None:
-            if not project(
-                rows, projected, paired, paired.corners, paired.call, configuration, in_configuration, state,
-                configurations, n, works.reactions[n], work_space,
-            ):  # fmt: skip
-                return n
+            end_in_configuration(
+                data, paired, configuration, in_configuration, state, configurations, n, works.reactions[n],
+                work_space,
+            )  # fmt: skip
             if (configurations.impulse[n] != 0.0).any():
                 copy_vector(state.v, steps.v[n])
                 inertia = room.inertia[0]

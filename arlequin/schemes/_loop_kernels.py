@@ -16,25 +16,23 @@ from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
 from arlequin.multilevel.solvers._spring_kernels import stretch_springs
 from arlequin.schemes._configuration_kernels import (
     ContactSolution,
-    ProjectedBulk,
-    RowsOfStep,
+    StepData,
     chosen_points,
-    mark_active,
-    mark_closed,
+    end_in_configuration,
     named_configuration,
     named_moving,
-    project,
     room_of_configurations,
     solve_in_configuration,
-    solve_single,
 )  # fmt: skip
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
     advance_sliding,
     free_rows,
+    mean_path,
     room_of_rows,
     solve_rows,
+    solve_single,
     wear_off,
 )  # fmt: skip
 from arlequin.schemes._step_kernels import ALLOWED, FreeMotion, Prediction, constraint_rates, right_hand_side
@@ -221,8 +219,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
     (
         all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
-        friction_states,
-        all_worn,
+        friction_states, all_worn,
     ) = steps  # fmt: skip
     size, points, count_rows = state.u.size, gap.size, state.impulse.size
     basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
@@ -250,28 +247,24 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     own_factor = allocate_factor(count_rows if moving is None else 0)
     factor = borrow(own_factor)
     options, wears = (operators.method, operators.rho, operators.proximal), system.wear_rate.size > 0
+    coefficients = step, weight, theta
     if moving is None:
         on_basis = impulse
         own_problem = room_of_rows(basis_rows, count_rows, points)
         rows_free = RowsFree(*borrow(own_problem))
         displacement, velocity, end, ahead, gaps, rate, closed, closing, slip = rows_free
-        coefficients = step, weight, theta
         contact_points = ContactPoints(gap, system.touching, laws, springs, state.worn)
         point_solution = impulse, trial, normal, status
         single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
         single = single and delassus[0, 0] > 0.0
     else:
-        on_basis, free, reactions = np.empty(basis_rows), np.empty(basis_rows), np.empty(system.imposed.size)
+        on_basis, free, reactions = np.empty(basis_rows), np.empty(basis_rows), np.zeros(system.imposed.size)
         paired, configurations = named_moving(borrow(moving))
-        rows = RowsOfStep(
-            step, weight, theta, basis, gap, system.touching, laws, delassus, springs, system.wear_rate
-        )  # fmt: skip
+        data = StepData(system, coefficients, delassus, springs)
         solution = ContactSolution(impulse, normal, status, trial)
         work_space = room_of_configurations(basis_rows, count_rows, size, 0, history, points)
         contact, room = named_configuration(paired, borrow(work_space))
-        of_active = chosen_points(contact.active, laws, history)
-        chosen = borrow(of_active)
-        projected = ProjectedBulk(system.mass, system.constraints, system.free, system.imposed)
+        chosen = chosen_points(contact.active, laws, history)
     if sliding is None:
         slide_room = None
     else:
@@ -312,15 +305,10 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 normal[:] = 0.0
                 status[:] = 0
         else:
-            mark_closed(rows, paired, paired.corners, paired.call, state, contact, room)
-            if mark_active(laws, contact):
-                of_active = chosen_points(contact.active, laws, history)
-                chosen = borrow(of_active)
             free[:] = 0.0
             add_product(basis, y, free)
-            _, acts, used, residual, singular = solve_in_configuration(
-                rows, paired, paired.corners, paired.call, options, state, free, contact, chosen, solution, on_basis,
-                room,
+            chosen, acts, used, residual, singular = solve_in_configuration(
+                data, paired, options, state, free, contact, chosen, solution, on_basis, room
             )  # fmt: skip
         iterations[n], residuals[n] = used, residual
         if singular or not residual <= ALLOWED:
@@ -346,16 +334,10 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         if wears:
             copy_table(state.worn, all_worn[n])
             if moving is None:
-                slip[:] = 0.0
-                add_product(basis, v, slip)
-                for r in range(slip.size):
-                    slip[r] = 0.5 * step * (velocity[r] + slip[r])
+                mean_path(basis, v, step, velocity, slip)
                 wear_off(first, system.wear_rate, step, impulse, slip, state.worn)
         if moving is not None:
-            project(
-                rows, projected, paired, paired.corners, paired.call, contact, solution, state, configurations, n,
-                reactions, room,
-            )  # fmt: skip
+            end_in_configuration(data, paired, contact, solution, state, configurations, n, reactions, room)
         copy_table(trial, history)
         for d in range(size):
             all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]
@@ -376,5 +358,4 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         hold(own_problem)
     if moving is not None:
         hold(work_space)
-        hold(of_active)
     return count

@@ -4,15 +4,15 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models.kernel_cache import called_njit
-from arlequin.multilevel.solvers._kernels import GAP_LEVEL, onset_closing
+from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, VELOCITY_LEVEL, onset_closing
 from arlequin.multilevel.solvers._sliding_kernels import (
     SlidingPoints,
     SlidingTable,
     advance_points,
     solve_sliding,
 )  # fmt: skip
-from arlequin.schemes._system_kernels import law_table
+from arlequin.schemes._system_kernels import add_product, law_table
 
 MAX_ITERATIONS = 20000  # of a contact problem
 
@@ -104,6 +104,32 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, f
         motion, law_table(laws), laws.kernels, laws.solve, history, free.closing, limits, solution, factor,
         (functions, table, points_arrays, creeps), slip_free, at_start,
     )  # fmt: skip
+
+
+@njit(inline="always")
+def solve_single(
+    delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
+):  # fmt: skip
+    """The contact problem of one point without regular law and friction, in closed form."""
+    slack, only = compliance[0] / (step * area[0]), 0.0
+    if level[0] == GAP_LEVEL:
+        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
+    elif level[0] == VELOCITY_LEVEL and closed[0]:
+        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
+    impulse[0] = only
+    normal[:] = 0.0
+    normal[2, 0] = only
+    status[0] = 1 if only > 0.0 else 0
+
+
+@called_njit()
+def mean_path(basis, v, step, before, out):
+    """½ Δt (B v + before) (q,), m, of velocities v (d,) at the end of a step and those of the basis' rows, `before`, at
+    its start."""
+    out[:] = 0.0
+    add_product(basis, v, out)
+    for q in range(out.size):
+        out[q] = 0.5 * step * (before[q] + out[q])
 
 
 @called_njit()

@@ -166,10 +166,11 @@ class MovingContact(NamedTuple):
     """Contact whose rows depend on the configuration, as loops read it, with the rows in the step and at its end.
 
     corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with FOUND, KEPT
-    (with the partners of the last call) or AT_END. settled (q,): change of the basis' displacements, m or rad, below
-    which the configuration stands; points (k,): whose rows may change; mass_delassus: B M⁻¹ Bᵀ (q, q), constraints
-    kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M, the other one None; proximal:
-    the term of the contact problem where multipliers are not unique; lasting: largest gap of a contact that lasts, m.
+    (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis' displacements, m or
+    rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B M⁻¹ Bᵀ (q, q),
+    constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M, the other one
+    None; proximal: the term of the contact problem where multipliers are not unique; lasting: largest gap of a contact
+    that lasts, m.
     """
 
     corners: CornerRows | None

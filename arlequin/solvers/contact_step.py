@@ -28,8 +28,8 @@ from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.internal_forces import BulkResponse
 
-_PASSES = 25  # pairings of a step at most
-_STUCK = 4  # of them that halve no change: partners change back and forth
+PASSES = 25  # pairings of a step at most
+STUCK = 4  # of them that halve no change: partners change back and forth
 SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below which the pairing stands
 
 
@@ -245,7 +245,7 @@ def solve_contact_step(
         sliding = laws.sliding(history, laws.slip_size(rates), lasts if sticks is None else sticks)
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
-    for pairing in range(_PASSES):
+    for pairing in range(PASSES):
         beyond = None
         if not contact.fixed and laws.has_regular:
             seen = kinematics.gaps(motion.displacement, 1.0)
@@ -324,10 +324,10 @@ def solve_contact_step(
         change = (np.abs(led_to - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
             break
-        if pairing == _PASSES - 1:  # the impulses act on the kinematics that they were found on
+        if pairing == PASSES - 1:  # the impulses act on the kinematics that they were found on
             break
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
-        keep = keep or stuck == _STUCK or pairing == _PASSES // 2
+        keep = keep or stuck == STUCK or pairing == PASSES // 2
         middle, guess, again = led_to, solution.impulse, True
         kinematics = contact.kinematics(middle, kinematics if keep else None, worn)
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent

@@ -301,6 +301,40 @@ def test_what_the_pairing_raises_ends_the_run(error: Any, monkeypatch: pytest.Mo
     assert len(calls) == 9
 
 
+def test_a_run_goes_on_after_the_pairing_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever in a step it failed, to the same bits: at the start, between two passes, at the end."""
+    assembly, row = assemble(on_foundation(friction=aq.Coulomb(0.3), wear=WEAR)), SCHEMES["HHT"].coefficients(2e-7)
+    loop, pair, calls = factored_stepper(assembly, row, "direct"), Contact.kinematics, []
+
+    def run(failing_call: int) -> Any:
+        def failing(self: Contact, *given: Any, **named: Any) -> Any:
+            calls.append(given)
+            if len(calls) == failing_call:
+                raise KeyboardInterrupt
+            return pair(self, *given, **named)
+
+        state = loop.start(*start_fields(assembly, 2e-7))
+        calls.clear()
+        monkeypatch.setattr(Contact, "kinematics", failing)
+        while state.n < 12:
+            try:
+                state, _ = loop.advance(state, 12 - state.n)
+            except KeyboardInterrupt:
+                assert len(calls) == failing_call
+        return state
+
+    expected = run(0)
+    assert expected.lasts is not None
+    assert expected.lasts.any()
+    assert len(calls) > 30  # three a step
+    for failing_call in range(1, len(calls) + 1):
+        found = run(failing_call)
+        for name in ("u", "v", "impulse", "internal", "history", "lasts", "worn.depth"):
+            assert np.array_equal(attrgetter(name)(found), attrgetter(name)(expected)), name
+        for field in fields(expected.own):
+            assert np.array_equal(getattr(found.own, field.name), getattr(expected.own, field.name)), field.name
+
+
 def test_steps_of_one_run_in_blocks_of_any_length() -> None:
     """To the same bits: what a block starts from is in the state."""
     assembly, row = assemble(on_foundation(friction=aq.Coulomb(0.3))), SCHEMES["Newmark"].coefficients(2e-7)
