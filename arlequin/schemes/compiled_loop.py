@@ -180,8 +180,7 @@ class CompiledStepper(OneStepStepper):
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep | None = None) -> None:
         super().__init__(assembly, coefficients, bulk)
-        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._pairing = self._pairing_of_steps()
+        self._pairing = FixedPairing(assembly, self._reference) if assembly.contact.fixed else self._moving_pairing()
         self._prepared = self._operators_of_step()
         self._operators = as_arrays(self._prepared)
         self._solver = newton_solver
@@ -190,9 +189,9 @@ class CompiledStepper(OneStepStepper):
     def _operators_of_step(self) -> StepOperators | FactoredOperators:
         """What the loop reads of a step."""
 
-    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
-        """How contact points are paired."""
-        return FixedPairing(self._assembly)
+    @abstractmethod
+    def _moving_pairing(self) -> MovingPairing:
+        """How contact points are paired whose rows depend on the configuration."""
 
     @abstractmethod
     def _tried(self, state: State, count: int) -> "Tried":
@@ -253,7 +252,7 @@ class CompiledStepper(OneStepStepper):
         steps = first_of(steps, taken)
         # where the next step was tried in vain, these are of the last one that was accepted
         traction = steps.spring_traction[-1].copy()
-        laws.store_spring_traction(now.history, traction, self._touch.tangents)
+        laws.store_spring_traction(now.history, traction, self._reference.tangents)
         sticks = self._pairing.sticking(steps.status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         if still.any():
@@ -294,7 +293,7 @@ class CompiledStepper(OneStepStepper):
         """Points (b, k) whose tangential velocity is round-off of velocities v (b, d) and of what the impulses (b, r)
         gave to it: one that sticks at a reversal moves on at the end of the step, as its mean velocity is zero there
         (`arlequin.multilevel.solvers.closing`)."""
-        kinematics, contact = self._touch, self._assembly.contact
+        kinematics, contact = self._reference, self._assembly.contact
         rates = np.abs(kinematics.apply_local(applied(contact.basis, v)))
         rates[:, kinematics.first] = 0.0
         largest = np.abs(v).max(axis=1, initial=0.0) + (np.abs(impulse) * self._response).max(axis=1, initial=0.0)
@@ -370,11 +369,11 @@ class CompiledStepper(OneStepStepper):
         """Tractions of friction's springs (r,) in a state, Pa."""
         if isinstance(state.own, CompiledState):
             return state.own.spring_traction
-        return self._assembly.laws.spring_traction(state.history, self._touch.tangents)
+        return self._assembly.laws.spring_traction(state.history, self._reference.tangents)
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""
-        laws, kinematics = self._assembly.laws, self._touch
+        laws, kinematics = self._assembly.laws, self._reference
         if isinstance(state.own, CompiledState):
             return state.own.still
         if not kinematics.frictional:
@@ -402,8 +401,8 @@ class Tried(NamedTuple):
 class SmallStepper(CompiledStepper):
     """Steps of small systems, with dense columns of what constraints and contact do."""
 
-    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
-        return FixedPairing(self._assembly) if self._assembly.contact.fixed else RotatingPairing(self._assembly)
+    def _moving_pairing(self) -> MovingPairing:
+        return RotatingPairing(self._assembly, self._reference)
 
     def _operators_of_step(self) -> StepOperators:
         assembly, laws, bulk, row = self._assembly, self._assembly.laws, self._bulk, self._coefficients

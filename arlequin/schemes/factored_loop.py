@@ -16,7 +16,7 @@ from arlequin.schemes.compiled_loop import CompiledStepper, Tried, solved_steps,
 from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
-from arlequin.schemes.loop_pairing import FixedPairing, MovingPairing, SurfacePairing
+from arlequin.schemes.loop_pairing import MovingPairing, SurfacePairing
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
@@ -85,11 +85,8 @@ class FactoredStepper(CompiledStepper):
         self._passes = passes
         super().__init__(assembly, coefficients, bulk)
 
-    def _pairing_of_steps(self) -> FixedPairing | MovingPairing:
-        assembly = self._assembly
-        if assembly.contact.fixed:
-            return FixedPairing(assembly)
-        return SurfacePairing(assembly, FactoredMass.of(assembly))
+    def _moving_pairing(self) -> MovingPairing:
+        return SurfacePairing(self._assembly, self._reference, FactoredMass.of(self._assembly))
 
     def _operators_of_step(self) -> FactoredOperators:
         assembly, laws, row, passes = self._assembly, self._assembly.laws, self._coefficients, self._passes

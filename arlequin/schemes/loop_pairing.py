@@ -128,9 +128,8 @@ class SteppedKinematics(ContactKinematics):
 class FixedPairing:
     """Normals and partners that are the same in all steps."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._laws = assembly.laws
-        self._kinematics = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
+    def __init__(self, assembly: Assembly, kinematics: ContactKinematics) -> None:
+        self._laws, self._kinematics = assembly.laws, kinematics
 
     def room(self, count: int) -> None:
         """None."""
@@ -166,9 +165,9 @@ class MovingPairing:
     _rows: ContactRows
     _arrays: Any
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._contact = assembly.contact
-        self._reference = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
+    def __init__(self, assembly: Assembly, reference: ContactKinematics) -> None:
+        """reference: the kinematics in one configuration."""
+        self._contact, self._reference = assembly.contact, reference
 
     def room(self, count: int) -> ConfigurationSteps:
         """Zeros."""
@@ -216,9 +215,7 @@ class MovingPairing:
         assert steps is not None
         return SteppedKinematics.of(self._reference, steps, steps.tangents)
 
-    def end_impulses(
-        self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float
-    ) -> EndImpulses | None:
+    def end_impulses(self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float) -> EndImpulses:
         """The projections of the velocities."""
         assert steps is not None
         kinematics = SteppedKinematics.of(self._reference, steps, steps.end_tangents)
@@ -236,8 +233,8 @@ class MovingPairing:
 class RotatingPairing(MovingPairing):
     """Rigid bodies of the plane that rotate on flat obstacles."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        super().__init__(assembly)
+    def __init__(self, assembly: Assembly, reference: ContactKinematics) -> None:
+        super().__init__(assembly, reference)
         contact, corners = assembly.contact, rows_of_corners(assembly.contact)
         active = assembly.free & ~assembly.massless & (assembly.mass.diagonal() > 0.0)
         self._rows, end_rows = (_rows_of(corners, contact.count) for _ in range(2))
@@ -257,13 +254,13 @@ def _rows_of(corners: CornerRows, points: int) -> ContactRows:
 class SurfacePairing(MovingPairing):
     """Surfaces that are paired in each configuration anew, by functions of Python that the loop calls."""
 
-    def __init__(self, assembly: Assembly, mass: FactoredMass) -> None:
+    def __init__(self, assembly: Assembly, reference: ContactKinematics, mass: FactoredMass) -> None:
         """mass: for the projection of the velocities."""
         from arlequin.schemes._callback_kernels import CALLBACK
 
-        super().__init__(assembly)
+        super().__init__(assembly, reference)
         self._mass, self._passes = mass, passes_by_rows(mass.passes)
-        self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), self._reference
+        self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), reference
         self._failure: BaseException | None = None
         self._enlarged = False
         own = weakref.ref(self)  # else what is called would hold what holds it
@@ -273,7 +270,7 @@ class SurfacePairing(MovingPairing):
             return 1 if pairing is None else pairing._pair(how)
 
         self._call = CALLBACK(pair)
-        local = self._reference.local
+        local = reference.local
         assert local is not None
         self._make_room(2 * local.nnz + local.shape[1])
 
