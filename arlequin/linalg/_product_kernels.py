@@ -50,28 +50,6 @@ def by_rows(starts, columns, values, fields):
 
 
 @njit(cache=True, nogil=True)
-def by_dense_columns(columns, fields):
-    """A x (b, r) of each x of fields (b, d), columns (d, r) those of A: bitwise the result of `by_rows`, as each row is
-    summed in the order of its entries, and many rows at a time."""
-    count, size = fields.shape
-    out, fours = np.zeros((count, columns.shape[1])), size - size % 4
-    for d in range(0, fours, 4):
-        first, second, third, fourth = columns[d], columns[d + 1], columns[d + 2], columns[d + 3]
-        for b in range(count):  # while the columns are in cache
-            one, two, three, four = fields[b, d], fields[b, d + 1], fields[b, d + 2], fields[b, d + 3]
-            sums = out[b]
-            for r in range(sums.size):
-                sums[r] = ((sums[r] + first[r] * one) + second[r] * two + third[r] * three) + fourth[r] * four
-    for d in range(fours, size):
-        last = columns[d]
-        for b in range(count):
-            one, sums = fields[b, d], out[b]
-            for r in range(sums.size):
-                sums[r] += last[r] * one
-    return out
-
-
-@njit(cache=True, nogil=True)
 def by_columns(starts, rows, values, fields, count):
     """A x (b, count) of each x of fields (b, d); A by columns."""
     out = np.zeros((fields.shape[0], count))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.linalg.rows import row_products
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
@@ -57,9 +58,7 @@ class RowProduct:
         if fields.ndim > 1:  # rounding of BLAS products depends on the batch size
             if fields.ndim > 2 or len(fields) >= _FEW or self._columns is None:
                 return applied(self.matrix, fields)
-            from arlequin.linalg._product_kernels import by_dense_columns
-
-            return np.asarray(by_dense_columns(self._columns, np.ascontiguousarray(fields[:, some], dtype=float)))
+            return row_products(fields[:, some], self._columns)  # the bits of `applied`: the same order of sums
         for given, product in self._last:
             if np.array_equal(given, fields):
                 return product.copy()

@@ -5,7 +5,7 @@ import numpy as np
 from arlequin.models.kernel_cache import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def row_products(fields, matrix):
     """x A (b, r) of each x of fields (b, d); A (d, r).
 
