@@ -1,11 +1,10 @@
 """Numba kernels of the gaps of compliant layers whose pairing changes; see `PointLaws.carry_gaps`."""
 
 import numpy as np
-from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._sum_kernels import sum_laws
-from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import ACCOUNT
 
 _HALVINGS, _WIDENINGS = 60, 400
 
@@ -37,13 +36,7 @@ def _unloaded_gap(k, gap, history, rows, kernels, kind, coefficients, own, trial
     return gap + width
 
 
-@njit(
-    types.void(
-        float64[:, ::1], float64[::1], int64[::1], float64[::1], types.ListType(REGULAR_KERNEL), int64[::1],
-        float64[:, ::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)  # without a signature: compiled where layers change partners, not with each loop that imports it
 def carry_gaps(history, gap, rows, area, kernels, kind, coefficients, excess):
     """Set the gaps in `history` (rows, h) to those of the points (k,) as far as the energy account allows, in place.
 
