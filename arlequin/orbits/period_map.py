@@ -32,7 +32,8 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.solvers.contact import OPEN
 from arlequin.run.simulate import Study
-from arlequin.schemes.central import BulkCentralStepper, CentralDifference
+from arlequin.schemes.central import CentralDifference
+from arlequin.schemes.central_bulk import BulkCentralStepper
 from arlequin.schemes.compiled_loop import is_small
 from arlequin.schemes.explicit import ExplicitStepper
 from arlequin.schemes.loop_data import LoopSteps

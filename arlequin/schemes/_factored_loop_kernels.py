@@ -228,7 +228,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                 add_product(basis, state.lead, ahead)
                 for r in range(count_rows):
                     ahead[r] *= step
-            acts = free_rows(coefficients, contact, traction, rows_free)
+            acts = free_rows(coefficients, contact, traction, rows_free.velocity, rows_free)
         if moving is not None:
             active, acts, used, residual, singular = solve_in_configuration(
                 data, paired, options, state, rows_free.end, configuration, active, in_configuration, on_basis,

@@ -288,7 +288,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                     add_product(basis, state.lead, ahead)
                     for r in range(ahead.size):
                         ahead[r] *= step
-                acts = free_rows(coefficients, contact_points, traction, rows_free)
+                acts = free_rows(coefficients, contact_points, traction, rows_free.velocity, rows_free)
             if acts and single:
                 used = 1
                 solve_single(

@@ -36,15 +36,16 @@ def room_of_rows(basis_rows, rows, points):
 
 
 @called_njit(forceinline=True)
-def free_rows(coefficients, contact, traction, free):
+def free_rows(coefficients, contact, traction, before, free):
     """Gaps, rates and closed points of a step without impulses, from the displacement, the velocity, y and Δt l₀ of the
-    rows; whether some point may act. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the start, Pa."""
+    rows; whether some point may act. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the start, Pa;
+    before (r,): the velocity before the impulses, in implicit schemes that at the start."""
     step, weight, _ = coefficients
     gap, touching, laws, springs, worn = contact
     displacement, velocity, end, ahead, gaps, rate, closed, closing, start = free
     first, level, law_rows = laws.first, laws.level, laws.rows
     for r in range(start.size):
-        start[r] = velocity[r]
+        start[r] = before[r]
     for k in range(worn.shape[1]):
         start[first[k]] += worn[1, k] / step
     onset_closing(first, level, start, closing)
@@ -90,13 +91,13 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, f
     functions, table, points_arrays, creeps, sliding_rows = sliding
     points = SlidingPoints(*points_arrays)
     slip_free, _, at_start, _ = room
-    first, velocity = laws.first, free.velocity
+    first, start = laws.first, free.start
     for r in range(slip_free.size):
         slip_free[r] = free.end[r] - free.displacement[r]
     for k in range(laws.area.size):
         size_squared = 0.0
         for t in range(first[k] + 1, first[k + 1]):
-            size_squared += velocity[t] * velocity[t]
+            size_squared += start[t] * start[t]
         at_start[0, k] = np.sqrt(size_squared)
         at_start[1, k] = history[sliding_rows[k], 1] if sliding_rows[k] >= 0 else 0.0
         points.stuck[k] = points.stuck[k] or at_start[0, k] == 0.0

@@ -25,7 +25,13 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver, robust_solver
-from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
+from arlequin.schemes.compiled_system import (
+    SparseRows,
+    as_arrays,
+    first_of,
+    sliding_arguments,
+    system_arguments,
+)  # fmt: skip
 from arlequin.schemes.linear_audit import BulkEnds, EndImpulses, SolvedSteps, StepEnergies, audited, bulk_of
 from arlequin.schemes.loop_data import (
     ConfigurationSteps,
@@ -44,7 +50,6 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -80,6 +85,29 @@ def worn_kinematics(kinematics: ContactKinematics, steps: LoopSteps) -> ContactK
     """Of some steps, with the wear in each."""
     depth, opening = np.moveaxis(steps.worn, 1, 0)
     return replace(kinematics, gap=kinematics.gap + depth, opening=opening) if depth.size else kinematics
+
+
+def worn_at_start(assembly: Assembly, state: State) -> Array:
+    """Depth of wear and what it opens in the next step (2, k), m; none, (2, 0), where nothing wears."""
+    if assembly.contact.wear_rate is None:
+        return np.zeros((2, 0))
+    if state.worn is None:
+        return np.zeros((2, assembly.laws.count))
+    return np.stack([state.worn.depth, state.worn.opening])
+
+
+def with_wear(
+    assembly: Assembly, end: State, batch: StepBatch, steps: LoopSteps, worn: Array
+) -> tuple[State, StepBatch]:
+    """The state after some steps and these, with what is worn at its end, (2, k), m: their work of the normal forces on
+    the slip is that by which points wore off, in place of that of the audit, which has other last digits."""
+    rate = assembly.contact.wear_rate
+    if rate is None:
+        return end, batch
+    depth, opened = np.moveaxis(np.concatenate([steps.worn[1:], worn[None]]), 1, 0)
+    work = np.divide(opened, rate, out=batch.contact.friction_work_per_mu.copy(), where=rate > 0.0)
+    contact = replace(batch.contact, friction_work_per_mu=work)
+    return replace(end, worn=WearState(*worn)), replace(batch, worn=depth, contact=contact)
 
 
 def audited_loop(
@@ -275,19 +303,7 @@ class CompiledStepper(OneStepStepper):
         end = batch.end_state(
             history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=own, lasts=lasts
         )
-        if now.worn.size:
-            depth, opened = np.moveaxis(np.concatenate([steps.worn[1:], now.worn[None]]), 1, 0)
-            batch = replace(batch, worn=depth, contact=self._that_wears(batch.contact, opened))
-            end = replace(end, worn=WearState(*now.worn))
-        return end, batch
-
-    def _that_wears(self, contact: ContactImpulses, opened: Array) -> ContactImpulses:
-        """The work of the normal forces on the slip by which points wore off (b, k), m, in place of that of the audit,
-        which has other last digits."""
-        rate = self._assembly.contact.wear_rate
-        assert rate is not None
-        work = np.divide(opened, rate, out=contact.friction_work_per_mu.copy(), where=rate > 0.0)
-        return replace(contact, friction_work_per_mu=work)
+        return with_wear(self._assembly, end, batch, steps, now.worn)
 
     def _at_rest(self, v: Array, impulse: Array) -> NDArray[np.bool_]:
         """Points (b, k) whose tangential velocity is round-off of velocities v (b, d) and of what the impulses (b, r)
@@ -317,22 +333,6 @@ class CompiledStepper(OneStepStepper):
             return first_of(tried.steps, 0)
         return LoopSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
 
-    def _room(self, count: int) -> LoopSteps:
-        """Zeros."""
-        assembly, laws = self._assembly, self._assembly.laws
-        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
-        types = {"status": np.int8, "iterations": np.int64}
-        worn = 0 if self._assembly.contact.wear_rate is None else k
-        return zeros_of(LoopSteps, count, d, d, d, r, (3, k), k, m, r, (), (), k, (2, worn), types=types)
-
-    def _worn(self, state: State) -> Array:
-        """Depth of wear and what it opens in the next step (2, k), m; none, (2, 0), where nothing wears."""
-        if self._assembly.contact.wear_rate is None:
-            return np.zeros((2, 0))
-        if state.worn is None:
-            return np.zeros((2, self._assembly.laws.count))
-        return np.stack([state.worn.depth, state.worn.opening])
-
     def _loads_of(self, state: State, count: int) -> tuple[Array, Array]:
         """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""
         numbers = np.arange(state.n, state.n + count + 1, dtype=float)
@@ -351,19 +351,14 @@ class CompiledStepper(OneStepStepper):
         lasts = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
         fields = (
             state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
-            self._spring_traction(state), lasts, self._worn(state), own.lead, own.internal, own.damping, own.pulled,
+            self._spring_traction(state), lasts, worn_at_start(self._assembly, state), own.lead, own.internal,
+            own.damping, own.pulled,
         )  # fmt: skip
         return LoopState(*(np.array(field) for field in fields))
 
     def _sliding(self, now: LoopState, state: State) -> Any:
-        """Friction laws whose coefficients depend on the state, as the loop reads them; None without."""
-        laws = self._assembly.laws
-        if not laws.state_dependent:
-            return None
-        start = laws.sliding(now.history, np.ones(laws.count), state.lasts)
-        functions, kind, coefficients = laws.friction_kernels
-        points = start.slip, start.variables, start.stuck
-        return functions, (kind, coefficients), points, laws.creeps, laws.sliding_rows
+        """See `sliding_arguments`."""
+        return sliding_arguments(self._assembly.laws, now.history, state.lasts)
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""
@@ -429,7 +424,7 @@ class SmallStepper(CompiledStepper):
         push = before * loads[:-1] + after * loads[1:]
         if row.carried:
             push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
-        now, configurations, steps = self._now(state), self._pairing.room(count), self._room(count)
+        now, configurations, steps = self._now(state), self._pairing.room(count), LoopSteps.room(assembly, count)
         taken = int(
             called_with(
                 self._solver,

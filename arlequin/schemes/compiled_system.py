@@ -140,6 +140,17 @@ def system_arguments(assembly: Assembly, tangential_compliance: Array | None = N
     return as_arrays((*bare, laws[2:])), laws.kernels
 
 
+def sliding_arguments(laws: PointLaws, history: Array, lasts: NDArray[np.int8] | None) -> Any:
+    """Friction laws whose coefficients depend on the state, as loops read them; None without. history (l, h), lasts
+    (k,): at the start."""
+    if not laws.state_dependent:
+        return None
+    start = laws.sliding(history, np.ones(laws.count), lasts)
+    functions, kind, coefficients = laws.friction_kernels
+    points = start.slip, start.variables, start.stuck
+    return functions, (kind, coefficients), points, laws.creeps, laws.sliding_rows
+
+
 def passes_by_rows(passes: CondensedPasses) -> CondensedPasses:
     """The same with sparse matrices by rows, as compiled loops read them."""
     return passes._replace(

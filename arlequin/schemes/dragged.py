@@ -10,7 +10,7 @@ from scipy.sparse.linalg import splu
 
 from arlequin.energy import Work, viscous_loss
 from arlequin.models.types import Array
-from arlequin.schemes.central import CentralStepper
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly

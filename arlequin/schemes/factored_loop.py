@@ -115,7 +115,7 @@ class FactoredStepper(CompiledStepper):
         push = before * loads[:different] + after * loads[1 : different + 1]
         if row.carried:
             push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:different], 0.0)
-        now, steps, configurations = self._now(state), self._room(count), self._pairing.room(count)
+        now, steps, configurations = self._now(state), LoopSteps.room(assembly, count), self._pairing.room(count)
         works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
         taken = int(
             called_with(

@@ -74,6 +74,51 @@ class FactoredOperators(NamedTuple):
     proximal: float
 
 
+class CentralOperators(NamedTuple):
+    """What steps of central differences read of a diagonal mass: Δt, M⁻¹ (d,), 0 where nothing moves, W (q, q) of the
+    contact's basis, constraints kept, and kept (k,), lower (k, k), root (k, q) of C M⁻¹Cᵀ, see
+    `FullElimination.arrays`; method, rho, proximal as in `StepOperators`."""
+
+    step: float
+    inverse: Array
+    delassus: Array
+    kept: NDArray[np.int64]
+    lower: Array
+    root: Array
+    method: int
+    rho: float
+    proximal: float
+
+
+class CentralLoopState(NamedTuple):
+    """u (d,), m; v_{n−½} and v_n (d,), m/s; constrained acceleration a without the layers, and theirs, lift (d,), m/s²;
+    forces of dashpots and internal forces (d,), N; multipliers of the acceleration (m,), N; history of the laws;
+    contact impulses (r,), N·s; depth of wear and what it opens in the next step (2, k), m."""
+
+    u: Array
+    half: Array
+    v: Array
+    a: Array
+    lift: Array
+    damping: Array
+    internal: Array
+    constraint: Array
+    history: Array
+    impulse: Array
+    worn: Array
+
+
+class CentralWorks(NamedTuple):
+    """Of some steps (b,): ½ v_{n−½}·(M v_{n−½} + Δt F_n) at their ends, the works of external, internal and damping
+    forces, and what these take, sums (b, 5), J; strain energy (b,), J; stored forces of the layers (b, k), N, at their
+    ends; reactions (b, p): impulses of imposed motions, N·s."""
+
+    sums: Array
+    strain: Array
+    stored: Array
+    reactions: Array
+
+
 class StepWorks(NamedTuple):
     """Of some steps (b,): works of the bulk (b, 5), see `arlequin.schemes._sparse_step_kernels.settle`, strain energy
     (b,), J, at their ends, and impulses of imposed motions (b, p), N·s."""
@@ -124,6 +169,15 @@ class LoopSteps(NamedTuple):
     residual: Array
     friction_state: Array
     worn: Array
+
+    @classmethod
+    def room(cls, assembly: Assembly, count: int) -> Self:
+        """Zeros for `count` steps."""
+        laws = assembly.laws
+        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
+        worn = 0 if assembly.contact.wear_rate is None else k
+        types = {"status": np.int8, "iterations": np.int64}
+        return zeros_of(cls, count, d, d, d, r, (3, k), k, m, r, (), (), k, (2, worn), types=types)
 
 
 class CornerRows(NamedTuple):

@@ -15,7 +15,8 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.linalg.constraints import independent
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
-from arlequin.schemes.central import CentralDifference, CentralStepper
+from arlequin.schemes.central import CentralDifference
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.schemes.dragged import DraggedStepper
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.theta import Theta

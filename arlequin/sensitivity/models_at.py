@@ -14,7 +14,9 @@ from arlequin.models.reduction.modal import Modal, ModalAssembled
 from arlequin.models.types import Array
 from arlequin.run.run import stepper_of
 from arlequin.run.simulate import Study
-from arlequin.schemes.central import BulkCentralStepper, CentralDifference, CentralStepper
+from arlequin.schemes.central import CentralDifference
+from arlequin.schemes.central_bulk import BulkCentralStepper
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.one_step_state import start_state
 from arlequin.solvers.initial_state import start_fields

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from arlequin.models.errors import UserError
 from arlequin.run.simulate import Study
-from arlequin.schemes.central import CentralStepper
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.static import StaticStepper
 from arlequin.sensitivity.models_at import ModelDerivative, StudyModel

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.schemes.central import CentralStepper
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.sensitivity.models_at import StudyModel
 from arlequin.step.batch import StepBatch
 from arlequin.step.state import State

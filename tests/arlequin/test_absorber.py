@@ -8,7 +8,7 @@ import xarray
 from scipy.sparse.linalg import eigsh
 
 import arlequin as aq
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.stable_step import stable_step
 from arlequin.system.assembly import assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)

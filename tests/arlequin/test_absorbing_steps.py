@@ -8,7 +8,9 @@ import xarray
 from scipy.linalg import expm, null_space
 
 import arlequin as aq
-from arlequin.schemes.central import BulkCentralStepper, CentralStepper, stable_step
+from arlequin.schemes.central_bulk import BulkCentralStepper
+from arlequin.schemes.central_steps import CentralStepper
+from arlequin.schemes.stable_step import stable_step
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes.central import BulkCentralStepper
+from arlequin.schemes.central_bulk import BulkCentralStepper
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
 

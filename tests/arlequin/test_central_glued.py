@@ -7,7 +7,8 @@ import pytest
 
 import arlequin as aq
 from arlequin.linalg.field_rows import FieldRows
-from arlequin.schemes.central import BulkCentralStepper, CentralStepper
+from arlequin.schemes.central_bulk import BulkCentralStepper
+from arlequin.schemes.central_steps import CentralStepper
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
 
@@ -141,7 +142,7 @@ def one_by_one(stepper, state, count):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_steps_are_those_of_the_general_scheme(name, short, monkeypatch):
     """short: nodes of the shortest run that is stepped before the constraints are solved; all nodes come after it."""
-    monkeypatch.setattr("arlequin.schemes.central._SHORT", short)
+    monkeypatch.setattr("arlequin.schemes.central_bulk._SHORT", short)
     assembly = assemble(SYSTEMS[name]())
     stepper, general = CENTRAL.prepare(assembly, 2e-7), CentralStepper(assembly, 2e-7)
     assert isinstance(stepper, BulkCentralStepper)
@@ -164,7 +165,7 @@ def test_steps_are_those_of_the_general_scheme(name, short, monkeypatch):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
-    monkeypatch.setattr("arlequin.schemes.central._SHORT", 1)
+    monkeypatch.setattr("arlequin.schemes.central_bulk._SHORT", 1)
     assembly = assemble(SYSTEMS[name]())
     stepper = CENTRAL.prepare(assembly, 2e-7)
     start = stepper.start(*start_fields(assembly, 2e-7, False))

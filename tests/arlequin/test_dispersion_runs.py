@@ -6,7 +6,7 @@ from scipy.linalg import eigvalsh, null_space
 
 import arlequin as aq
 from arlequin.models.errors import UserError
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.stable_step import stable_step
 from arlequin.step.scheme import time_errors
 from arlequin.system.assembly import assemble
 

@@ -8,7 +8,8 @@ import pytest
 from scipy.linalg import eigvalsh, null_space
 
 import arlequin as aq
-from arlequin.schemes.central import CentralStepper, stable_step
+from arlequin.schemes.central_steps import CentralStepper
+from arlequin.schemes.stable_step import stable_step
 from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 
 import arlequin as aq
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.stable_step import stable_step
 from arlequin.system.assembly import assemble
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7900.0)

@@ -26,7 +26,7 @@ from arlequin.schemes import (
     Static,
     Theta,
 )
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.stable_step import stable_step
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System

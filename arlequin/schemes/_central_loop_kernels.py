@@ -1,0 +1,310 @@
+"""Steps of central differences of linear systems with a diagonal mass in one compiled loop; equations in
+`arlequin.schemes.central.CentralDifference`."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from arlequin.models.kernel_cache import called_njit, njit
+from arlequin.multilevel.laws._sum_kernels import sum_laws
+from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
+from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, solve_lower_transposed
+from arlequin.multilevel.solvers._kernels import allocate_factor
+from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
+from arlequin.schemes._row_kernels import (
+    ContactPoints,
+    RowsFree,
+    advance_sliding,
+    free_rows,
+    mean_path,
+    room_of_rows,
+    solve_rows,
+    wear_off,
+)  # fmt: skip
+from arlequin.schemes._step_kernels import ALLOWED
+from arlequin.schemes._system_kernels import (
+    add_product,
+    add_transposed,
+    copy_table,
+    copy_vector,
+    dot,
+    forces_of_parts,
+    named_system,
+)  # fmt: skip
+from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, CentralWorks, LoopSteps
+
+FAST = {"reassoc", "contract", "nsz"}
+
+# Work space: forces of constraints and contact, and of the layers (d,), internal forces and those of dashpots at the
+# end of a step (d,), room for strains (d,), rates of the constraints (m,), of those kept (k,) and their multipliers
+# (m,), on imposed motions (p,) their accelerations and what constraints give to them, and a history.
+_Room = namedtuple("_Room", "pull press internal damping relative rates halved multipliers given pulled scratch")
+
+
+@called_njit()
+def _change_rates(operators, constraints, rates, room, multipliers, pull):
+    """φ (m,) = S⁻¹ `rates`, S = C M⁻¹Cᵀ, added to `multipliers`, and Cᵀφ to `pull` (d,)."""
+    for i in range(operators.kept.size):
+        room.halved[i] = rates[operators.kept[i]]
+    solve_lower(operators.lower, 0, room.halved)
+    _add_multipliers(operators, constraints, room, multipliers, pull)
+
+
+@called_njit()
+def _hold_constraints(operators, constraints, impulse, room, multipliers, pull):
+    """The same of φ = −S⁻¹ C M⁻¹Bᵀ P, by which impulses P (q,) on the contact's basis do not change C v."""
+    for i in range(operators.kept.size):
+        room.halved[i] = -full_dot(operators.root[i], impulse)
+    _add_multipliers(operators, constraints, room, multipliers, pull)
+
+
+@called_njit()
+def _add_multipliers(operators, constraints, room, multipliers, pull):
+    """The same from L⁻¹ S φ (k,), S = L Lᵀ, in `room.halved`."""
+    solve_lower_transposed(operators.lower, room.halved)
+    room.multipliers[:] = 0.0
+    for i in range(operators.kept.size):
+        room.multipliers[operators.kept[i]] = room.halved[i]
+    for r in range(multipliers.size):
+        multipliers[r] += room.multipliers[r]
+    add_transposed(constraints, room.multipliers, pull)
+
+
+@called_njit()
+def _missing_rates(constraints, step, half, a, room):
+    """−C (v_{n−½} + Δt a)/Δt (m,), into `room.rates`."""
+    room.multipliers[:] = 0.0
+    room.rates[:] = 0.0
+    add_product(constraints, half, room.multipliers)
+    add_product(constraints, a, room.rates)
+    for r in range(room.rates.size):
+        room.rates[r] = -room.multipliers[r] / step - room.rates[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def push_on(step, inverse, pull, a, half, u, half_after, u_after):
+    """v_{n+½} = v_{n−½} + Δt a + M⁻¹ Q and u_{n+1} = u_n + Δt v_{n+½}, Q (d,) the impulses of constraints and contact;
+    Σ u_{n+1}, which is not finite where one is not."""
+    total = 0.0
+    for d in range(u.size):
+        half_after[d] = half[d] + step * a[d] + inverse[d] * pull[d]
+        u_after[d] = u[d] + step * half_after[d]
+        total += u_after[d]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def take_works(step, inverse, half, before, after, load, next_load, drag, next_drag, a, sums):
+    """The acceleration M⁻¹F (d,) under the forces at the end of a step, and its works, see `CentralWorks`, but for what
+    the mass gives to the kinetic energy; half (d,): v_{n+½}; drag, next_drag (d,): of dashpots, or none, (0,)."""
+    kinetic, given, resisted, dragged, lost = 0.0, 0.0, 0.0, 0.0, 0.0
+    for d in range(half.size):
+        force, moved = next_load[d] - after[d], step * half[d]
+        kinetic += moved * force
+        given += (load[d] + next_load[d]) * moved
+        resisted += (before[d] + after[d]) * moved
+        a[d] = inverse[d] * force
+    if next_drag.size:
+        for d in range(half.size):
+            moved = step * half[d]
+            a[d] -= inverse[d] * next_drag[d]
+            kinetic -= moved * next_drag[d]
+            dragged += (drag[d] + next_drag[d]) * moved
+            lost += next_drag[d] * moved
+    sums[0], sums[1], sums[2] = 0.5 * kinetic, 0.5 * given, 0.5 * resisted
+    sums[3], sums[4] = 0.5 * dragged, lost
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def end_velocity(step, half, a, lift, mass, v):
+    """v_{n+1} = v_{n+½} + ½ Δt (a + a_layers); ½ v_{n+½}·M v_{n+½}."""
+    kinetic = 0.0
+    for d in range(v.size):
+        v[d] = half[d] + 0.5 * step * (a[d] + lift[d])
+        kinetic += mass[d] * half[d] * half[d]
+    return 0.5 * kinetic
+
+
+@called_njit()
+def _stored_forces(laws, step, history, scratch, stored):
+    """Forces (k,), N, of the layers at the gaps of the history, which θ = 0 takes; whether there are layers."""
+    acts = False
+    for k in range(stored.size):
+        first, last = laws.rows[k], laws.rows[k + 1]
+        if last > first:
+            acts = True
+            found = sum_laws(
+                first, last, laws.kernels, laws.kind, laws.coefficients, history, history[first, 0], step, 0.0, scratch
+            )
+            stored[k] = laws.area[k] * found[0]
+    return acts
+
+
+@called_njit()
+def _imposed_accelerations(system, step, now, following, u, half, given):
+    """Accelerations (p,) that lead to the imposed motions of the next step: displacements at its end, or the mean of
+    the velocities at both ends; now, following (p,): values at its ends."""
+    for g in range(given.size):
+        d = system.imposed[g]
+        if system.imposes_displacement[g]:
+            wanted = (following[g] - u[d]) / step
+        else:
+            wanted = 0.5 * (now[g] + following[g])
+        given[g] = (wanted - half[d]) / step
+
+
+@njit(cache=True, nogil=True)
+def central_steps(count, system, kernels, solvers, operators, solids, loads, mass, state, steps, works, sliding):
+    """Up to `count` steps; returns how many were accepted, after which `state` stands.
+
+    Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `CentralOperators`; solids: `SolidTables`;
+    loads: external forces (count + 1, d) at the ends of the steps, or (1, d), and values (count + 2, p) of imposed
+    motions there; mass (d,), kg; state: `CentralLoopState`; works: `CentralWorks`.
+    """
+    system = named_system(borrow(system), kernels, solvers[0])
+    operators, solids = CentralOperators(*borrow(operators)), borrow(solids)
+    external, imposed = borrow(loads)
+    state, steps, works = CentralLoopState(*borrow(state)), LoopSteps(*borrow(steps)), CentralWorks(*borrow(works))
+    laws, step, inverse = system.laws, operators.step, operators.inverse
+    basis, constraints, viscous = system.basis, system.constraints, system.viscous
+    size, points, rows = state.u.size, system.gap.size, state.impulse.size
+    m, damped = state.constraint.size, viscous.starts.size > 1
+    own_room = _Room(
+        np.zeros(size), np.zeros(size), np.empty(size), np.empty(size if damped else 0), np.empty(size),
+        np.empty(m), np.empty(operators.kept.size), np.empty(m), np.empty(system.imposed.size),
+        np.zeros(system.imposed.size), state.history.copy(),
+    )  # fmt: skip
+    room = borrow(own_room)
+    own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
+    trial, normal, status = borrow(own_solution)
+    own_problem, own_factor = room_of_rows(rows, rows, points), allocate_factor(rows)
+    free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
+    own_rows = np.zeros(rows), np.empty(rows)
+    traction, before = borrow(own_rows)
+    coefficients, options = (step, 1.0, 0.0), (operators.method, operators.rho, operators.proximal)
+    contact = ContactPoints(system.gap, system.touching, laws, traction, state.worn)
+    impulse, history = state.impulse, state.history
+    solution = impulse, trial, normal, status
+    if sliding is None:
+        slide_room = None
+    else:
+        slide = np.empty(rows)
+        slide_room = np.empty(rows), slide, np.empty((2, points)), np.empty(points)
+        sliding_points = SlidingPoints(*sliding[2])
+    if m:
+        add_transposed(constraints, state.constraint, room.pull)
+        for g in range(system.imposed.size):
+            room.pulled[g] = room.pull[system.imposed[g]]
+    for n in range(count):
+        load, next_load = external[min(n, len(external) - 1)], external[min(n + 1, len(external) - 1)]
+        pull, press, multipliers = room.pull, room.press, steps.multipliers[n]
+        for r in range(m):
+            multipliers[r] = step * state.constraint[r]
+        used, residual, singular, acts = 0, 0.0, False, False
+        if points:
+            free.displacement[:] = 0.0
+            free.velocity[:] = 0.0
+            free.end[:] = 0.0
+            before[:] = 0.0
+            add_product(basis, state.u, free.displacement)
+            add_product(basis, state.v, free.velocity)
+            add_product(basis, state.a, free.end)
+            add_product(basis, state.half, before)
+            for r in range(rows):
+                free.end[r] = before[r] + step * free.end[r]
+            acts = free_rows(coefficients, contact, traction, before, free)
+            # Moreau's law at the end of the step: the bulk accelerates between both velocities
+            free.closing[0] = 0.0
+            free.closing[2] = 0.0
+        if acts:
+            used, residual, singular = solve_rows(
+                operators.delassus, coefficients, laws, options, free, history, solution, factor, sliding, slide_room
+            )
+        else:
+            impulse[:] = 0.0
+            normal[:] = 0.0
+            status[:] = 0
+            copy_table(history, trial)
+        steps.iterations[n], steps.residual[n] = used, residual
+        if singular or not residual <= ALLOWED:
+            return n
+        pull[:] = 0.0
+        if acts:
+            add_transposed(basis, impulse, pull)
+            _hold_constraints(operators, constraints, impulse, room, multipliers, pull)
+        half, u, v = steps.flow[n], steps.u[n], steps.v[n]
+        total = push_on(step, inverse, pull, state.a, state.half, state.u, half, u)
+        if not np.isfinite(total):
+            return n
+        works.strain[n] = forces_of_parts(system.strains, solids, u, room.relative, room.internal)
+        if damped:
+            room.damping[:] = 0.0
+            add_product(viscous, half, room.damping)
+        for g in range(system.imposed.size):
+            d = system.imposed[g]
+            mean = state.internal[d] - load[d]
+            if damped:
+                mean += state.damping[d]
+            works.reactions[n, g] = mass[d] * (half[d] - state.half[d]) + step * mean
+        sums = works.sums[n]
+        take_works(
+            step, inverse, half, state.internal, room.internal, load, next_load, state.damping, room.damping, state.a,
+            sums,
+        )  # fmt: skip
+        for g in range(system.imposed.size):  # what constraints and contact give on these dofs is no reaction
+            d = system.imposed[g]
+            given = works.reactions[n, g] - pull[d] - step * room.pulled[g]
+            works.reactions[n, g] = given
+            sums[1] += given * 0.5 * (state.half[d] + half[d])
+        # pushed by what constraints and contact gave in this step, the acceleration of the next one is constrained anew
+        pull[:] = 0.0
+        state.constraint[:] = 0.0
+        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, room.given)
+        for g in range(system.imposed.size):
+            state.a[system.imposed[g]] = room.given[g]
+        if m:
+            _missing_rates(constraints, step, half, state.a, room)
+            _change_rates(operators, constraints, room.rates, room, state.constraint, pull)
+            for d in range(size):
+                state.a[d] += inverse[d] * pull[d]
+            for g in range(system.imposed.size):
+                room.pulled[g] = pull[system.imposed[g]]
+        if _stored_forces(laws, step, trial, room.scratch, works.stored[n]):
+            press[:] = 0.0
+            free.rate[:] = 0.0
+            for k in range(points):
+                free.rate[laws.first[k]] = works.stored[n, k]
+            add_transposed(basis, free.rate, press)
+            sums[0] += 0.5 * step * dot(half, press)
+            _hold_constraints(operators, constraints, free.rate, room, room.multipliers, press)
+            for d in range(size):
+                state.lift[d] = inverse[d] * press[d]
+        sums[0] += end_velocity(step, half, state.a, state.lift, mass, v)
+        if not np.isfinite(works.strain[n] + sums[0]):
+            return n
+        if system.wear_rate.size:
+            copy_table(state.worn, steps.worn[n])
+            mean_path(basis, half, step, before, free.start)
+            wear_off(laws.first, system.wear_rate, step, impulse, free.start, state.worn)
+        if sliding is not None:
+            slide[:] = 0.0
+            add_product(basis, half, slide)
+            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            for k in range(points):
+                steps.friction_state[n, k] = sliding_points.variables[k, 0]
+        copy_table(trial, history)
+        copy_vector(u, state.u)
+        copy_vector(half, state.half)
+        copy_vector(v, state.v)
+        copy_vector(room.internal, state.internal)
+        copy_vector(room.damping, state.damping)
+        copy_vector(impulse, steps.impulse[n])
+        for k in range(points):
+            steps.status[n, k] = status[k]
+        copy_table(normal, steps.normal[n])
+    hold(own_room)
+    hold(own_solution)
+    hold(own_problem)
+    hold(own_factor)
+    hold(own_rows)
+    return count

@@ -1,0 +1,184 @@
+"""Central differences of linear systems in one compiled loop: with contact on fixed normals, springs, dashpots, imposed
+motions and some constraints."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.energy import BulkWork, NormalImpulseSplit, WorkPaths
+from arlequin.linalg.products import applied
+from arlequin.models.fem.dispersion import CorrectedAssembled
+from arlequin.models.linalg.constraints import FullElimination
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.closing import persistence
+from arlequin.multilevel.solvers.contact import STICK
+from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver, robust_solver
+from arlequin.schemes.central_steps import CentralState, CentralStepper
+from arlequin.schemes.compiled_loop import solved_steps, with_wear, worn_at_start, worn_kinematics
+from arlequin.schemes.compiled_system import as_arrays, first_of, sliding_arguments, system_arguments, zeros_of
+from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
+from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, CentralWorks, LoopSteps
+from arlequin.step.acceptance import warn_of_branches
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import as_many
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+from arlequin.system.solid_tables import cells_of
+
+_BLOCK = 1 << 18  # values of a field of a block of steps, at most
+_ROWS = 600  # of contact, and of constraints, whose operators are full matrices
+
+
+class CentralLoopStepper(CentralStepper):
+    """The same steps as `CentralStepper` in one compiled loop; those that end in an error, or are pushed from outside,
+    are left to that stepper."""
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        super().__init__(assembly, step)
+        self._solver = newton_solver
+
+    @staticmethod
+    def takes(assembly: Assembly) -> bool:
+        """Whether steps may be taken in one loop: a diagonal mass, linear cells and parts whose strains have a short
+        form, no absorbing zones, few rows of contact, on fixed normals, and few constraints."""
+        laws = assembly.laws
+        return (
+            assembly.linear
+            and assembly.contact.fixed
+            and assembly.absorption is None
+            and max(laws.row_count, assembly.constraints.shape[0]) <= _ROWS
+            and laws.friction_compiled
+            and not laws.restitution.any()
+            and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+            and all(
+                form is not None or cells_of(own) is not None
+                for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
+            )
+        )
+
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """Up to `count` steps."""
+        if push is not None:
+            return super().advance(state, 1, push)
+        from arlequin.schemes._central_loop_kernels import central_steps
+
+        assembly, laws = self._assembly, self._assembly.laws
+        count = min(count, max(_BLOCK // state.u.size, 1))
+        count, (loads, imposed) = as_many(lambda most: self._given(state, most), count)
+        now, steps, works = self._now(state), LoopSteps.room(assembly, count), self._works(count)
+        taken = int(
+            called_with(
+                self._solver,
+                central_steps,
+                (count, *self._system),
+                (
+                    as_arrays(self._operators._replace(step=self.step)), self._solids, (loads, imposed), self._mass,
+                    tuple(now), tuple(steps), tuple(works), sliding_arguments(laws, now.history, state.lasts),
+                ),
+            )
+        )  # fmt: skip
+        if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
+            self._solver = robust_solver
+            return self.advance(state, count)
+        if not taken:
+            return super().advance(state)
+        steps, works = first_of(steps, taken), first_of(works, taken)
+        batch = self._audited(state, steps, works)
+        if laws.state_dependent:
+            warn_of_branches(laws, steps.normal.sum(axis=1), self._operators.delassus.diagonal(), 1.0)
+            batch = replace(batch, friction_state=steps.friction_state)
+        stored, external = works.stored[-1], loads[min(taken, len(loads) - 1)]
+        carried = CentralState(
+            half=now.half, damping=now.damping if now.damping.size else np.zeros_like(now.half), drag=None,
+            external=external, stored=stored, pushed=self._kinematics.normal(stored), lift=now.lift, a=now.a,
+            constraint=now.constraint,
+        )  # fmt: skip
+        lasts = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
+        end = batch.end_state(
+            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=carried, lasts=lasts
+        )
+        return with_wear(assembly, end, batch, steps, now.worn)
+
+    def _audited(self, state: State, steps: LoopSteps, works: CentralWorks) -> StepBatch:
+        """What is recorded of the steps."""
+        assembly, step, own = self._assembly, self.step, state.own
+        kinematics = worn_kinematics(self._kinematics, steps)
+        solved = solved_steps(assembly, kinematics, steps, np.zeros((len(steps.u) + 1, 0)))
+        halves = np.concatenate([own.half[None], steps.flow])
+        rates = applied(assembly.contact.basis, halves)
+        du, driven = step * rates[1:], 0.5 * step * (rates[:-1] + rates[1:])
+        kinetic, given, internal, damping, lost = works.sums.T
+        stored, dissipated, multiplier = np.moveaxis(steps.normal, 1, 0)
+        losses = {} if assembly.damping is None else {"damping": np.maximum(lost, 0.0)}
+        bulk = BulkWork(given, given, internal, damping, losses, constraint_power(assembly, steps.multipliers, halves))
+        batch = audited(
+            assembly,
+            solved,
+            bulk,
+            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity),
+            kinematics,
+            WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven),
+            assembly.laws.gap_rows,
+            (state.n + 1, step, 0.0),
+            acting=(
+                NormalImpulseSplit(steps.impulse, 0.5 * (stored + step * works.stored), dissipated, multiplier),
+                None,
+            ),
+        )
+        return replace(batch, reactions=works.reactions)
+
+    def _given(self, state: State, count: int) -> tuple[Array, Array]:
+        """Loads (count + 1, d), N, from a state on, or (1, d) where they are steady, and the values (count + 2, p) of
+        imposed motions."""
+        assembly, dofs = self._assembly, self._assembly.imposed_dofs
+        imposed = np.zeros((count + 2, dofs.size))
+        if dofs.size:
+            imposed = np.array([assembly.imposed((state.n + i) * self.step) for i in range(count + 2)])
+        if self._steady is not None:
+            return state.own.external[None], imposed
+        return assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float)), imposed
+
+    def _now(self, state: State) -> CentralLoopState:
+        """Copies of what the loop starts from and overwrites."""
+        own = state.own
+        damping = own.damping if self._assembly.damping is not None else np.zeros(0)
+        fields = (
+            state.u, own.half, state.v, own.a, own.lift, damping, state.internal, own.constraint, state.history,
+            state.impulse, worn_at_start(self._assembly, state),
+        )  # fmt: skip
+        return CentralLoopState(*(np.array(field) for field in fields))
+
+    def _works(self, count: int) -> CentralWorks:
+        """Zeros."""
+        points, given = self._assembly.laws.count, self._assembly.imposed_dofs.size
+        return zeros_of(CentralWorks, count, 5, (), points, given, types={})
+
+    @cached_property
+    def _kinematics(self) -> Any:
+        contact = self._assembly.contact
+        return contact.kinematics(np.zeros(contact.basis.shape[0]))
+
+    @cached_property
+    def _system(self) -> tuple[Any, Any]:
+        """The system's arrays and the kernels of its laws; made late, as kernels load."""
+        return system_arguments(self._assembly)
+
+    @cached_property
+    def _solids(self) -> Any:
+        """The parts without short strains, as arrays."""
+        return as_arrays(self._assembly.solids)
+
+    @cached_property
+    def _operators(self) -> CentralOperators:
+        """Those of any step."""
+        assembly, contact = self._assembly, self._assembly.contact
+        moves = assembly.free & (self._mass > 0.0)
+        inverse = np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=moves)
+        rows = sp.csr_array(sp.vstack([assembly.constraints, contact.basis], format="csr"))
+        schur = (rows @ sp.csr_array(rows.T * inverse[:, None])).toarray()
+        eliminated = FullElimination(schur, assembly.constraints.shape[0])
+        delassus = np.ascontiguousarray(eliminated.compliance)
+        return CentralOperators(self.step, inverse, delassus, *eliminated.arrays(), *contact.method.numbers)

@@ -1,0 +1,391 @@
+"""Steps of central differences of any system, one by one."""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.energy import BulkWork, Forces, WorkPaths
+from arlequin.linalg.products import applied
+from arlequin.models.errors import UserError
+from arlequin.models.fem.dispersion import CorrectedAssembled
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import WearState
+from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
+from arlequin.solvers.zoned import Zoned
+from arlequin.step.acceptance import accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch
+from arlequin.step.coefficients import StepCoefficients
+from arlequin.step.imposed import reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+from arlequin.system.internal_forces import BulkResponse, Memory
+
+_LAGGING = 200  # iterations of the damping at a start during a run, at most
+_ROUND_OFF = 1e-15  # of velocities
+
+
+@dataclass(frozen=True)
+class CentralState:
+    """half (d,): v_{n−½} and half of the push's impulse; damping (d,), external (d,): shares of the smooth forces;
+    drag (d,): D_a v̄_n of the absorbing junctions without contact, N, and None without them; stored (k,), pushed (q,):
+    stored contact forces at g(u_n), N; lift (d,): their share of the acceleration; a (d,): constrained
+    (M + ½ Δt D_a)⁻¹(F_n − D_a v_{n−½}) without them; constraint (m,)."""
+
+    half: Array
+    damping: Array
+    drag: Array | None
+    external: Array
+    stored: Array
+    pushed: Array
+    lift: Array
+    a: Array
+    constraint: Array
+
+
+class _Acting(NamedTuple):
+    """At an instant: gaps (k,), m, pressing forces of the layers (k,) and on rows (q,), N, the bulk, loads (d,), N."""
+
+    gaps: Array
+    stored: Array
+    pushed: Array
+    bulk: BulkResponse
+    external: Array
+
+
+class CentralStepper(Stepper):
+    """Central differences; the matrix of every step is the diagonal mass, with ½ Δt D_a in absorbing zones."""
+
+    restarts = True
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        diagonal = assembly.mass.diagonal()
+        off = [
+            abs(part.mass - sp.diags_array(part.mass.diagonal())).max()
+            for part in assembly.parts
+            if part.mass.shape[0] and not isinstance(part, CorrectedAssembled)
+        ]
+        if max(off, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
+            raise UserError('central difference needs mass="lumped" or "dispersion" on every part')
+        if assembly.laws.has_elastic_stick:
+            raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
+        self.step, self._assembly = step, assembly
+        self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+        if assembly.absorption is None:
+            self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
+        else:
+            self._condensed = Zoned(assembly, 0.5 * step)
+
+    @staticmethod
+    def takes(assembly: Assembly) -> bool:
+        """Any system."""
+        return True
+
+    @cached_property
+    def _steady(self) -> Array | None:
+        """The loads where they are the same at all times."""
+        assembly = self._assembly
+        same = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
+        return assembly.load(0.0) if same else None
+
+    def with_step(self, step: float) -> "CentralStepper":
+        """The same with another step."""
+        if self._assembly.absorption is not None:
+            return type(self)(self._assembly, step)
+        other = copy(self)
+        other.step = step
+        return other
+
+    def restarted(self, state: State, n: int) -> State:
+        """The state, step n of this stepper, from that of one with another step: v_{n−½} follows from v_n.
+
+        The acceleration at t_n depends on v_n alone, M a = F_n − D_a v_n: it is the same for any step.
+
+        The kinetic energy ½ v_{n−½}·M v_{n+½} changes with it, by ⅛ (Δt² − Δt′²) aᵀM a.
+        """
+        own = state.own
+        half = state.v - 0.5 * self.step * (own.a + own.lift)
+        force = own.external - state.internal - own.damping
+        a, constraint, drag = self._acceleration(force, half, n, state.u, half)
+        lift = self._condensed.response(own.pushed)
+        own = replace(own, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
+        return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
+
+    def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
+        """Starts at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n, and the damping of parts and dashpots at
+        v_{n−½}, as the steps take it, so that v_n is what they would have recorded."""
+        return self._begun(u, v, n, self._acting(u, n, memory))
+
+    def continued(self, state: State) -> State:
+        """See `Restartable`: with the layers as they are worn."""
+        if state.worn is None:
+            return state
+        begun = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
+        return replace(state, own=begun.own, kinetic=begun.kinetic)
+
+    def _begun(self, u: Array, v: Array, n: int, acting: "_Acting") -> State:
+        """The state at t_n of v_n, under what acts."""
+        assembly, (_, _, pushed, bulk, external) = self._assembly, acting
+        absorption = assembly.absorption
+        at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
+        half = v
+        for _ in range(1 if assembly.damping is None else _LAGGING):
+            before = half
+            damping = self._damping(before)
+            force = external - bulk.force - damping
+            resisted = force if absorption is None else force - absorption.drag(v)
+            solved = self._acceleration(resisted, v, n, u, None, at_once)
+            half = v - 0.5 * self.step * (solved[0] + at_once.response(pushed))
+            if np.abs(half - before).max() <= _ROUND_OFF * np.abs(half).max():
+                break
+        solved = self._acceleration(force, half, n, u, half)
+        return self._first(acting, u, half, damping, solved, n, v)
+
+    def start_at_half(self, u: Array, half: Array, n: int) -> State:
+        """Starts at t_n with v_{n−½} (d,)."""
+        acting = self._acting(u, n, None)
+        *_, bulk, external = acting
+        damping = self._damping(half)
+        solved = self._acceleration(external - bulk.force - damping, half, n, u, half)
+        return self._first(acting, u, half, damping, solved, n)
+
+    def half_velocity(self, state: State) -> Array:
+        """v_{n−½} (d,) of a state."""
+        return np.asarray(state.own.half)
+
+    def _acting(self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None) -> "_Acting":
+        """What acts at u and t_n; worn: of layers that are, which a start finds in the system itself."""
+        assembly = self._assembly
+        bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
+        if worn is None:
+            touch = assembly.contact_start(u)
+            kinematics, gaps = touch.kinematics, touch.gaps
+        else:
+            place = assembly.contact.basis_product(u)
+            kinematics = assembly.contact.kinematics(place, worn=worn.reached)
+            gaps = kinematics.gaps(place)
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
+        return _Acting(gaps, stored, pushed, bulk, assembly.load(n * self.step))
+
+    def _damping(self, v: Array) -> Array:
+        """Forces (d,), N, of parts and dashpots at a velocity."""
+        damping = self._assembly.damping
+        return np.zeros_like(v) if damping is None else np.asarray(damping @ v)
+
+    def _first(
+        self,
+        acting: "_Acting",
+        u: Array,
+        half: Array,
+        damping: Array,
+        solved: tuple[Array, Array, Array | None],
+        n: int,
+        v: Array | None = None,
+    ) -> State:
+        """The state at t_n of what acts there, v_{n−½}, the forces of damping, and the acceleration; v: v_n, by default
+        that which follows."""
+        (gaps, stored, pushed, bulk, external), (a, constraint, drag) = acting, solved
+        lift = self._condensed.response(pushed)
+        own = CentralState(half, damping, drag, external, stored, pushed, lift, a, constraint)
+        if v is None:
+            v = half + 0.5 * self.step * (a + lift)
+        kinetic = self._kinetic(own, bulk.force)
+        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, own=own, n=n)
+
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
+        without absorbing junctions (see `DraggedStepper`).
+
+        One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
+        the order 2 where it changes between two steps.
+        """
+        assembly, step, own = self._assembly, self.step, state.own
+        kick = None if push is None else (push, 0.5 * step * self._condensed.spread(push))
+        before = own.half if kick is None else own.half + kick[1]
+        free = before + step * own.a
+        basis = assembly.contact.basis
+        place, rate, speed, start = (applied(basis, field) for field in (state.u, free, state.v, before))
+        meeting = solve_contact_step(
+            assembly.contact,
+            self._condensed.compliance,
+            ContactMotion(place, speed, place + step * rate, rate, start, start),
+            gap_per_velocity=step,
+            step=step,
+            theta=0.0,
+            history=state.history,
+            worn=state.worn,
+            guess=state.impulse,
+            sticks=state.lasts,
+        )
+        half = free + self._condensed.response(meeting.impulse)
+        u = state.u + step * half
+        accept(meeting.solution, u, (state.n + 1) * step, assembly=assembly)
+        multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
+        return self._finish(state, (before, half), u, kick, meeting, multipliers)
+
+    def spread(self, force: Array) -> Array:
+        """M⁻¹ f (d,) or (d, r) of forces, without constraints and contact."""
+        return self._condensed.spread(force)
+
+    def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
+        """Paths Δt (v_n + v_{n+1})/2 (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step
+        j, from momenta (d, r), linear bulk alone."""
+        assembly, step = self._assembly, self.step
+        u, v = np.zeros_like(momentum), self._condensed.spread(momentum)
+        elastic, damped = np.zeros_like(momentum), None
+
+        def kick(force: Array) -> Array:
+            force = force - elastic
+            if damped is not None:
+                force -= damped
+            return 0.5 * step * self._condensed.spread(force)
+
+        for j in range(count):
+            half = v + kick(push(j))
+            u += step * half
+            elastic = assembly.stiffness @ u
+            damped = None if assembly.damping is None else assembly.damping @ half
+            following = half + kick(push(j))
+            yield 0.5 * step * (v + following)
+            v = following
+
+    def drive(self, state: State) -> tuple[Array, Array]:
+        """Force and momentum (d,) that move the linear bulk on from a state."""
+        return state.own.external - state.internal, self._assembly.mass @ state.v
+
+    def _finish(
+        self,
+        state: State,
+        halves: tuple[Array, Array],
+        u: Array,
+        kick: tuple[Array, Array] | None,
+        meeting: ContactStep,
+        multipliers: Array,
+    ) -> tuple[State, StepBatch]:
+        """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
+        assembly, step, own = self._assembly, self.step, state.own
+        before, half = halves
+        n = state.n + 1
+        if not assembly.linear:
+            accept_shape(assembly, u, n * step)
+        bulk = assembly.respond(u, state.memory, step)
+        accept_cells(assembly, bulk, n * step)
+        internal = bulk.force
+        kinematics, contact = meeting.kinematics, meeting.solution
+        gaps = kinematics.gaps(applied(kinematics.basis, u))
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
+        none = np.zeros_like(u)
+        damping = assembly.damping @ half if assembly.damping is not None else none
+        external = assembly.load(n * step)
+        a, constraint, drag = self._acceleration(external - internal - damping, half, n, u, half)
+        lift = self._condensed.response(pushed)
+        moving = half if kick is None else half + kick[1]
+        carried = CentralState(moving, damping, drag, external, stored, pushed, lift, a, constraint)
+        v = carried.half + 0.5 * step * (a + lift)
+
+        du, driven = step * half, 0.5 * step * (before + half)
+        ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
+
+        mean_velocity = None if assembly.absorption is None else 0.5 * (before + half)
+        drag = own.drag
+        if drag is not None and meeting.impulse.any():
+            assert isinstance(self._condensed, Zoned)
+            drag = drag + self._condensed.drag_response(meeting.impulse)
+
+        def balance() -> Array:
+            inertia = self._momentum(half - before) / step + state.internal + own.damping - own.external
+            return inertia if drag is None else inertia + drag
+
+        mean = replace(contact, stored=0.5 * (contact.stored + step * stored))
+        forces = Forces(
+            0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
+        )
+        bulk_work = BulkWork.of(assembly, step, forces, multipliers, ways, half, mean_velocity, drag)
+        if drag is not None:
+            bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ driven)
+        work = bulk_work.works(
+            step=step,
+            rates=ways.on(kinematics),
+            kinematics=kinematics,
+            contact=mean,
+            stored_before=state.stored,
+            stored_after=(bulk.stored, assembly.laws.energy(gaps)),
+            plastic=bulk.dissipated,
+            persistent=meeting.persistent,
+        )
+        force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
+        work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
+        if not assembly.contact.fixed and contact.stored.any():
+            # the force of the layers at the start, of which the kinetic energy there knows, turns with their normals
+            turned = kinematics.apply_local_transposed(kinematics.normal(contact.stored)) / step - own.pushed
+            work["scheme"] -= 0.5 * step * float(applied(kinematics.basis, before) @ turned)
+        work["kinetic"] = self._kinetic(carried, internal)
+        path = 0.5 * step * (state.v + v)
+        if kick is not None:
+            push = kick[0]
+            work["junction"] += float(push @ path)
+            work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
+        return meeting.ended(
+            assembly,
+            state,
+            (u, v),
+            bulk,
+            work,
+            own=carried,
+            multipliers=multipliers,
+            path=path,
+            contact=meeting.impulses(kinematics.rates(driven)),
+            reaction=step * (force if kick is None else force - kick[0])[assembly.imposed_dofs],
+        )
+
+    def _kinetic(self, own: CentralState, internal: Array) -> float:
+        """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
+        assembly = self._assembly
+        force = own.external - internal - own.damping + assembly.contact.basis_product.transposed(own.pushed)
+        return 0.5 * float(own.half @ (self._momentum(own.half) + self.step * force))
+
+    def _momentum(self, v: Array) -> Array:
+        """M v (d,)."""
+        return self._mass * v if self.lumped else self._assembly.mass @ v
+
+    def _acceleration(
+        self,
+        force: Array,
+        before: Array,
+        n: int,
+        u: Array,
+        half: Array | None,
+        condensed: Condensed | Zoned | None = None,
+    ) -> tuple[Array, Array, Array | None]:
+        """Constrained a (d,) of M a = F − D_a v̄, multipliers (m,), and the drag D_a v̄ (d,), N, of absorbing junctions.
+
+        v̄ = before + ½ Δt a. half: v_{n−½} where v_{n−½} + Δt a is to keep the constraints and imposed motions.
+        condensed: the matrix where it is not that of the step; a `Condensed` has no drag.
+        """
+        assembly, step = self._assembly, self.step
+        condensed = self._condensed if condensed is None else condensed
+        c = np.zeros(assembly.constraints.shape[0])
+        given = None
+        if assembly.imposed_dofs.size:
+            now, following = assembly.imposed(n * step), assembly.imposed((n + 1) * step)
+            values = np.where(assembly.imposes_displacement, following, 0.5 * (now + following))  # v at t_{n+½}
+            wanted = StepCoefficients.of_central_differences(step).imposed(assembly, values, u, before)
+            given = (wanted - half[assembly.imposed_dofs]) / step if half is not None else 0.0 * wanted
+        if half is not None:
+            c = -applied(assembly.constraints, half) / step
+        if isinstance(condensed, Zoned):
+            return condensed.braked(force, before, c, given)
+        if not (force.any() or c.any() or (given is not None and given.any())):
+            return np.zeros_like(force), np.zeros_like(c), None
+        if not c.size and given is None:
+            return condensed.spread(force), c, None
+        free = condensed.predict(force, c, given)
+        return free.y, free.multipliers, None
