@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from timing import BAR_STEEL as STEEL
-from timing import Report, best, one_core
+from timing import Report, best, one_core, stream
 
 import arlequin as aq
 from arlequin import Study
@@ -17,7 +17,7 @@ CELLS = {(50, 10): 1000, (100, 20): 600, (200, 40): 200, (400, 80): 50}  # and s
 
 
 def study(cells: tuple[int, int], scheme: Scheme, friction: bool, steps: int, moving: bool = False) -> Study:
-    """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: a distance of nodes over four at the speed of waves.
+    """A block of 0.1 × 0.02 m hits a wall at 10 m/s; step: five times that in which a wave crosses a cell.
 
     moving: the wall is a plate of two columns of such cells, with which the surface is paired in each step.
     """
@@ -66,3 +66,51 @@ def sizes() -> Report:
                     words = f"{b.size} dofs, {type(scheme).__name__}{', friction' * friction}{', plate' * moving}"
                     report[words] = {"solve (s)": solve, "step (s)": step, "step / solve": step / solve}
     return report
+
+
+def thrown_mass(scheme: Scheme, steps: int) -> Study:
+    """A mass in the plane that hits a rough wall: the smallest system."""
+    mass = aq.PointMasses("mass", [(0.0, 0.0)], 1.0)
+    wall = aq.RigidPlane(point=(0.05, 0.0), normal=(-1.0, 0.0))
+    contact = aq.Interface("contact", mass.boundary("all"), wall, aq.Unilateral(), friction=aq.Coulomb(0.3))
+    system = aq.System([mass], interfaces=[contact], velocity=(10.0, 1.0))
+    return aq.Study(system, scheme, steps * 1e-5, 1e-5, fields_every=50)
+
+
+def every_size() -> Report:
+    """Steps with friction against size, from 2 to a million degrees of freedom: θ-scheme and, with a lumped mass,
+    central differences, on one thread; beside them the back-substitution of the block's matrix, and the times in which
+    a core reads the factor twice, and the fields of an explicit step (u and v read and written, M⁻¹ read) once."""
+    report: Report = {}
+    with one_core():
+        speed = stream()
+        report["memory"] = {"bandwidth (B/s)": speed}
+        schemes: tuple[Scheme, Scheme] = aq.Theta(0.5), aq.CentralDifference()
+        own = {"theta step (s)": 2000, "explicit step (s)": 2000}
+        small = zip(own, schemes, strict=True)
+        report["2 dofs"] = {"dofs": 2} | {name: step_time(thrown_mass(scheme, own[name])) for name, scheme in small}
+        for cells in ((5, 1), (10, 2), (20, 4), *CELLS, (800, 160), (1600, 320)):
+            implicit = study(cells, schemes[0], True, CELLS.get(cells, 1000 if cells[0] < 50 else 12))
+            part = implicit.system.parts[0].assemble()
+            factor = factorise(part.mass + 0.25 * implicit.step**2 * part.stiffness)
+            b = np.random.default_rng(0).normal(size=factor.shape[0])
+            figures = {"dofs": b.size, "back-substitution (s)": best(lambda f=factor, b=b: f.solve(b), 0.2)}
+            figures["two reads of the factor (s)"] = 2.0 * 8.0 * factor.nnz / speed
+            figures["fields of an explicit step (s)"] = 5.0 * 8.0 * b.size / speed
+            del factor
+            rounds = 3 if b.size < 100_000 else 1
+            figures["theta step (s)"] = step_time(implicit, rounds)
+            figures["explicit step (s)"] = step_time(explicit(implicit), rounds)
+            report[f"{b.size} dofs"] = figures
+    return report
+
+
+def explicit(own: Study) -> Study:
+    """The same block with a lumped mass, in as many steps of central differences a tenth as long, which is half of the
+    largest stable step."""
+    (part,), (contact,) = own.system.parts, own.system.interfaces
+    block = replace(part, mass="lumped")
+    contact = replace(contact, slave=block.boundary("right"))
+    system = replace(own.system, parts=[block], interfaces=[contact])
+    shorter = {"duration": 0.1 * own.duration, "step": 0.1 * own.step}
+    return replace(own, system=system, scheme=aq.CentralDifference(), **shorter)

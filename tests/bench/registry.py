@@ -12,6 +12,7 @@ ENTRIES = {
     "block": "bench_block:block_impact",
     "condensed": "bench_step:condensed_step",
     "sizes": "bench_sizes:sizes",
+    "every-size": "bench_sizes:every_size",
     "glued": "bench_glued:glued",
     "ensemble": "bench_ensemble:ensemble",
     "sweep": "bench_sweep:sweep",
