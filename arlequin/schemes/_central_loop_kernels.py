@@ -1,5 +1,8 @@
 """Steps of central differences of linear systems with a diagonal mass in one compiled loop; equations in
-`arlequin.schemes.central.CentralDifference`."""
+`arlequin.schemes.central.CentralDifference`.
+
+The loop is compiled for each kind of pairing by itself: its argument `moving` is None on fixed normals.
+"""
 
 from collections import namedtuple
 
@@ -11,6 +14,18 @@ from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._dense_kernels import full_dot, solve_lower, solve_lower_transposed
 from arlequin.multilevel.solvers._kernels import allocate_factor
 from arlequin.multilevel.solvers._sliding_kernels import SlidingPoints
+from arlequin.schemes._configuration_kernels import (
+    ContactSolution,
+    StepData,
+    chosen_points,
+    keep_configuration,
+    named_configuration,
+    named_moving,
+    room_of_configurations,
+    solve_in_configuration,
+    times_rows,
+    times_transposed_rows,
+)  # fmt: skip
 from arlequin.schemes._row_kernels import (
     ContactPoints,
     RowsFree,
@@ -37,8 +52,10 @@ FAST = {"reassoc", "contract", "nsz"}
 
 # Work space: forces of constraints and contact, and of the layers (d,), internal forces and those of dashpots at the
 # end of a step (d,), room for strains (d,), rates of the constraints (m,), of those kept (k,) and their multipliers
-# (m,), on imposed motions (p,) their accelerations and what constraints give to them, and a history.
-_Room = namedtuple("_Room", "pull press internal damping relative rates halved multipliers given pulled scratch")
+# and other multipliers (m,), on imposed motions (p,) their accelerations and what constraints give to them, a history.
+_Room = namedtuple(
+    "_Room", "pull press internal damping relative rates halved multipliers spared given pulled scratch"
+)  # fmt: skip
 
 
 @called_njit()
@@ -141,6 +158,23 @@ def _stored_forces(laws, step, history, scratch, stored):
 
 
 @called_njit()
+def _turning_work(laws, step, rows, normal, before, pushed, pressing, on_basis):
+    """−½ Δt v_{n−½}·(c'_n − c_n), J: what the forces of the layers do as their normals turn between two steps; before
+    (q,): v_{n−½} of the rows, pushed (q,): c_n; pressing (r,), on_basis (q,): room for c'_n."""
+    acts = False
+    for k in range(normal.shape[1]):
+        pressing[laws.first[k]] = normal[0, k] / step
+        acts = acts or normal[0, k] != 0.0
+    if not acts:
+        return 0.0
+    times_transposed_rows(rows, pressing, on_basis)
+    work = 0.0
+    for q in range(on_basis.size):
+        work += before[q] * (on_basis[q] - pushed[q])
+    return -0.5 * step * work
+
+
+@called_njit()
 def _imposed_accelerations(system, step, now, following, u, half, given):
     """Accelerations (p,) that lead to the imposed motions of the next step: displacements at its end, or the mean of
     the velocities at both ends; now, following (p,): values at its ends."""
@@ -154,12 +188,15 @@ def _imposed_accelerations(system, step, now, following, u, half, given):
 
 
 @njit(cache=True, nogil=True)
-def central_steps(count, system, kernels, solvers, operators, solids, loads, mass, state, steps, works, sliding):
+def central_steps(
+    count, system, kernels, solvers, operators, solids, loads, mass, state, steps, works, moving, sliding
+):  # fmt: skip
     """Up to `count` steps; returns how many were accepted, after which `state` stands.
 
     Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `CentralOperators`; solids: `SolidTables`;
     loads: external forces (count + 1, d) at the ends of the steps, or (1, d), and values (count + 2, p) of imposed
-    motions there; mass (d,), kg; state: `CentralLoopState`; works: `CentralWorks`.
+    motions there; mass (d,), kg; state: `CentralLoopState`; works: `CentralWorks`; moving: of surfaces that are paired
+    in each step.
     """
     system = named_system(borrow(system), kernels, solvers[0])
     operators, solids = CentralOperators(*borrow(operators)), borrow(solids)
@@ -167,24 +204,34 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
     state, steps, works = CentralLoopState(*borrow(state)), LoopSteps(*borrow(steps)), CentralWorks(*borrow(works))
     laws, step, inverse = system.laws, operators.step, operators.inverse
     basis, constraints, viscous = system.basis, system.constraints, system.viscous
-    size, points, rows = state.u.size, system.gap.size, state.impulse.size
+    size, points, rows, basis_rows = state.u.size, system.gap.size, state.impulse.size, basis.starts.size - 1
     m, damped = state.constraint.size, viscous.starts.size > 1
     own_room = _Room(
         np.zeros(size), np.zeros(size), np.empty(size), np.empty(size if damped else 0), np.empty(size),
-        np.empty(m), np.empty(operators.kept.size), np.empty(m), np.empty(system.imposed.size),
+        np.empty(m), np.empty(operators.kept.size), np.empty(m), np.empty(m), np.empty(system.imposed.size),
         np.zeros(system.imposed.size), state.history.copy(),
     )  # fmt: skip
     room = borrow(own_room)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem, own_factor = room_of_rows(rows, rows, points), allocate_factor(rows)
+    own_problem, own_factor = room_of_rows(basis_rows, rows, points), allocate_factor(rows)
     free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
-    own_rows = np.zeros(rows), np.empty(rows)
-    traction, before = borrow(own_rows)
+    own_rows = np.zeros(rows), np.empty(basis_rows), np.zeros(rows)
+    no_springs, before, pressing = borrow(own_rows)
     coefficients, options = (step, 1.0, 0.0), (operators.method, operators.rho, operators.proximal)
-    contact = ContactPoints(system.gap, system.touching, laws, traction, state.worn)
+    contact = ContactPoints(system.gap, system.touching, laws, no_springs, state.worn)
     impulse, history = state.impulse, state.history
     solution = impulse, trial, normal, status
+    if moving is None:
+        on_basis = impulse
+    else:
+        on_basis = np.empty(basis_rows)
+        paired, configurations = named_moving(borrow(moving))
+        data = StepData(system, coefficients, operators.delassus, no_springs)
+        in_configuration = ContactSolution(impulse, normal, status, trial)
+        own_configuration = room_of_configurations(basis_rows, rows, size, m, history, points)
+        configuration, work_space = named_configuration(paired, borrow(own_configuration))
+        active = chosen_points(configuration.active, laws, history)
     if sliding is None:
         slide_room = None
     else:
@@ -202,21 +249,26 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
             multipliers[r] = step * state.constraint[r]
         used, residual, singular, acts = 0, 0.0, False, False
         if points:
-            free.displacement[:] = 0.0
-            free.velocity[:] = 0.0
             free.end[:] = 0.0
             before[:] = 0.0
-            add_product(basis, state.u, free.displacement)
-            add_product(basis, state.v, free.velocity)
             add_product(basis, state.a, free.end)
             add_product(basis, state.half, before)
-            for r in range(rows):
-                free.end[r] = before[r] + step * free.end[r]
-            acts = free_rows(coefficients, contact, traction, before, free)
+            for q in range(basis_rows):
+                free.end[q] = before[q] + step * free.end[q]
+        if points and moving is None:
+            free.displacement[:] = 0.0
+            free.velocity[:] = 0.0
+            add_product(basis, state.u, free.displacement)
+            add_product(basis, state.v, free.velocity)
+            acts = free_rows(coefficients, contact, no_springs, before, free)
             # Moreau's law at the end of the step: the bulk accelerates between both velocities
             free.closing[0] = 0.0
             free.closing[2] = 0.0
-        if acts:
+        if moving is not None:
+            active, acts, used, residual, singular = solve_in_configuration(
+                data, paired, options, state, free.end, configuration, active, in_configuration, on_basis, work_space
+            )
+        elif acts:
             used, residual, singular = solve_rows(
                 operators.delassus, coefficients, laws, options, free, history, solution, factor, sliding, slide_room
             )
@@ -230,8 +282,8 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
             return n
         pull[:] = 0.0
         if acts:
-            add_transposed(basis, impulse, pull)
-            _hold_constraints(operators, constraints, impulse, room, multipliers, pull)
+            add_transposed(basis, on_basis, pull)
+            _hold_constraints(operators, constraints, on_basis, room, multipliers, pull)
         half, u, v = steps.flow[n], steps.u[n], steps.v[n]
         total = push_on(step, inverse, pull, state.a, state.half, state.u, half, u)
         if not np.isfinite(total):
@@ -269,14 +321,21 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
                 state.a[d] += inverse[d] * pull[d]
             for g in range(system.imposed.size):
                 room.pulled[g] = pull[system.imposed[g]]
+        if moving is not None:
+            keep_configuration(configuration, configurations, n)
+            sums[5] = _turning_work(laws, step, configuration.rows, normal, before, state.pushed, pressing, free.end)
         if _stored_forces(laws, step, trial, room.scratch, works.stored[n]):
             press[:] = 0.0
-            free.rate[:] = 0.0
             for k in range(points):
-                free.rate[laws.first[k]] = works.stored[n, k]
-            add_transposed(basis, free.rate, press)
+                pressing[laws.first[k]] = works.stored[n, k]
+            if moving is None:
+                copy_vector(pressing, state.pushed)
+            else:
+                times_transposed_rows(configuration.rows, pressing, state.pushed)
+            add_transposed(basis, state.pushed, press)
             sums[0] += 0.5 * step * dot(half, press)
-            _hold_constraints(operators, constraints, free.rate, room, room.multipliers, press)
+            room.spared[:] = 0.0
+            _hold_constraints(operators, constraints, state.pushed, room, room.spared, press)
             for d in range(size):
                 state.lift[d] = inverse[d] * press[d]
         sums[0] += end_velocity(step, half, state.a, state.lift, mass, v)
@@ -284,7 +343,11 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
             return n
         if system.wear_rate.size:
             copy_table(state.worn, steps.worn[n])
-            mean_path(basis, half, step, before, free.start)
+            mean_path(basis, half, step, before, free.end)
+            if moving is None:
+                copy_vector(free.end, free.start)
+            else:
+                times_rows(configuration.rows, free.end, free.start)
             wear_off(laws.first, system.wear_rate, step, impulse, free.start, state.worn)
         if sliding is not None:
             slide[:] = 0.0
@@ -307,4 +370,6 @@ def central_steps(count, system, kernels, solvers, operators, solids, loads, mas
     hold(own_problem)
     hold(own_factor)
     hold(own_rows)
+    if moving is not None:
+        hold(own_configuration)
     return count

@@ -50,11 +50,12 @@ _Configuration = namedtuple(
 
 
 # Work space of a step: the rows at its end, displacement … moves (q,) on the rows of the basis, ahead … response (r,)
-# on those of H, begins (k,), change, inertia and pulls (d,), φ (m,).
+# on those of H, begins (k,), change, inertia and pulls (d,), φ (m,). initial, offset (q,): the velocity before the
+# impulses, and what makes that at the end the mean one.
 _Room = namedtuple(
     "_Room",
-    "end_rows displacement velocity basis_change end rate lead following moves ahead rates before start mean own "
-    "response begins change inertia pulls multipliers",
+    "end_rows displacement velocity basis_change end rate lead initial offset following moves ahead rates before start "
+    "mean own response begins change inertia pulls multipliers",
 )
 
 
@@ -211,8 +212,8 @@ def room_of_configurations(basis_rows, rows, size, constraints, history, points)
     )  # fmt: skip
     room = (
         np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.zeros(q), np.empty(q), np.empty(q),
-        np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(points),
-        np.empty(d), np.empty(d), np.empty(d), np.zeros(constraints),
+        np.empty(q), np.empty(q), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r),
+        np.empty(r), np.empty(points), np.empty(d), np.empty(d), np.empty(d), np.zeros(constraints),
     )  # fmt: skip
     return contact, room
 
@@ -239,7 +240,7 @@ def _mark_closed(data, moving, state, contact, room):
     """Marks the points that are closed in a step, in the configuration half a step on by the velocities at the start;
     whether its rows could be found."""
     system, displacement, velocity, turn = data.system, room.displacement, room.velocity, room.moves
-    step, _, _ = data.coefficients
+    step, weight, _ = data.coefficients
     displacement[:] = 0.0
     velocity[:] = 0.0
     add_product(system.basis, state.u, displacement)
@@ -249,9 +250,17 @@ def _mark_closed(data, moving, state, contact, room):
         add_product(system.basis, state.lead, room.lead)
         for q in range(displacement.size):
             room.lead[q] *= step
+    if state.half.size:
+        room.initial[:] = 0.0
+        add_product(system.basis, state.half, room.initial)
     for q in range(displacement.size):
         turn[q] = step * velocity[q]
         contact.middle[q] = displacement[q] + 0.5 * turn[q]
+        if state.half.size:
+            room.offset[q] = room.initial[q]
+        else:
+            room.initial[q] = velocity[q]
+            room.offset[q] = (1.0 / weight - 1.0) * velocity[q] + room.lead[q] / weight
     if not _evaluate(system, moving, FOUND, contact.middle, contact.rows):
         return False
     for k in range(system.gap.size):
@@ -277,8 +286,9 @@ def _mark_active(laws, contact):
 
 
 @njit(cache=True)
-def _close(laws, springs, moving, persistence, start, mean, gaps, contact):
-    """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
+def _close(laws, springs, moving, explicit, persistence, start, mean, gaps, contact):
+    """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`; explicit:
+    whether the bulk accelerates between both velocities, so that fixed normals close the rate at the end."""
     first, level, closing, persistent = laws.first, laws.level, contact.closing, contact.persistent
     onset_closing(first, level, start, closing)
     for k in range(level.size):
@@ -292,6 +302,8 @@ def _close(laws, springs, moving, persistence, start, mean, gaps, contact):
                 closing[1, r] = closing[2, r] = 0.0
             elif moving[k]:
                 closing[2, r] = mean[r]
+            elif explicit:
+                closing[0, r] = closing[2, r] = 0.0
         if level[k] == GAP_LEVEL:
             persistent[n] = True
             shuts = moving[k] and laws.compliance[k] == 0.0 and np.isfinite(gaps[k])
@@ -342,10 +354,11 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
     (step, weight, _), laws = coefficients, system.laws
     first, middle, closing = laws.first, contact.middle, contact.closing
     springs, history, trial = data.springs, state.history, solution.trial
-    gap_per_velocity, count, layered = weight * step, first[-1], laws.kind.size > 0
+    gap_per_velocity, layered = weight * step, laws.kind.size > 0
     displacement, velocity, end, rate, following = (
         room.displacement, room.velocity, room.end, room.rate, room.following,
     )  # fmt: skip
+    explicit = state.half.size > 0
     ahead, rates, before, start = room.ahead, room.rates, room.before, room.start
     mean, begins, moves = room.mean, room.begins, room.moves
     if not _mark_closed(data, moving, state, contact, room):
@@ -369,10 +382,8 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
         for q in range(middle.size):
             moves[q] = displacement[q] - middle[q]
         times_rows(matrix, moves, before)
-        times_rows(matrix, velocity, start)
-        times_rows(matrix, room.lead, mean)
-        for r in range(count):
-            mean[r] = (1.0 / weight - 1.0) * start[r] + mean[r] / weight
+        times_rows(matrix, room.initial, start)
+        times_rows(matrix, room.offset, mean)
         for k in range(begins.size):
             begins[k] = matrix.gap[k] + before[first[k]]
         for k in range(system.wear_rate.size):
@@ -382,9 +393,14 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
             rates[n] += opening / step
             start[n] += opening / step
             mean[n] += opening * (1.0 / gap_per_velocity - 1.0 / step)
-        _close(laws, springs, moving.points, state.persistence, start, mean, begins, contact)
+        _close(laws, springs, moving.points, explicit, state.persistence, start, mean, begins, contact)
         if layered:
             copy_table(history, contact.carried)
+        if layered and explicit:
+            for k in range(begins.size):
+                for row in range(laws.rows[k], laws.rows[k + 1]):
+                    contact.carried[row, 0] = begins[k]
+        elif layered:
             carry_gaps(
                 contact.carried, begins, laws.rows, laws.area, laws.kernels, laws.kind, laws.coefficients,
                 contact.beyond,
@@ -466,6 +482,18 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
     return chosen, points.size > 0, used, residual, singular
 
 
+@called_njit()
+def keep_configuration(contact, steps, n):
+    """The configuration of step n into `steps` (`ConfigurationSteps`)."""
+    copy_vector(contact.rows.starts, steps.starts[n])
+    copy_vector(contact.rows.columns, steps.columns[n])
+    copy_vector(contact.rows.values, steps.values[n])
+    copy_vector(contact.rows.gap, steps.gap[n])
+    copy_vector(contact.rows.tangents, steps.tangents[n])
+    copy_vector(contact.middle, steps.contact_displacement[n])
+    copy_vector(contact.persistent, steps.persistent[n])
+
+
 @called_njit(forceinline=True)
 def end_in_configuration(data, moving, contact, solution, state, steps, n, reactions, room):
     """The end of step n, which the state has reached: the configuration into `steps` (`ConfigurationSteps`), wear, the
@@ -475,17 +503,11 @@ def end_in_configuration(data, moving, contact, solution, state, steps, n, react
     laws = system.laws
     if system.wear_rate.size:
         _wear_off(data, contact, solution.impulse, state, room)
-    copy_vector(contact.rows.starts, steps.starts[n])
-    copy_vector(contact.rows.columns, steps.columns[n])
-    copy_vector(contact.rows.values, steps.values[n])
-    copy_vector(contact.rows.gap, steps.gap[n])
-    copy_vector(contact.rows.tangents, steps.tangents[n])
-    copy_vector(contact.middle, steps.contact_displacement[n])
+    keep_configuration(contact, steps, n)
     for k in range(laws.level.size):
         layered = laws.rows[k + 1] > laws.rows[k]
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
     copy_vector(state.v, steps.unprojected[n])
-    copy_vector(contact.persistent, steps.persistent[n])
     if _projects(data, state, contact):
         velocity = room.velocity
         velocity[:] = 0.0

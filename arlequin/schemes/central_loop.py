@@ -1,5 +1,5 @@
-"""Central differences of linear systems in one compiled loop: with contact on fixed normals, springs, dashpots, imposed
-motions and some constraints."""
+"""Central differences of linear systems in one compiled loop: with contact, springs, dashpots, imposed motions and some
+constraints."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -19,13 +19,16 @@ from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver,
 from arlequin.schemes.central_steps import CentralState, CentralStepper
 from arlequin.schemes.compiled_loop import solved_steps, with_wear, worn_at_start, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, sliding_arguments, system_arguments, zeros_of
+from arlequin.schemes.factored_loop import are_paired
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, CentralWorks, LoopSteps
+from arlequin.schemes.loop_pairing import FixedPairing, SurfacePairing
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.solid_tables import cells_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
@@ -39,15 +42,22 @@ class CentralLoopStepper(CentralStepper):
     def __init__(self, assembly: Assembly, step: float) -> None:
         super().__init__(assembly, step)
         self._solver = newton_solver
+        contact = assembly.contact
+        self._kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+        fixed = contact.fixed
+        self._pairing = (
+            FixedPairing(assembly, self._kinematics) if fixed else SurfacePairing(assembly, self._kinematics)
+        )
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
         """Whether steps may be taken in one loop: a diagonal mass, linear cells and parts whose strains have a short
-        form, no absorbing zones, few rows of contact, on fixed normals, and few constraints."""
+        form, no absorbing zones, few rows of contact, on fixed normals or of surfaces that are paired anew, and few
+        constraints."""
         laws = assembly.laws
         return (
             assembly.linear
-            and assembly.contact.fixed
+            and (assembly.contact.fixed or are_paired(assembly))
             and assembly.absorption is None
             and max(laws.row_count, assembly.constraints.shape[0]) <= _ROWS
             and laws.friction_compiled
@@ -65,10 +75,12 @@ class CentralLoopStepper(CentralStepper):
             return super().advance(state, 1, push)
         from arlequin.schemes._central_loop_kernels import central_steps
 
-        assembly, laws = self._assembly, self._assembly.laws
+        assembly, laws, pairing = self._assembly, self._assembly.laws, self._pairing
+        pairing.starts_again()  # what ended the steps before is raised once these are recorded
         count = min(count, max(_BLOCK // state.u.size, 1))
         count, (loads, imposed) = as_many(lambda most: self._given(state, most), count)
         now, steps, works = self._now(state), LoopSteps.room(assembly, count), self._works(count)
+        configurations = pairing.room(count)
         taken = int(
             called_with(
                 self._solver,
@@ -76,25 +88,28 @@ class CentralLoopStepper(CentralStepper):
                 (count, *self._system),
                 (
                     as_arrays(self._operators._replace(step=self.step)), self._solids, (loads, imposed), self._mass,
-                    tuple(now), tuple(steps), tuple(works), sliding_arguments(laws, now.history, state.lasts),
+                    tuple(now), tuple(steps), tuple(works), pairing.arguments(configurations),
+                    sliding_arguments(laws, now.history, state.lasts),
                 ),
             )
         )  # fmt: skip
+        if not taken and pairing.starts_again():
+            return self.advance(state, count)
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
             return self.advance(state, count)
         if not taken:
             return super().advance(state)
         steps, works = first_of(steps, taken), first_of(works, taken)
-        batch = self._audited(state, steps, works)
+        kinematics = pairing.kinematics(None if configurations is None else first_of(configurations, taken))
+        batch = self._audited(state, worn_kinematics(kinematics, steps), steps, works)
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._operators.delassus.diagonal(), 1.0)
             batch = replace(batch, friction_state=steps.friction_state)
         stored, external = works.stored[-1], loads[min(taken, len(loads) - 1)]
         carried = CentralState(
             half=now.half, damping=now.damping if now.damping.size else np.zeros_like(now.half), drag=None,
-            external=external, stored=stored, pushed=self._kinematics.normal(stored), lift=now.lift, a=now.a,
-            constraint=now.constraint,
+            external=external, stored=stored, pushed=now.pushed, lift=now.lift, a=now.a, constraint=now.constraint,
         )  # fmt: skip
         lasts = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
         end = batch.end_state(
@@ -102,15 +117,16 @@ class CentralLoopStepper(CentralStepper):
         )
         return with_wear(assembly, end, batch, steps, now.worn)
 
-    def _audited(self, state: State, steps: LoopSteps, works: CentralWorks) -> StepBatch:
+    def _audited(self, state: State, kinematics: ContactKinematics, steps: LoopSteps, works: CentralWorks) -> StepBatch:
         """What is recorded of the steps."""
         assembly, step, own = self._assembly, self.step, state.own
-        kinematics = worn_kinematics(self._kinematics, steps)
         solved = solved_steps(assembly, kinematics, steps, np.zeros((len(steps.u) + 1, 0)))
         halves = np.concatenate([own.half[None], steps.flow])
         rates = applied(assembly.contact.basis, halves)
-        du, driven = step * rates[1:], 0.5 * step * (rates[:-1] + rates[1:])
-        kinetic, given, internal, damping, lost = works.sums.T
+        du, driven = (
+            kinematics.apply_local(path) for path in (step * rates[1:], 0.5 * step * (rates[:-1] + rates[1:]))
+        )
+        kinetic, given, internal, damping, lost, turning = works.sums.T
         stored, dissipated, multiplier = np.moveaxis(steps.normal, 1, 0)
         losses = {} if assembly.damping is None else {"damping": np.maximum(lost, 0.0)}
         bulk = BulkWork(given, given, internal, damping, losses, constraint_power(assembly, steps.multipliers, halves))
@@ -128,6 +144,7 @@ class CentralLoopStepper(CentralStepper):
                 None,
             ),
         )
+        batch.work["scheme"] = batch.work["scheme"] + turning
         return replace(batch, reactions=works.reactions)
 
     def _given(self, state: State, count: int) -> tuple[Array, Array]:
@@ -143,23 +160,19 @@ class CentralLoopStepper(CentralStepper):
 
     def _now(self, state: State) -> CentralLoopState:
         """Copies of what the loop starts from and overwrites."""
-        own = state.own
+        own, laws = state.own, self._assembly.laws
         damping = own.damping if self._assembly.damping is not None else np.zeros(0)
         fields = (
-            state.u, own.half, state.v, own.a, own.lift, damping, state.internal, own.constraint, state.history,
-            state.impulse, worn_at_start(self._assembly, state),
+            state.u, own.half, state.v, own.a, own.lift, damping, state.internal, own.constraint, own.pushed,
+            state.history, state.impulse, worn_at_start(self._assembly, state), np.zeros(laws.row_count),
+            np.zeros(laws.count, dtype=np.int8), np.zeros(0),
         )  # fmt: skip
         return CentralLoopState(*(np.array(field) for field in fields))
 
     def _works(self, count: int) -> CentralWorks:
         """Zeros."""
         points, given = self._assembly.laws.count, self._assembly.imposed_dofs.size
-        return zeros_of(CentralWorks, count, 5, (), points, given, types={})
-
-    @cached_property
-    def _kinematics(self) -> Any:
-        contact = self._assembly.contact
-        return contact.kinematics(np.zeros(contact.basis.shape[0]))
+        return zeros_of(CentralWorks, count, 6, (), points, given, types={})
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:

@@ -352,7 +352,7 @@ class CompiledStepper(OneStepStepper):
         fields = (
             state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
             self._spring_traction(state), lasts, worn_at_start(self._assembly, state), own.lead, own.internal,
-            own.damping, own.pulled,
+            own.damping, own.pulled, np.zeros(0),
         )  # fmt: skip
         return LoopState(*(np.array(field) for field in fields))
 

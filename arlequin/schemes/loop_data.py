@@ -92,8 +92,10 @@ class CentralOperators(NamedTuple):
 
 class CentralLoopState(NamedTuple):
     """u (d,), m; v_{n−½} and v_n (d,), m/s; constrained acceleration a without the layers, and theirs, lift (d,), m/s²;
-    forces of dashpots and internal forces (d,), N; multipliers of the acceleration (m,), N; history of the laws;
-    contact impulses (r,), N·s; depth of wear and what it opens in the next step (2, k), m."""
+    forces of dashpots and internal forces (d,), N; multipliers of the acceleration (m,), N; stored forces of the layers
+    on the contact's basis (q,), N; history of the laws; contact impulses (r,), N·s; depth of wear and what it opens in
+    the next step (2, k), m. What central differences do not have: springs of friction (r,), contact that persists (k,),
+    all zero, and a lead, none."""
 
     u: Array
     half: Array
@@ -103,15 +105,19 @@ class CentralLoopState(NamedTuple):
     damping: Array
     internal: Array
     constraint: Array
+    pushed: Array
     history: Array
     impulse: Array
     worn: Array
+    spring_traction: Array
+    persistence: NDArray[np.int8]
+    lead: Array
 
 
 class CentralWorks(NamedTuple):
     """Of some steps (b,): ½ v_{n−½}·(M v_{n−½} + Δt F_n) at their ends, the works of external, internal and damping
-    forces, and what these take, sums (b, 5), J; strain energy (b,), J; stored forces of the layers (b, k), N, at their
-    ends; reactions (b, p): impulses of imposed motions, N·s."""
+    forces, what these take, and what the layers' forces do as their normals turn, sums (b, 6), J; strain energy (b,),
+    J; stored forces of the layers (b, k), N, at their ends; reactions (b, p): impulses of imposed motions, N·s."""
 
     sums: Array
     strain: Array
@@ -133,7 +139,7 @@ class LoopState(NamedTuple):
     contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,); depth of
     wear and what it opens in the next step (2, k), m, none, (2, 0), where nothing wears. Of the generalised-α family
     (see `arlequin.schemes.one_step_state.OneStepState`; none of the θ-scheme): the lead (d,), the
-    averages of internal forces and damping (d,), and Q (d,)."""
+    averages of internal forces and damping (d,), and Q (d,). half: none, as the velocity before the impulses is v."""
 
     u: Array
     v: Array
@@ -149,6 +155,7 @@ class LoopState(NamedTuple):
     internal_average: Array
     damping_average: Array
     pulled: Array
+    half: Array
 
 
 class LoopSteps(NamedTuple):

@@ -254,12 +254,12 @@ def _rows_of(corners: CornerRows, points: int) -> ContactRows:
 class SurfacePairing(MovingPairing):
     """Surfaces that are paired in each configuration anew, by functions of Python that the loop calls."""
 
-    def __init__(self, assembly: Assembly, reference: ContactKinematics, mass: FactoredMass) -> None:
-        """mass: for the projection of the velocities."""
+    def __init__(self, assembly: Assembly, reference: ContactKinematics, mass: FactoredMass | None = None) -> None:
+        """mass: for the projection of the velocities; None of schemes without."""
         from arlequin.schemes._callback_kernels import CALLBACK
 
         super().__init__(assembly, reference)
-        self._mass, self._passes = mass, passes_by_rows(mass.passes)
+        self._mass, self._passes = mass, None if mass is None else passes_by_rows(mass.passes)
         self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), reference
         self._failure: BaseException | None = None
         self._enlarged = False
@@ -287,9 +287,8 @@ class SurfacePairing(MovingPairing):
             for _ in range(2)
         )  # fmt: skip
         call = PairingCall(address_of(self._call), self._place)
-        self._arrays = as_arrays(
-            self._named((self._rows, self._end_rows), None, call, self._mass.delassus, None, self._passes)
-        )
+        delassus = np.zeros((0, 0)) if self._mass is None else self._mass.delassus
+        self._arrays = as_arrays(self._named((self._rows, self._end_rows), None, call, delassus, None, self._passes))
 
     def _pair(self, how: int) -> int:
         """Writes the rows at `place` to the arrays; 1 where it could not."""

@@ -100,25 +100,31 @@ def held_by_constraints() -> aq.System:
 
 
 def on_foundation(
-    law: Any = AT_SPEED, friction: Any = None, multiplier: Any = None, wear: Any = None, **own: Any
+    law: Any = AT_SPEED,
+    friction: Any = None,
+    multiplier: Any = None,
+    wear: Any = None,
+    foundation: Any = "consistent",
+    **own: Any,
 ) -> aq.System:
     """A block that slides on another one, whose foot is held; one of its nodes passes one of this after five steps."""
     part = block(**own)
     mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
-    foundation = aq.Solid("foundation", mesh, STEEL, plane="strain", imposed={"bottom": {"x": 0.0, "y": 0.0}})
-    top, bottom = foundation.boundary("top"), part.boundary("bottom")
+    held = {"bottom": {"x": 0.0, "y": 0.0}}
+    base = aq.Solid("foundation", mesh, STEEL, plane="strain", imposed=held, mass=foundation)
+    top, bottom = base.boundary("top"), part.boundary("bottom")
     rub = aq.Interface("rub", bottom, top, law, friction=friction, multiplier=multiplier, wear=wear)
-    return aq.System([part, foundation], interfaces=[rub], velocity={"block": (10.0, -5.0)})
+    return aq.System([part, base], interfaces=[rub], velocity={"block": (10.0, -5.0)})
 
 
-def glued_on_foundation() -> aq.System:
+def glued_on_foundation(mass: Any = "consistent") -> aq.System:
     """A junction of parts of which one meets a foundation that moves and a wall, with damping."""
-    coarse, fine = block("coarse", (0.0, 0.012), (3, 2)), block("fine", (0.008, 0.02), (6, 4))
+    coarse, fine = (block(*of, mass=mass) for of in (("coarse", (0.0, 0.012), (3, 2)), ("fine", (0.008, 0.02), (6, 4))))
     glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
     mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
     moved = {"bottom": {"x": lambda t: 1e-5 * np.sin(2e5 * t), "y": 0.0}}
     foundation = aq.Solid(
-        "foundation", mesh, STEEL, plane="strain", imposed=moved, damping=aq.Rayleigh(1e3, 1e-9)
+        "foundation", mesh, STEEL, plane="strain", imposed=moved, damping=aq.Rayleigh(1e3, 1e-10), mass=mass
     )  # fmt: skip
     top, bottom = foundation.boundary("top"), fine.boundary("bottom")
     rub = aq.Interface("rub", bottom, top, [LAYER, AT_SPEED], friction=aq.Coulomb(0.3))
@@ -128,22 +134,24 @@ def glued_on_foundation() -> aq.System:
     return aq.System([coarse, fine, foundation], junctions=[glue], interfaces=[rub, stop], velocity=velocity)
 
 
-def on_cylinder() -> aq.System:
+def on_cylinder(mass: Any = "consistent") -> aq.System:
     """A box of hexahedra slides on a rigid cylinder."""
     mesh = aq.mesh.box((0.0, 0.02), (0.0, 0.01), (0.0, 0.01), cells=(4, 2, 2))
-    part = aq.Solid("box", mesh, STEEL)
+    part = aq.Solid("box", mesh, STEEL, mass=mass)
     log = aq.RigidCylinder((0.009, 0.0, -0.05 - 2.1e-6), radius=0.05, axis=(0.0, 1.0, 0.0))
     rub = aq.Interface("rub", part.boundary("back"), log, AT_SPEED, friction=aq.Coulomb(0.3), multiplier="nodes")
     return aq.System([part], interfaces=[rub], velocity=(10.0, 1.0, -5.0))
 
 
-def boxes() -> aq.System:
+def boxes(mass: Any = "consistent") -> aq.System:
     """A box of hexahedra slides on another one."""
     meshes = (
         aq.mesh.box((0.0, 0.02), (0.0, 0.01), (0.0, 0.01), cells=(4, 2, 2)),
         aq.mesh.box((-0.01, 0.03), (-0.005, 0.015), (-0.01003, -2.1e-6), cells=(5, 3, 1)),
     )
-    upper, lower = (aq.Solid(name, mesh, STEEL) for name, mesh in zip(("upper", "lower"), meshes, strict=True))
+    upper, lower = (
+        aq.Solid(name, mesh, STEEL, mass=mass) for name, mesh in zip(("upper", "lower"), meshes, strict=True)
+    )
     rub = aq.Interface("rub", upper.boundary("back"), lower.boundary("front"), AT_SPEED, friction=aq.Coulomb(0.3))
     return aq.System([upper, lower], interfaces=[rub], velocity={"upper": (10.0, 4.0, -5.0)})
 
@@ -404,6 +412,16 @@ CENTRAL: dict[str, Callable[[], aq.System]] = {
     "hexahedra": lambda: on_plane("hex", mass="lumped"),
     "tetrahedra": lambda: on_plane("tet", mass="lumped"),
     "masses": chain,
+    "foundation": lambda: on_foundation(friction=RUBS, mass="lumped", foundation="lumped"),
+    "foundation, gap": lambda: on_foundation(AT_GAP, RUBS, mass="lumped", foundation="lumped"),
+    "foundation, nodes": lambda: on_foundation(friction=RUBS, multiplier="nodes", mass="lumped", foundation="lumped"),
+    "foundation, layer": lambda: on_foundation([LAYER], RUBS, mass="lumped", foundation="lumped"),
+    "foundation, layer and wear": lambda: on_foundation(
+        [LAYER, AT_SPEED], RUBS, wear=WEAR, mass="lumped", foundation="lumped"
+    ),
+    "foundation, junction and wall": lambda: glued_on_foundation("lumped"),
+    "cylinder": lambda: on_cylinder("lumped"),
+    "boxes": lambda: boxes("lumped"),
 }
 
 
