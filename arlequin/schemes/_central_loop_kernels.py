@@ -98,48 +98,50 @@ def _missing_rates(constraints, step, half, a, room):
         room.rates[r] = -room.multipliers[r] / step - room.rates[r]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def push_on(step, inverse, pull, a, half, u, half_after, u_after):
-    """v_{n+½} = v_{n−½} + Δt a + M⁻¹ Q and u_{n+1} = u_n + Δt v_{n+½}, Q (d,) the impulses of constraints and contact;
-    Σ u_{n+1}, which is not finite where one is not."""
-    total = 0.0
+    """v_{n+½} = v_{n−½} + Δt a + M⁻¹ Q, Q (d,) of constraints and contact, N·s, and u_{n+1} = u_n + Δt v_{n+½}."""
     for d in range(u.size):
         half_after[d] = half[d] + step * a[d] + inverse[d] * pull[d]
         u_after[d] = u[d] + step * half_after[d]
-        total += u_after[d]
-    return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def take_works(step, inverse, half, before, after, load, next_load, drag, next_drag, a, sums):
-    """The acceleration M⁻¹F (d,) under the forces at the end of a step, and its works, see `CentralWorks`, but for what
-    the mass gives to the kinetic energy; half (d,): v_{n+½}; drag, next_drag (d,): of dashpots, or none, (0,)."""
-    kinetic, given, resisted, dragged, lost = 0.0, 0.0, 0.0, 0.0, 0.0
-    for d in range(half.size):
-        force, moved = next_load[d] - after[d], step * half[d]
-        kinetic += moved * force
-        given += (load[d] + next_load[d]) * moved
-        resisted += (before[d] + after[d]) * moved
-        a[d] = inverse[d] * force
-    if next_drag.size:
-        for d in range(half.size):
-            moved = step * half[d]
-            a[d] -= inverse[d] * next_drag[d]
-            kinetic -= moved * next_drag[d]
-            dragged += (drag[d] + next_drag[d]) * moved
-            lost += next_drag[d] * moved
-    sums[0], sums[1], sums[2] = 0.5 * kinetic, 0.5 * given, 0.5 * resisted
-    sums[3], sums[4] = 0.5 * dragged, lost
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def accelerate(inverse, internal, load, drag, a):
+    """The acceleration a (d,) = M⁻¹F; drag (d,): of dashpots, or none, (0,)."""
+    for d in range(a.size):
+        a[d] = inverse[d] * (load[d] - internal[d])
+    for d in range(drag.size):
+        a[d] -= inverse[d] * drag[d]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def end_velocity(step, half, a, lift, mass, v):
-    """v_{n+1} = v_{n+½} + ½ Δt (a + a_layers); ½ v_{n+½}·M v_{n+½}."""
-    kinetic = 0.0
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def end_velocity(step, half, a, lift, v):
+    """v_{n+1} = v_{n+½} + ½ Δt (a + a_layers)."""
     for d in range(v.size):
         v[d] = half[d] + 0.5 * step * (a[d] + lift[d])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def take_works(step, mass, half, before, after, load, next_load, drag, next_drag, sums):
+    """The works of a step, see `CentralWorks`; half (d,): v_{n+½}; drag, next_drag (d,): of dashpots, or none, (0,).
+
+    The loops write to no array: else they sum in an order that depends on how near the arrays are in memory.
+    """
+    kinetic, pushed, given, resisted, dragged, lost = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for d in range(half.size):
+        moved = step * half[d]
         kinetic += mass[d] * half[d] * half[d]
-    return 0.5 * kinetic
+        pushed += moved * (next_load[d] - after[d])
+        given += (load[d] + next_load[d]) * moved
+        resisted += (before[d] + after[d]) * moved
+    for d in range(next_drag.size):
+        moved = step * half[d]
+        pushed -= moved * next_drag[d]
+        dragged += (drag[d] + next_drag[d]) * moved
+        lost += next_drag[d] * moved
+    sums[0], sums[1], sums[2] = 0.5 * (kinetic + pushed), 0.5 * given, 0.5 * resisted
+    sums[3], sums[4] = 0.5 * dragged, lost
 
 
 @called_njit()
@@ -285,9 +287,7 @@ def central_steps(
             add_transposed(basis, on_basis, pull)
             _hold_constraints(operators, constraints, on_basis, room, multipliers, pull)
         half, u, v = steps.flow[n], steps.u[n], steps.v[n]
-        total = push_on(step, inverse, pull, state.a, state.half, state.u, half, u)
-        if not np.isfinite(total):
-            return n
+        push_on(step, inverse, pull, state.a, state.half, state.u, half, u)
         works.strain[n] = forces_of_parts(system.strains, solids, u, room.relative, room.internal)
         if damped:
             room.damping[:] = 0.0
@@ -300,9 +300,11 @@ def central_steps(
             works.reactions[n, g] = mass[d] * (half[d] - state.half[d]) + step * mean
         sums = works.sums[n]
         take_works(
-            step, inverse, half, state.internal, room.internal, load, next_load, state.damping, room.damping, state.a,
-            sums,
+            step, mass, half, state.internal, room.internal, load, next_load, state.damping, room.damping, sums
         )  # fmt: skip
+        if not np.isfinite(works.strain[n] + sums[0]):
+            return n
+        accelerate(inverse, room.internal, next_load, room.damping, state.a)
         for g in range(system.imposed.size):  # what constraints and contact give on these dofs is no reaction
             d = system.imposed[g]
             given = works.reactions[n, g] - pull[d] - step * room.pulled[g]
@@ -338,9 +340,7 @@ def central_steps(
             _hold_constraints(operators, constraints, state.pushed, room, room.spared, press)
             for d in range(size):
                 state.lift[d] = inverse[d] * press[d]
-        sums[0] += end_velocity(step, half, state.a, state.lift, mass, v)
-        if not np.isfinite(works.strain[n] + sums[0]):
-            return n
+        end_velocity(step, half, state.a, state.lift, v)
         if system.wear_rate.size:
             copy_table(state.worn, steps.worn[n])
             mean_path(basis, half, step, before, free.end)

@@ -425,7 +425,12 @@ CENTRAL: dict[str, Callable[[], aq.System]] = {
 }
 
 
-@pytest.mark.parametrize("system", CENTRAL)
+COMPILED_OR_NOT = "layer and wear", "junction and springs", "foundation, layer"
+
+
+@pytest.mark.parametrize(
+    "system", [pytest.param(name, marks=pytest.mark.kernels if name in COMPILED_OR_NOT else ()) for name in CENTRAL]
+)
 def test_central_differences_are_those_taken_one_by_one(system: str) -> None:
     assembly = assemble(CENTRAL[system]())
     step = min(0.5 * stable_step(assembly), 1e-2)
@@ -446,6 +451,23 @@ def test_central_differences_in_blocks_of_any_length() -> None:
         state, _ = loop.advance(state, count)
     for name in ("u", "v", "impulse", "internal", "history"):
         assert np.array_equal(getattr(state, name), getattr(whole, name))
+
+
+def test_sums_do_not_depend_on_where_arrays_are_in_memory() -> None:
+    """Of so few degrees of freedom that arrays beside each other are nearer than what is added up at once."""
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=9), STEEL, section=1e-4, mass="lumped")
+    wall = aq.Interface("wall", bar.boundary("right"), aq.RigidPlane(point=0.1, normal=-1.0), AT_SPEED)
+    assembly = assemble(aq.System([bar], interfaces=[wall], velocity=1.0))
+    step = 0.5 * stable_step(assembly)
+    loop = CentralLoopStepper(assembly, step)
+    start, rng, kept = loop.start(*start_fields(assembly, step)), np.random.default_rng(0), []
+    _, expected = loop.advance(start, 30)
+    for _ in range(100):
+        kept.append(np.zeros(rng.integers(1, 60)))
+        if len(kept) > 20:
+            kept.pop(int(rng.integers(20)))
+        _, found = loop.advance(start, 30)
+        assert found.works.tobytes() == expected.works.tobytes()
 
 
 def test_a_bar_on_a_wall_leaves_as_it_came() -> None:
