@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 # their files import one another, as those of a script's folder
-collect_ignore = ["bench", "combinations", "fuzz", "ball_runs.py", "energy_runs.py", "random_contact.py"]
+collect_ignore = ["bench", "combinations", "compared", "fuzz", "ball_runs.py", "energy_runs.py", "random_contact.py"]
 
 # a shell that starts the suite in the background has it ignore Ctrl-C, which tests send themselves
 signal.signal(signal.SIGINT, signal.default_int_handler)
