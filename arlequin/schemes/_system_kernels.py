@@ -118,19 +118,20 @@ def forces_of_parts(strains, solids, u, relative, out):
 @called_njit()
 def forces_of_tiles(tables, u, out):
     """Writes the internal forces, N, of triangles, tetrahedra and hexahedra to out (d,); their energy, J."""
-    pieces, lame, tiles, nodes, inverse, weight, kernels = tables
+    pieces, lame, tiles, nodes, geometry, weight, kernels = tables
     energy = 0.0
     for i in range(len(pieces)):
         (
-            kernel, first_tile, last_tile, at_nodes, count, corners, at_inverse, inverse_tiles, inverse_points,
+            kernel, first_tile, last_tile, at_nodes, count, corners, at_geometry, geometry_tiles, geometry_points, rows,
             at_weight, weight_tiles, weight_points, first, last, begin, end,
         ) = pieces[i]  # fmt: skip
-        axes = 4 if corners == 3 else 9
-        size = inverse_tiles * inverse_points * axes * TILE
-        own = inverse[at_inverse : at_inverse + size].reshape(inverse_tiles, inverse_points, axes, TILE)
+        shape = geometry_tiles, geometry_points, rows, TILE
+        size = geometry_tiles * geometry_points * rows * TILE
         measure = weight[at_weight : at_weight + weight_tiles * weight_points * TILE]
         energy += kernels[kernel](
-            tiles[first_tile:last_tile], nodes[at_nodes : at_nodes + count * corners].reshape(count, corners), own,
+            tiles[first_tile:last_tile],
+            nodes[at_nodes : at_nodes + count * corners * TILE].reshape(count, corners, TILE),
+            geometry[at_geometry : at_geometry + size].reshape(shape),
             measure.reshape(weight_tiles, weight_points, TILE), lame[i, 0], lame[i, 1], first, last, u[begin:end],
             out[begin:end],
         )  # fmt: skip

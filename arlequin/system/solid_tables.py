@@ -60,18 +60,19 @@ class QuadTables(NamedTuple):
 class TileTables(NamedTuple):
     """Internal forces of linear triangles, tetrahedra and hexahedra (`arlequin.models.fem.tiles`).
 
-    pieces (n, 16): of each range of nodes the number of its kernel, the first and the last of its tiles, the first of
-    the nodes of the part's cells, how many cells these are and the nodes of each, the first of ∂ξ_k/∂x_j and for how
-    many tiles and points it is, the same of the weighted measures, its nodes, the first and the last of the part's
-    degrees of freedom; last: one more. lame (n, 2): λ, μ, N/m². tiles (t,), nodes, inverse, weight: of all parts, one
-    after the other. kernels: see `arlequin.models.fem._tile_list_kernels`.
+    pieces (n, 17): of each range of nodes the number of its kernel, the first and the last of its tiles, the first of
+    the nodes of the part's cells, how many tiles these are and the nodes of a cell, the first number of the geometry
+    and for how many tiles, points and rows it is, the first of the weighted measures and for how many tiles and points
+    they are, its nodes, the first and the last of the part's degrees of freedom; last: one more. lame (n, 2): λ, μ,
+    N/m². tiles (t,), nodes, geometry, weight: of all parts, one after the other. kernels: see
+    `arlequin.models.fem._tile_list_kernels`.
     """
 
     pieces: NDArray[np.int64]
     lame: Array
     tiles: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    inverse: Array
+    nodes: NDArray[np.uint32]
+    geometry: Array
     weight: Array
     kernels: Any
 
@@ -84,34 +85,32 @@ class TileTables(NamedTuple):
         lame: list[Any] = []
         tiles: list[Any] = [np.zeros(0)]
         nodes: list[Any] = [np.zeros(0)]
-        inverse: list[Any] = [np.zeros(0)]
+        geometry: list[Any] = [np.zeros(0)]
         weight: list[Any] = [np.zeros(0)]
-        kernels, numbers = no_tile_kernels(), dict[int, int]()
+        kernels, numbers = no_tile_kernels(), dict[Any, int]()
         at = np.zeros(4, dtype=np.int64)
         for cells, first, last in parts:
             if not isinstance(cells, Tiles):
                 continue
-            count, corners = cells.nodes.shape
-            if corners not in numbers:
-                kernel = cells.kernel
+            kernel = cells.kernel
+            if kernel not in numbers:
                 if hasattr(kernel, "compile"):
                     kernel.compile(ARGUMENTS)
                 add_tile_kernel(kernels, kernel)
-                numbers[corners] = len(numbers)
+                numbers[kernel] = len(numbers)
             for piece in cells.pieces:
-                shared = *at[1:3], *cells.inverse.shape[:2], at[3], *cells.weight.shape[:2]
-                own = at[0], at[0] + len(piece.cells)
-                whole = shared[0], count, corners, *shared[1:], piece.first, piece.last, first, last
-                pieces.append((numbers[corners], *own, *whole))
+                own = at[0], at[0] + len(piece.cells), at[1], *cells.nodes.shape[:2]
+                shared = at[2], *cells.geometry.shape[:3], at[3], *cells.weight.shape[:2]
+                pieces.append((numbers[kernel], *own, *shared, piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 tiles.append(piece.cells)
                 at[0] += len(piece.cells)
-            for some, values in ((nodes, cells.nodes), (inverse, cells.inverse), (weight, cells.weight)):
+            for some, values in ((nodes, cells.nodes), (geometry, cells.geometry), (weight, cells.weight)):
                 some.append(values.ravel())
-            at[1:] += cells.nodes.size, cells.inverse.size, cells.weight.size
+            at[1:] += cells.nodes.size, cells.geometry.size, cells.weight.size
         return cls(
-            _table(pieces, 16), _lame(lame), np.concatenate(tiles).astype(np.int64),
-            np.concatenate(nodes).astype(np.int32), np.concatenate(inverse), np.concatenate(weight), kernels,
+            _table(pieces, 17), _lame(lame), np.concatenate(tiles).astype(np.int64),
+            np.concatenate(nodes).astype(np.uint32), np.concatenate(geometry), np.concatenate(weight), kernels,
         )  # fmt: skip
 
 

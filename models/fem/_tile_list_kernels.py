@@ -1,13 +1,13 @@
 """Typed lists of the kernels of `_tile_kernels`, by which compiled loops call them without containing them."""
 
-from numba.core.types import FunctionType, ListType, float64, int32, int64, void
+from numba.core.types import FunctionType, ListType, float64, int64, uint32, void
 from numba.typed import List
 
 from arlequin.models.kernel_cache import njit
 
 ARGUMENTS = (
-    int64[::1], int32[:, ::1], float64[:, :, :, ::1], float64[:, :, ::1], float64, float64, int64, int64, float64[::1],
-    float64[::1],
+    int64[::1], uint32[:, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1], float64, float64, int64, int64,
+    float64[::1], float64[::1],
 )  # fmt: skip
 TILE_KERNEL = FunctionType(float64(*ARGUMENTS))
 

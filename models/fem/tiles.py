@@ -4,10 +4,11 @@ With the reference coordinates ξ_k of a cell, the displacement gradient at a qu
 
     ∂u_i/∂x_j = Σ_k ∂u_i/∂ξ_k ∂ξ_k/∂x_j.
 
-Of triangles and tetrahedra ∂u_i/∂ξ_k is a difference of two nodes. Of hexahedra with 2 × 2 × 2 Gauss points it is the
-bilinear interpolation of differences along the four edges in the direction ξ_k, the same at both points of that
-direction. Stored are ∂ξ_k/∂x_j, once where all cells are alike and once a cell where it is uniform in each, and the
-weighted measure of each point.
+Of triangles and tetrahedra ∂u_i/∂ξ_k is a difference of two nodes. Of hexahedra with 2 × 2 × 2 Gauss points it follows
+from seven modes of the trilinear displacement, and ∂x_j/∂ξ_k from the same modes of the positions. Stored are
+∂ξ_k/∂x_j, once where all cells are alike and once a cell where it is uniform in each, and the weighted measure of each
+point. Of distorted hexahedra the modes of the positions are stored instead, 21 numbers rather than 72, and ∂ξ_k/∂x_j is
+computed from them at each point in less time than memory takes.
 """
 
 from dataclasses import dataclass
@@ -15,12 +16,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.models.fem.cell_forces import CellForces, NodeRange, node_ranges
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
+_TRILINEAR = 1e-10  # largest entry of ∂ξ/∂x ∂x/∂ξ − 1 where ∂x/∂ξ is that of a trilinear mapping, but for round-off
 _OVERLAP = 1.1  # largest number of cells of all pieces together, relative to the number of cells
 
 # reference coordinates of the nodes, in the order of scikit-fem
@@ -28,15 +31,29 @@ _SIMPLEX = {n: np.eye(n)[:, 1:] for n in (3, 4)}
 _CUBE = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=float)
 _LEXICOGRAPHIC = np.array([4, 2, 1])
 
+# Trilinear fields: signs (8, 3) of ξ_k − ½ at the Gauss points in lexicographic order, exponents (7, 3) of the modes,
+# and their gradients (points, k, modes), with the absolute values of ξ_k − ½ in the modes. At four of the points each
+# entry of the gradient has all its values, once: they yield the modes (modes, four points, k).
+_SIGNS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+_EXPONENTS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]])
+_MODE_GRADIENTS = np.array(
+    [[_EXPONENTS[:, k] * (signs**_EXPONENTS).prod(axis=1) * signs[k] for k in range(3)] for signs in _SIGNS]
+)
+_FOUR = np.flatnonzero(_SIGNS.prod(axis=1) < 0.0)
+_MODES = np.moveaxis(_MODE_GRADIENTS[_FOUR], 2, 0) / (4.0 * _EXPONENTS.sum(axis=1)[:, None, None])
+
 
 @dataclass(frozen=True, eq=False)
 class Tiles(CellForces):
-    """Cells (c, n) with ∂ξ_k/∂x_j (tiles, points, axes², cells of a tile), 1/m, and the weighted measure (tiles,
-    points, cells of a tile), m³; one tile stands for all where it holds for all, and likewise one point.
+    """Nodes (tiles, n, cells of a tile); ∂ξ_k/∂x_j (tiles, points, axes², cells of a tile), 1/m, or the modes of the
+    positions (tiles, 1, 21, cells of a tile), m; weighted measure (tiles, points, cells of a tile), m³, that of the
+    reference cell beside modes. One tile stands for all where it holds for all, and likewise one point.
+
+    The last tile is filled up with cells that have one node alone, and so no forces.
     """
 
-    nodes: Indices
-    inverse: Array
+    nodes: NDArray[np.uint32]
+    geometry: Array
     weight: Array
     lame: tuple[float, float]
     pieces: tuple[NodeRange, ...]
@@ -50,12 +67,15 @@ class Tiles(CellForces):
         corners, points = _reference(cells)
         # (c, q, k, j): ξ_k is a linear field, which the shape functions represent exactly
         inverse = np.einsum("cqjn,nk->cqkj", cells.gradients[order][:, points], _corners(cells))
-        nodes: Any = np.ascontiguousarray(cells.nodes[order][:, corners], dtype=np.int32)  # half the memory traffic
-        count, weight = len(nodes), weight[order][:, points]
+        nodes, weight = cells.nodes[order][:, corners], weight[order][:, points]
+        geometry, weight = _geometry(inverse, weight)
         if (np.abs(weight - weight[:1]) <= _EQUAL * np.abs(weight[:1])).all():
             weight = weight.mean(axis=0, keepdims=True)
-        pieces = node_ranges(nodes, node_count, partial(_tiles_of, TILE, count), _OVERLAP)
-        return cls(nodes, _tiled(_alike(inverse), TILE), _tiled(weight, TILE), lame, pieces)
+        pieces = node_ranges(nodes, node_count, partial(_tiles_of, TILE, len(nodes)), _OVERLAP)
+        tiles: Any = _tiled(nodes.astype(np.uint32), TILE)  # half the memory traffic, and no check for negative numbers
+        filled = tiles.shape[0] * TILE - len(nodes)
+        tiles[-1, :, TILE - filled :] = nodes[-1, 0]
+        return cls(tiles, _tiled(geometry, TILE), _tiled(weight, TILE), lame, pieces)
 
     @property
     def kernel(self) -> Any:
@@ -63,13 +83,14 @@ class Tiles(CellForces):
         from arlequin.models.fem import _tile_kernels
 
         return {
-            3: _tile_kernels.internal_triangles,
-            4: _tile_kernels.internal_tetrahedra,
-            8: _tile_kernels.internal_hexahedra,
-        }[self.nodes.shape[1]]
+            (3, 4): _tile_kernels.internal_triangles,
+            (4, 9): _tile_kernels.internal_tetrahedra,
+            (8, 9): _tile_kernels.internal_hexahedra,
+            (8, 21): _tile_kernels.internal_distorted_hexahedra,
+        }[self.nodes.shape[1], self.geometry.shape[2]]
 
     def force(self, piece: NodeRange, u: Array, out: Array) -> float:
-        cells = piece.cells, self.nodes, self.inverse, self.weight, *self.lame
+        cells = piece.cells, self.nodes, self.geometry, self.weight, *self.lame
         return float(self.kernel(*cells, piece.first, piece.last, u, out))
 
 
@@ -107,14 +128,21 @@ def _reference(cells: CellArrays) -> tuple[Indices, Indices]:
     return np.argsort(_CUBE @ _LEXICOGRAPHIC), np.argsort((cells.values @ _CUBE > 0.5) @ _LEXICOGRAPHIC)
 
 
-def _alike(inverse: Array) -> Array:
-    """∂ξ_k/∂x_j (c, q, k·j), with one point where it is uniform in each cell, and one cell where all are alike."""
+def _geometry(inverse: Array, weight: Array) -> tuple[Array, Array]:
+    """What is stored of ∂ξ_k/∂x_j (c, q, k, j), and the weights (c, q) beside it: ∂ξ_k/∂x_j (c, q, k·j) with one point
+    where it is uniform in each cell, and one cell where all are alike; modes (c, 1, 21) where they represent it.
+    """
     size = np.abs(inverse).max(axis=(1, 3), keepdims=True, initial=0.0)
     if (np.abs(inverse - inverse[:, :1]) <= _EQUAL * size).all():
         inverse = inverse.mean(axis=1, keepdims=True)
         if (np.abs(inverse - inverse[:1]) <= _EQUAL * size).all():
             inverse = inverse.mean(axis=0, keepdims=True)
-    return inverse.reshape(*inverse.shape[:2], -1)
+    else:
+        modes = np.einsum("mpk,cpjk->cjm", _MODES, np.linalg.inv(inverse[:, _FOUR]), optimize=True)
+        jacobian = np.einsum("qkm,cjm->cqjk", _MODE_GRADIENTS, modes, optimize=True)
+        if (np.abs(inverse @ jacobian - np.eye(3)) <= _TRILINEAR).all():
+            return modes.reshape(-1, 1, 21), weight / np.abs(np.linalg.det(jacobian))
+    return inverse.reshape(*inverse.shape[:2], -1), weight
 
 
 def _tiled(values: Array, tile: int) -> Array:

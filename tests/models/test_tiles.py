@@ -156,13 +156,26 @@ def test_equal_bits_on_any_number_of_threads(kind, monkeypatch):
 def test_what_cells_have_in_common_is_stored_once():
     def stored(mesh):
         part = solid(mesh, {}).assemble().cell_forces
-        return part.inverse.shape[:2], part.weight.shape[:2]
+        return part.geometry.shape[:3], part.weight.shape[:2]
 
     cells = 6 * 5 * 4
     tiles = -(-cells // part_tile())
-    assert stored(block("hex")) == stored(sheared(block("hex"))) == ((1, 1), (1, 8))
-    assert stored(graded(block("hex"))) == ((tiles, 1), (tiles, 8))
-    assert stored(bent(block("hex"))) == ((tiles, 8), (tiles, 8))
+    assert stored(block("hex")) == stored(sheared(block("hex"))) == ((1, 1, 9), (1, 8))
+    assert stored(graded(block("hex"))) == ((tiles, 1, 9), (tiles, 8))
+    assert stored(bent(block("hex"))) == ((tiles, 1, 21), (1, 8))
+
+
+def test_mappings_that_are_not_trilinear_are_stored_point_by_point():
+    part = solid(bent(block("hex")), {}).assemble()
+    rng = np.random.default_rng(8)
+    turned = np.eye(3) + 1e-3 * rng.normal(size=(*part.kernel.dx.shape, 3, 3))
+    part = replace(part, kernel=replace(part.kernel, gradients=turned @ part.kernel.gradients))
+    assert part.cell_forces.geometry.shape[1:3] == (8, 9)
+    u = rng.normal(size=part.stiffness.shape[0])
+    force, energy = part.internal(u)
+    expected, stored = by_points(part, u)
+    np.testing.assert_allclose(force, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+    assert energy == pytest.approx(stored, rel=1e-12)
 
 
 def part_tile():
