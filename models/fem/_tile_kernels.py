@@ -19,7 +19,7 @@ from arlequin.models.kernel_cache import njit
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
 
-TILE = 16  # cells of a tile: two vectors of 512 bits, whose intermediate results leave half of the L1 cache to the rest
+TILE = 24  # cells of a tile: three vectors of 512 bits; what hexahedra have in `s` takes 21 kB of the L1 cache
 _AHEAD = 2  # tiles between the one that is computed and the one whose entries of j are read ahead
 
 
@@ -156,9 +156,9 @@ def internal_tetrahedra(tiles, nodes, j, w, lam, mu, first, last, u, force):
 
 # Hexahedra. A trilinear field is f = Σ_e f_e Π_k (ξ_k − ½)^{e_k}; its gradient ∂f/∂ξ_k has the modes of e = 100, 010,
 # 001, 110, 101, 011, 111 alone. At the Gauss points ξ_k − ½ = ±½ _SIDE; a mode is stored with the factors ½ _SIDE that
-# its gradients have, so that these are sums with signs. Rows of `s`: displacements or forces of the nodes (8 a component),
-# energies, modes of the displacements (7 a component); of each pair of points (η, ζ) what is conjugate to the gradient
-# of each component (5: to ∂/∂ξ, and to ∂/∂η and ∂/∂ζ at both points), and the energy.
+# its gradients have, so that these are sums with signs. Rows of `s`: displacements or forces of the nodes (8 a
+# component), energies, modes of the displacements (7 a component); of each pair of points (η, ζ) what is conjugate to
+# the gradient of each component (5: to ∂/∂ξ, and to ∂/∂η and ∂/∂ζ at both points), and the energy.
 _SIDE = 1.0 / np.sqrt(3.0)  # distance of the two Gauss points of the unit interval
 _ENERGY, _MODES, _PAIRS, _ROWS = 24, 25, 46, 46 + 4 * 16
 
