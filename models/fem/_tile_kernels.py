@@ -170,9 +170,8 @@ def _modes(s, i):
     for k in range(TILE):
         p0, p1, p2, p3 = s[n, k], s[n + 1, k], s[n + 2, k], s[n + 3, k]
         p4, p5, p6, p7 = s[n + 4, k], s[n + 5, k], s[n + 6, k], s[n + 7, k]
-        low, high, low_rise, high_rise = (
-            (p4 - p0) + (p5 - p1), (p6 - p2) + (p7 - p3), (p5 - p1) - (p4 - p0), (p7 - p3) - (p6 - p2),
-        )  # fmt: skip
+        low, high = (p4 - p0) + (p5 - p1), (p6 - p2) + (p7 - p3)
+        low_rise, high_rise = (p5 - p1) - (p4 - p0), (p7 - p3) - (p6 - p2)
         bottom, top = (p2 - p0) + (p6 - p4), (p3 - p1) + (p7 - p5)
         s[m, k] = 0.25 * (low + high)
         s[m + 1, k] = 0.25 * (bottom + top)
@@ -200,22 +199,14 @@ def _nodal_forces(s, i):
         f02 = (x1 - x0) + (x3 - x2) + ((z2 + z3) - (z0 + z1))
         f12 = _SIDE * ((y1 - y0) + (y3 - y2) + ((z1 - z0) + (z3 - z2)))
         f012 = _SIDE * ((x3 - x2) - (x1 - x0) + ((y3 - y2) - (y1 - y0)) + ((z3 - z2) - (z1 - z0)))
+        # of the differences of two nodes along ξ, and along η and ζ
         low, high, low_rise, high_rise = f0 - f01, f0 + f01, _SIDE * (f02 - f012), _SIDE * (f02 + f012)
-        x0, x1, x2, x3 = low - low_rise, low + low_rise, high - high_rise, high + high_rise
-        bottom, top = f1 - f12, f1 + f12
-        e0, e1, e2, e3 = bottom + f2, top - f2, bottom - f2, top + f2
-        s[n, k], s[n + 1, k], s[n + 2, k], s[n + 3, k] = (
-            -0.25 * (x0 + e0),
-            -0.25 * (x1 + e1),
-            0.25 * (e2 - x2),
-            0.25 * (e3 - x3),
-        )
-        s[n + 4, k], s[n + 5, k], s[n + 6, k], s[n + 7, k] = (
-            0.25 * (x0 - e0),
-            0.25 * (x1 - e1),
-            0.25 * (x2 + e2),
-            0.25 * (x3 + e3),
-        )
+        x0, x1 = 0.25 * (low - low_rise), 0.25 * (low + low_rise)
+        x2, x3 = 0.25 * (high - high_rise), 0.25 * (high + high_rise)
+        bottom, top, up = 0.25 * (f1 - f12), 0.25 * (f1 + f12), 0.25 * f2
+        e0, e1, e2, e3 = bottom + up, top - up, bottom - up, top + up
+        s[n, k], s[n + 1, k], s[n + 2, k], s[n + 3, k] = -(x0 + e0), -(x1 + e1), e2 - x2, e3 - x3
+        s[n + 4, k], s[n + 5, k], s[n + 6, k], s[n + 7, k] = x0 - e0, x1 - e1, x2 + e2, x3 + e3
 
 
 @njit(forceinline=True, fastmath=FAST)
