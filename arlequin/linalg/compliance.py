@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from arlequin.models.linalg.matrix import same_entries
 from arlequin.models.types import Array
 
+_COPIED = 0.25  # share of the rows that act up to which a copy of them takes less time than a product with all of W
+
 
 class ComplianceOperator(Protocol):
     """W (q, q): velocities of the rows of the contact's basis by impulses on them."""
@@ -61,6 +63,8 @@ class Compliance:
         if sp.issparse(self._matrix):
             return np.asarray(self._matrix @ impulse)
         acting = np.flatnonzero(impulse)
+        if acting.size > _COPIED * impulse.size:
+            return np.asarray(self._matrix @ impulse)
         return np.asarray(impulse[acting] @ self._matrix[acting])  # rows: W is symmetric
 
     def _among(self, rows: NDArray[np.int64]) -> Array:
