@@ -17,6 +17,7 @@ from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.parallel.multigrid import MultigridConjugateGradients
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
+from arlequin.solvers.cell_operator import step_operator
 from arlequin.solvers.condensed import Predictor
 from arlequin.solvers.unknowns import SplitSystem, node_places
 from arlequin.system.assembly import Assembly
@@ -57,12 +58,14 @@ class IterativeSystem(SplitSystem):
         algebraic multigrid of PETSc preconditions conjugate gradients, in place of the diagonal."""
         super().__init__(assembly, matrix, active, contact)
         self._nodes = node_places(assembly, self._unknowns.at) if multigrid else None
+        at = None if isinstance(self._unknowns.at, slice) else self._unknowns.at
+        self._operator = step_operator(assembly, self._matrix, at)
         self._gradients = self._conjugate_gradients(self._rows)
 
     def _conjugate_gradients(self, rows: sp.csr_array) -> ProjectedConjugateGradients:
         """For A under the constraints of these rows."""
         if self._nodes is None:
-            return ProjectedConjugateGradients(self._matrix, rows, TOLERANCE)
+            return ProjectedConjugateGradients(self._operator, rows, TOLERANCE)
         with phase("multigrid"):
             return MultigridConjugateGradients(spread(self._matrix), rows, self._nodes, TOLERANCE)
 

@@ -16,7 +16,7 @@ from arlequin.models.fem.mass import CORRECTED, element_lumped, lumped, node_maj
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
-from arlequin.models.fem.tiles import Tiles, fit_tiles
+from arlequin.models.fem.tiles import HexahedronProduct, Tiles, fit_tiles
 from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array, Indices
@@ -84,6 +84,20 @@ class ElasticAssembled(LoadedCoordinates):
     def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
         """Strains B (s, d) and stiffnesses w (s,) of what K has beyond `cell_forces`: Bᵀ diag(w) B."""
         return None
+
+    def product(self, inertia: float, stiffness: float) -> HexahedronProduct | None:
+        """aK of hexahedra whose stiffness is that of tiles, with μM where their mass is consistent; None of others.
+
+        inertia: μ; stiffness: a.
+        """
+        own = self.cell_forces
+        if not isinstance(own, Tiles) or own.nodes.shape[1] != 8 or self.strains_beyond_cells() is not None:
+            return None
+        stiff = self.stiffness_weight.any(axis=1)
+        inertial = self.mass_kind == "consistent" and not self.mass_weight[~stiff].any()
+        return HexahedronProduct.of(
+            own, self.kernel, stiffness, inertia * self.mass_weight[stiff] if inertial else None
+        )
 
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""

@@ -11,7 +11,7 @@ point. Of distorted hexahedra the modes of the positions are stored instead, 21 
 computed from them at each point in less time than memory takes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
+_OFTEN = 2  # tiles of equal cells for which the matrix of a cell is stored
 _TRILINEAR = 1e-10  # largest entry of ∂ξ/∂x ∂x/∂ξ − 1 where ∂x/∂ξ is that of a trilinear mapping, but for round-off
 _OVERLAP = 1.1  # largest number of cells of all pieces together, relative to the number of cells
 
@@ -94,6 +95,91 @@ class Tiles(CellForces):
         return float(self.kernel(*cells, piece.first, piece.last, u, out))
 
 
+@dataclass(frozen=True, eq=False)
+class HexahedronProduct(CellForces):
+    """Forces (μM + aK) u of hexahedra, with consistent mass or none: products of the matrix of a step with a vector.
+
+    Arrays are those of the kernel; what tiles have alike is stored once. inertial: whether μM is in it.
+    """
+
+    nodes: NDArray[np.uint32]
+    lame: tuple[float, float]
+    matrices: Array
+    equal: Indices
+    geometry: Array
+    shape: Indices
+    weights: Array
+    masses: Array
+    place: Indices
+    pieces: tuple[NodeRange, ...]
+    inertial: bool
+
+    @classmethod
+    def of(cls, tiles: Tiles, cells: CellArrays, stiffness: float, masses: Array | None) -> "HexahedronProduct":
+        """stiffness: a; masses (c, q), kg: μ times those of the points of the cells that the tiles were made of."""
+        count, _, tile = tiles.nodes.shape
+        geometry = np.broadcast_to(tiles.geometry, (count, *tiles.geometry.shape[1:]))
+        weights = np.broadcast_to(tiles.weight, (count, *tiles.weight.shape[1:]))
+        points, own = weights.shape[1], np.zeros(weights.shape)
+        if masses is not None:
+            order = np.argsort(cells.nodes.min(axis=1), kind="stable")
+            own = _tiled(masses[order][:, _reference(cells)[1]], tile)
+            own[-1, :, tile - (count * tile - len(masses)) :] = 0.0  # of the cells that fill up the last tile
+        kept_shapes, shape = _distinct(geometry)
+        kept, place = _distinct(np.concatenate([weights, own], axis=1))
+        found = cls(
+            nodes=tiles.nodes,
+            lame=(stiffness * tiles.lame[0], stiffness * tiles.lame[1]),
+            matrices=np.zeros((0, 24, 24)),
+            equal=np.full(count, -1),
+            geometry=kept_shapes,
+            shape=shape,
+            weights=np.ascontiguousarray(kept[:, :points]),
+            masses=np.ascontiguousarray(kept[:, points:]),
+            place=place,
+            pieces=tiles.pieces,
+            inertial=masses is not None,
+        )
+        return found._with_matrices()
+
+    def _with_matrices(self) -> "HexahedronProduct":
+        """The same with the matrices of the cells of tiles that are equal, where several tiles have such cells."""
+        alike = _uniform(self.geometry)[self.shape] & (_uniform(self.weights) & _uniform(self.masses))[self.place]
+        some = np.flatnonzero(alike)
+        pairs = np.column_stack([self.shape[some], self.place[some]])
+        kinds, kind, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+        often = np.flatnonzero(times >= _OFTEN)
+        number = np.full(len(kinds), -1)
+        number[often] = np.arange(often.size)
+        equal = self.equal.copy()
+        equal[some] = number[kind.ravel()]
+        matrices = [self._matrix(*kinds[i]) for i in often]
+        return replace(self, equal=equal, matrices=np.array(matrices).reshape(-1, 24, 24))
+
+    def _matrix(self, shape: int, place: int) -> Array:
+        """μM + aK (24, 24) of a cell, component by component, symmetric."""
+        nodes = np.full((1, 8, self.nodes.shape[2]), 8, dtype=self.nodes.dtype)  # of the other cells the ninth node
+        nodes[0, :, 0] = np.arange(8)
+        one = replace(self, nodes=nodes, shape=np.array([shape]), place=np.array([place]))
+        piece, out = NodeRange(0, 8, np.zeros(1, dtype=np.int64)), np.empty((24, 27))
+        for row, u in zip(out, np.eye(24, 27), strict=True):
+            one.force(piece, u, row)
+        by_component = out[:, :24].reshape(8, 3, 8, 3).transpose(1, 0, 3, 2).reshape(24, 24)
+        return np.asarray(0.5 * (by_component + by_component.T))
+
+    def force(self, piece: NodeRange, u: Array, out: Array) -> float:
+        """Writes the forces on the nodes of a piece to out (d,), N; 0, as no energy is computed."""
+        from arlequin.models.fem import _tile_product_kernels as kernels
+
+        distorted = self.geometry.shape[2] == 21
+        product = kernels.product_distorted_hexahedra if distorted else kernels.product_hexahedra
+        product(
+            piece.cells, self.nodes, self.matrices, self.equal, (self.geometry, self.shape),
+            (self.weights, self.masses, self.place), *self.lame, piece.first, piece.last, u, out,
+        )  # fmt: skip
+        return 0.0
+
+
 def fit_tiles(cells: CellArrays, components: int) -> bool:
     """Whether these are linear triangles of plane problems or tetrahedra, with one quadrature point, or hexahedra."""
     _, points, axes, size = cells.gradients.shape
@@ -150,6 +236,23 @@ def _tiled(values: Array, tile: int) -> Array:
     count = len(values)
     at = np.minimum(np.arange(-(-count // tile) * tile), count - 1)
     return np.ascontiguousarray(np.moveaxis(values[at].reshape(-1, tile, *values.shape[1:]), 1, -1))
+
+
+def _uniform(blocks: Array) -> NDArray[np.bool_]:
+    """Which of the blocks (n, …, tile) are alike in all cells of the tile."""
+    flat = blocks.reshape(len(blocks), -1, blocks.shape[-1])
+    size = np.abs(flat).max(axis=(1, 2), keepdims=True, initial=0.0)
+    return np.asarray((np.abs(flat - flat[..., :1]) <= _EQUAL * size).all(axis=(1, 2)))
+
+
+def _distinct(values: Any) -> tuple[Array, Indices]:
+    """Tiles (n, points, …, tile) that differ from one another, and which of them stands for each of (tiles, …)."""
+    flat = np.reshape(values, (len(values), -1))
+    sums = np.abs(flat).sum(axis=1)
+    _, first, group = np.unique(np.round(sums / sums.max(initial=0.0), 6), return_index=True, return_inverse=True)
+    alike = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
+    kept, place = np.unique(np.where(alike, first[group], np.arange(len(flat))), return_inverse=True)
+    return np.ascontiguousarray(values[kept]), place.ravel()
 
 
 def _tiles_of(tile: int, count: int, cells: Indices) -> tuple[Indices, int]:

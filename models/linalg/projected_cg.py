@@ -4,6 +4,7 @@ Source: Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 23 (2001) 1376–1395 (pro
 gradients, with their update of the residual).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.matrix import not_definite
-from arlequin.models.linalg.threads import map_pieces, slices
-from arlequin.models.parallel.matrix import DistributedMatrix
+from arlequin.models.linalg.operators import SymmetricOperator, operator_of
+from arlequin.models.linalg.projection import ConstraintProjection
+from arlequin.models.linalg.threads import Pace, map_pieces, slices
 from arlequin.models.types import Array
 
 
@@ -33,52 +34,43 @@ class ConstrainedSolution:
 
 
 class ProjectedConjugateGradients:
-    """A y = b + Cᵀφ, C y = c for many b and c, with A (d, d) symmetric positive definite and D its diagonal.
+    """A y = b + Cᵀφ, C y = c for many b and c, with A (d, d) symmetric positive definite and D near its diagonal.
 
-    Each iterate satisfies C y = c: every residual r is projected,
+    Each iterate satisfies C y = c: every residual r is projected (`ConstraintProjection`),
 
-        (C D⁻¹ Cᵀ) v = C D⁻¹ r,    r ← r − Cᵀ v,    φ ← φ + v,    g = D⁻¹ r,
+        (C D⁻¹ Cᵀ) v = C D⁻¹ r,    r ← r − Cᵀ v,    φ ← φ + v,    g = D⁻¹ r.
 
-    by the sparse factor of C D⁻¹ Cᵀ, which is that of the constraints alone. Iterations end where ‖r‖ ≤ tolerance ×
-    ‖b‖ in the norm of D⁻¹, after a number of them in proportion to the root of the condition of D⁻¹A on C y = 0 (to
-    1e-13 45 for hexahedra and steps of the θ-scheme at Courant 3, 143 at Courant 10). Rows of A are divided among
-    threads, with results that do not depend on their number.
+    Iterations end where ‖r‖ ≤ tolerance × ‖b‖ in the norm of D⁻¹, after a number of them in proportion to the root of
+    the condition of D⁻¹A on C y = 0 (to 1e-13 45 for hexahedra and steps of the θ-scheme at Courant 3, 143 at Courant
+    10). Threads share the vectors, with results that do not depend on their number.
     """
 
     def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
-        """A (d, d): by rows, or spread over ranks; rows: C (m, d); most: iterations before an error is raised.
+        """A (d, d): by rows, spread over ranks, or a `SymmetricOperator`; rows: C (m, d); most: iterations before an
+        error is raised.
 
         UserError where A has no positive diagonal.
         """
-        diagonal = A.diagonal()
+        self._operator: SymmetricOperator = A if hasattr(A, "multiply_into") else operator_of(A)
+        diagonal = self._operator.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
-        self.size = A.shape[0]
-        self._inverse, self._tolerance, self._most = 1.0 / diagonal, tolerance, most
-        self._spread = A if isinstance(A, DistributedMatrix) else None
-        self._pieces = [] if self._spread is not None else [(at, _rows_of(A, at)) for at in slices(self.size)]
-        self._all = rows.shape[0]
-        schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
-        self._kept, self._constrained = constraint_factor(schur)
-        kept = rows if self._kept.size == self._all else sp.csr_array(rows[self._kept])
-        self._rows, self._columns = kept, sp.csr_array(kept.T)
+        self.size = self._operator.size
+        self._tolerance, self._most = tolerance, most
+        self._projection = ConstraintProjection(rows, diagonal)
+        self._slices, self._paces = slices(self.size), dict[Callable[..., Any], Pace]()
 
     def product(self, x: Array) -> Array:
         """A x (d,)."""
-        if self._spread is not None:
-            return np.asarray(self._spread @ x)
         out = np.empty(self.size)
-
-        def rows(piece: tuple[slice, sp.csr_array]) -> None:
-            at, block = piece
-            out[at] = block @ x
-
-        map_pieces(rows, self._pieces)
+        self._operator.multiply_into(x, out)
         return out
 
     def norm(self, b: Array) -> float:
         """√(b·D⁻¹b) of a right-hand side (d,)."""
-        return float(np.sqrt(b @ (self._inverse * b)))
+        from arlequin.models.linalg._projection_kernels import square
+
+        return float(np.sqrt(self._sum(square, b, self._projection.inverse)))
 
     def solve(
         self, b: Array, c: Array | None = None, share: float | None = None, allowed: float = 0.0
@@ -88,57 +80,51 @@ class ProjectedConjugateGradients:
         share: of the right-hand side that may be left, by default the tolerance; allowed: a norm that may be left in
         any case, see `norm`.
         """
-        multipliers = np.zeros(self._kept.size)
-        y = np.zeros(self.size)
-        residual = -b
-        if c is not None and c.any() and self._kept.size:
-            y = self._inverse * (self._columns @ self._constrained(c[self._kept]))
-            residual = self.product(y) - b
+        from arlequin.models.linalg._projection_kernels import advance, dot, turn
+
+        projection, y, residual = self._projection, np.zeros(self.size), -b
+        if c is not None and c.any():
+            projection.constrain(y, c)
+            residual += self.product(y)
         size = max(self.norm(b), self.norm(residual))
         wanted = max((self._tolerance if share is None else share) * size, allowed) ** 2
-        residual, scaled, v = self._projected(residual)
-        multipliers += v
-        left, taken = float(residual @ scaled), 0
-        p, before = np.zeros(self.size), 1.0
+        scaled, p, image = projection.inverse * residual, np.zeros(self.size), np.empty(self.size)
+        multipliers = projection.project(residual, scaled)
+        left, before, taken = self._sum(dot, residual, scaled), 1.0, 0
         while left > wanted:
             if taken == self._most or not np.isfinite(left):
                 raise self._failure(taken, np.sqrt(left / wanted) * self._tolerance)
             g = self._direction(residual, scaled)
-            slope = left if g is scaled else float(residual @ g)
-            p *= slope / before
-            p -= g
+            slope = left if g is scaled else self._sum(dot, residual, g)
+            self._each(turn, slope / before, p, g)
             before = slope
-            image = self.product(p)
-            curvature = float(p @ image)
+            self._operator.multiply_into(p, image)
+            curvature = self._sum(dot, p, image)
             if not (curvature > 0.0 and slope > 0.0):
                 raise not_definite()
-            length = slope / curvature
-            y += length * p
-            residual += length * image
-            residual, scaled, v = self._projected(residual)
-            multipliers += v
-            left = float(residual @ scaled)
+            self._each(advance, slope / curvature, p, image, projection.inverse, y, residual, scaled)
+            multipliers += projection.project(residual, scaled)
+            left = self._sum(dot, residual, scaled)
             taken += 1
-        if self._kept.size and taken:  # what round-off adds to C y in the iterations
-            missing = (0.0 if c is None else c[self._kept]) - self._rows @ y
-            y += self._inverse * (self._columns @ self._constrained(missing))
-        whole = multipliers
-        if self._kept.size < self._all:
-            whole = np.zeros(self._all)
-            whole[self._kept] = multipliers
-        return ConstrainedSolution(y, whole, -residual, size, taken)
+        if taken:  # what round-off adds to C y in the iterations
+            projection.constrain(y, c)
+        return ConstrainedSolution(y, projection.multipliers(multipliers), -residual, size, taken)
 
     def _direction(self, residual: Array, scaled: Array) -> Array:
         """A preconditioner's g, C g = 0, of a projected residual r (d,) and D⁻¹ r: here the latter."""
         return scaled
 
-    def _projected(self, residual: Array) -> tuple[Array, Array, Array]:
-        """r − Cᵀ v, D⁻¹ of it, and v."""
-        if not self._kept.size:
-            return residual, self._inverse * residual, np.zeros(0)
-        v = self._constrained(self._rows @ (self._inverse * residual))
-        residual = residual - self._columns @ v
-        return residual, self._inverse * residual, v
+    def _each(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """A kernel on slices of its vectors (d,), on threads: what it returns of each."""
+
+        def on(at: slice) -> Any:
+            return kernel(*(some[at] if isinstance(some, np.ndarray) else some for some in arguments))
+
+        return map_pieces(on, self._slices, self._paces.setdefault(kernel, Pace()))
+
+    def _sum(self, kernel: Callable[..., float], *vectors: Array) -> float:
+        """The sum of what a kernel returns of slices of vectors (d,)."""
+        return float(sum(self._each(kernel, *vectors)))
 
     def _failure(self, taken: int, reached: float) -> UserError:
         return UserError(
@@ -146,10 +132,3 @@ class ProjectedConjugateGradients:
             f"{self._tolerance:.0e} is needed: take a smaller step, or solver='direct'",
             code=FAILURE,
         )
-
-
-def _rows_of(A: sp.csr_array, at: slice) -> sp.csr_array:
-    """Some rows of A, without copies of its entries."""
-    first, last = A.indptr[at.start], A.indptr[at.stop]
-    arrays = A.data[first:last], A.indices[first:last], A.indptr[at.start : at.stop + 1] - first
-    return sp.csr_array(arrays, shape=(at.stop - at.start, A.shape[1]))

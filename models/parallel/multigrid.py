@@ -112,13 +112,10 @@ class MultigridConjugateGradients(ProjectedConjugateGradients):
     ) -> None:
         """A (d, d) spread over ranks; rows: C (m, d); nodes: those of its rows; see `ProjectedConjugateGradients`."""
         super().__init__(A, rows, tolerance, most)
-        self._cycle = Multigrid(A, self._rows, nodes)
+        self._cycle = Multigrid(A, self._projection.rows, nodes)
 
     def _direction(self, residual: Array, scaled: Array) -> Array:
-        g = self._cycle(residual)
-        if not self._kept.size:
-            return g
-        return g - self._inverse * (self._columns @ self._constrained(self._rows @ g))
+        return self._projection.tangential(self._cycle(residual))
 
 
 class Multigrid:
