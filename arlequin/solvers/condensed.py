@@ -178,11 +178,18 @@ class Condensed:
         return free.under(impulse)
 
     def solve(
-        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+        self,
+        b: Array,
+        c: Array,
+        given: Array | None,
+        impulses: Callable[[Array, T | None], tuple[T, Array]],
+        held: Callable[[T], sp.csr_array] | None = None,
     ) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found.
 
-        impulses(B y without them (q,), what it found before, if it is called again): what it finds, and P (q,).
+        impulses(B y without them (q,), what it found before, if it is called again): what it finds, and P (q,). held:
+        of what it found, rows H (h, q) with velocities H B y that do not depend on P as long as the statuses last, by
+        which iterative solvers predict P.
         """
         free = self.predict(b, c, given)
         found, push = impulses(free.contact, None)
@@ -297,7 +304,12 @@ class ConstrainedSystem(Protocol):
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact."""
 
     def solve(
-        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+        self,
+        b: Array,
+        c: Array,
+        given: Array | None,
+        impulses: Callable[[Array, T | None], tuple[T, Array]],
+        held: Callable[[T], sp.csr_array] | None = None,
     ) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found."""
 

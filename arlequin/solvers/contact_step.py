@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.energy import Work, WorkPaths
@@ -16,7 +17,7 @@ from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_co
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
-from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.multilevel.solvers.problem import ACTS, STICKS, FreeMotion
 from arlequin.multilevel.solvers.reversal import solve_released
 from arlequin.multilevel.solvers.sliding import SlidingStep
 from arlequin.step.acceptance import RESIDUAL_LIMIT, warn_of_branches
@@ -119,6 +120,21 @@ class ContactStep:
         """Which of the contact may last in the next step (k,), see docs/theory/contact.md."""
         own = self.solution
         return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
+
+    @property
+    def held_rows(self) -> sp.csr_array:
+        """Rows (h, q), on the basis, whose velocities do not depend on the impulses as long as the statuses last: the
+        normal ones of multipliers that act, and the tangential ones of points that stick."""
+        first, count = self.kinematics.first, self.kinematics.rows
+        lasts, point = self.persistence, np.zeros(count, dtype=np.int64)
+        point[first] = 1
+        point = np.cumsum(point) - 1
+        normal = np.zeros(count, dtype=bool)
+        normal[first] = True
+        sticks = np.zeros(count, dtype=bool) if self.held is not None else (lasts & STICKS)[point] > 0
+        chosen = np.flatnonzero(np.where(normal, (lasts & ACTS)[point] > 0, sticks))
+        local = self.kinematics.local
+        return sp.csr_array((sp.eye_array(count, format="csr") if local is None else local)[chosen])
 
     def impulses(
         self, slip: Array, loss: FrictionLoss | None = None, projected: VelocityCorrection | None = None

@@ -12,7 +12,8 @@ from arlequin.linalg.compliance import Compliance
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
-from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
+from arlequin.models.linalg.matrix import same_entries
+from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.parallel.multigrid import MultigridConjugateGradients
 from arlequin.models.phases import phase
@@ -27,7 +28,8 @@ T = TypeVar("T")
 TOLERANCE = 1e-15  # of the residual: energies drift by about as much a step
 _AGREED = 1e-13  # change of the impulses, and residual, at which the contact problem is not solved again
 _CORRECTIONS = 40  # contact problems of a step at most
-_REDUCED = 1e-3  # share of the residual that is left between two of them: as good as W̃
+_FIRST, _REDUCED = 1e-2, 1e-3  # share of the residual that is left before the first of them, and between two at most
+_AHEAD = 0.3  # of the change of the impulses that is expected of the next one: the residual to which it is prepared
 _FADED = 3e-2  # share of the motion under the contact that is left where the layer ends: W errs by its square
 _LEAST, _PER_ROW = 20_000, 40  # unknowns that a layer may have in any case, and for each row of the contact
 
@@ -43,7 +45,12 @@ class IterativeSystem(SplitSystem):
 
     y(P) each time a few digits more accurate than before, until a change of P is below the residual that y has anyway.
     Then P and y(P) satisfy the contact's laws, whatever W̃ is. W̃ ≤ W, and each correction reduces the error by |1 −
-    W̃⁻¹W|.
+    W̃⁻¹W|, but for what the residual of y is still to move. Both are foreseen where the contact holds velocities, as
+    those of closed points and of points that stick: after a change ΔP of the impulses, y and P change by
+
+        A Δy = r + Bᵀ(ΔP + Hᵀλ) + CᵀΔφ,    H B Δy = H W̃ ΔP,    P ← P + Hᵀλ,
+
+    with these rows H and r the residual so far. While the statuses last, the contact's laws hold after that.
     """
 
     def __init__(
@@ -61,6 +68,7 @@ class IterativeSystem(SplitSystem):
         at = None if isinstance(self._unknowns.at, slice) else self._unknowns.at
         self._operator = step_operator(assembly, self._matrix, at)
         self._gradients = self._conjugate_gradients(self._rows)
+        self._last_held: tuple[sp.csr_array, sp.csr_array, ProjectedConjugateGradients | None] | None = None
 
     def _conjugate_gradients(self, rows: sp.csr_array) -> ProjectedConjugateGradients:
         """For A under the constraints of these rows."""
@@ -95,31 +103,71 @@ class IterativeSystem(SplitSystem):
         return Predictor(solve, self._with_given(self._basis @ free.y, given))
 
     def solve(
-        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+        self,
+        b: Array,
+        c: Array,
+        given: Array | None,
+        impulses: Callable[[Array, T | None], tuple[T, Array]],
+        held: Callable[[T], sp.csr_array] | None = None,
     ) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
         some = self._basis.shape[0] > 0
-        first = self._gradients.solve(*self._right(b, c, given), _REDUCED if some else TOLERANCE)
+        first = self._gradients.solve(*self._right(b, c, given), _FIRST if some else TOLERANCE)
         y, multipliers, left = first.y, first.multipliers, first.left
-        allowed = TOLERANCE * first.size
         push, found = np.zeros(self._basis.shape[0]), None
+        nothing = sp.csr_array((0, push.size))
+        norm, enough, before = self._gradients.norm, _AGREED * first.size, 0.0
         for _ in range(_CORRECTIONS):
             free = self._with_given(self._basis @ y, given)
             found, wanted = impulses(free - self.compliance.move(push) if push.any() else free, found)
-            force = np.asarray(self._basis.T @ (wanted - push))
-            change = max(self._gradients.norm(force), self._gradients.norm(left))
-            agreed = change <= _AGREED * first.size
-            share = _REDUCED if (wanted.any() or push.any()) and not agreed else 0.0
-            more = self._gradients.solve(left + force, None, share, allowed)
-            y, multipliers, left, push = y + more.y, multipliers + more.multipliers, more.left, wanted
-            if agreed:
-                return self._unknowns.scattered(y, given), multipliers, found
+            step = wanted - push
+            force = np.asarray(self._basis.T @ step)
+            change = norm(force)
+            agreed = max(change, norm(left)) <= enough
+            right, push = left + force, wanted
+            if agreed or not (wanted.any() or step.any()):
+                more = self._gradients.solve(right, None, 0.0, TOLERANCE * first.size)
+                y, multipliers, left = y + more.y, multipliers + more.multipliers, more.left
+                if agreed:
+                    return self._unknowns.scattered(y, given), multipliers, found
+                continue
+            goal = _REDUCED * norm(right)
+            if before > 0.0:
+                goal = min(goal, _AHEAD * change * change / before)
+            before, goal = change, max(goal, 0.5 * enough)
+            rows = nothing if held is None else held(found)
+            more, reaction = self._solve_held(rows, right, step, goal)
+            y, multipliers, left = y + more.y, multipliers + more.multipliers[: len(multipliers)], more.left
+            push = push + reaction
         raise UserError(
             f"solver 'iterative': the contact impulses still change by {change / first.size:.1e} of the "
             f"motion after {_CORRECTIONS} corrections, {_AGREED:.0e} is needed: take a smaller step, or "
             "solver='direct'",
             code=FAILURE,
         )
+
+    def _solve_held(
+        self, rows: sp.csr_array, right: Array, step: Array, goal: float
+    ) -> tuple[ConstrainedSolution, Array]:
+        """A y = r + Cᵀφ + (H B)ᵀλ, C y = 0, H B y = H W̃ ΔP to a residual `goal`, and Hᵀλ (q,), of H (h, q) on which
+        the contact holds the velocities; ΔP = step (q,)."""
+        if self._last_held is None or not same_entries(self._last_held[0], rows):
+            self._last_held = rows, *self._holding(rows)
+        _, held, gradients = self._last_held
+        if gradients is None:
+            return self._gradients.solve(right, None, 0.0, goal), np.zeros(step.size)
+        expected = held @ self.compliance.move(step)
+        given = np.concatenate([np.zeros(self._rows.shape[0]), expected])
+        found = gradients.solve(right, given, 0.0, goal)
+        return found, held.T @ found.multipliers[self._rows.shape[0] :]
+
+    def _holding(self, rows: sp.csr_array) -> tuple[sp.csr_array, ProjectedConjugateGradients | None]:
+        """Those of the rows (h, q) that act on other dofs than the constraints, and the system under both; None where
+        there are no such rows, or dependent ones."""
+        own, tied = sp.csr_array(rows @ self._basis), np.zeros(self._unknowns.count, dtype=bool)
+        tied[self._rows.indices] = True
+        free = np.flatnonzero((abs(own) @ tied.astype(float) == 0.0) & (np.diff(own.indptr) > 0))
+        return sp.csr_array(rows[free]), self._gradients.holding(sp.csr_array(own[free])) if free.size else None
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""

@@ -146,5 +146,7 @@ class LinearStep:
             found = contact_step(own, contact, compliance, start, rows, guess, shift)
             return found, own.impulse * found.impulse
 
-        y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
+        y, multipliers, found = self._condensed.solve(
+            right, rhs.constraint_rate, rhs.imposed, impulses, lambda found: found.held_rows
+        )
         return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))

@@ -70,7 +70,12 @@ class SaddleSystem(SplitSystem):
         return free.under(impulse)
 
     def solve(
-        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+        self,
+        b: Array,
+        c: Array,
+        given: Array | None,
+        impulses: Callable[[Array, T | None], tuple[T, Array]],
+        held: Callable[[T], sp.csr_array] | None = None,
     ) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
         free = self.predict(b, c, given)

@@ -5,6 +5,7 @@ gradients, with their update of the residual).
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.matrix import not_definite
 from arlequin.models.linalg.operators import SymmetricOperator, operator_of
-from arlequin.models.linalg.projection import ConstraintProjection
+from arlequin.models.linalg.projection import ConstraintProjection, JoinedProjection
 from arlequin.models.linalg.threads import Pace, map_pieces, slices
 from arlequin.models.types import Array
 
@@ -57,8 +58,21 @@ class ProjectedConjugateGradients:
             raise not_definite(int(np.argmin(diagonal)))
         self.size = self._operator.size
         self._tolerance, self._most = tolerance, most
-        self._projection = ConstraintProjection(rows, diagonal)
+        self._projection: ConstraintProjection | JoinedProjection = ConstraintProjection(rows, diagonal)
         self._slices, self._paces = slices(self.size), dict[Callable[..., Any], Pace]()
+
+    def holding(self, rows: sp.csr_array) -> "ProjectedConjugateGradients | None":
+        """The same under more constraints, C and then these rows (k, d), which share no columns with C.
+
+        None where these are dependent.
+        """
+        assert isinstance(self._projection, ConstraintProjection)
+        own = ConstraintProjection.of_regular(rows, self._projection.inverse)
+        if own is None:
+            return None
+        found = copy(self)
+        found._projection = JoinedProjection(self._projection, own)
+        return found
 
     def product(self, x: Array) -> Array:
         """A x (d,)."""

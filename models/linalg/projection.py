@@ -1,5 +1,6 @@
 """Projection of residuals on the constraints of a saddle point, by the diagonal of its matrix."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.constraints import constraint_factor
-from arlequin.models.linalg.matrix import same_entries
+from arlequin.models.linalg.matrix import only_diagonal, same_entries
 from arlequin.models.linalg.threads import map_slices
 from arlequin.models.types import Array
 
+_REGULAR = 1e-8  # error of a solution with C D⁻¹ Cᵀ, relative, above which its rows count as dependent
+_SPARSE = 300  # independent rows from which on a sparse factor of C D⁻¹ Cᵀ is quicker than a full one
 _LANES = 4  # most fields that the same rows constrain
 
 
@@ -24,23 +29,55 @@ class ConstraintProjection:
     as the components of a displacement are, D gets their mean, one value for the components of a node: C D⁻¹ Cᵀ then
     has equal blocks, of which one is factored. Rows that others imply are left out, with v = 0.
 
-    inverse (d,): D⁻¹; rows: C of the rows that are kept (k,).
+    inverse (d,): D⁻¹; rows: C of the rows that are kept (k,); count: m.
     """
 
     def __init__(self, rows: sp.csr_array, diagonal: Array) -> None:
         """diagonal (d,): D before its mean is taken."""
-        self._all = rows.shape[0]
         fields = equal_fields(rows)
         if fields is not None:
             diagonal = diagonal.copy()
             diagonal[fields[1]] = diagonal[fields[1]].mean(axis=0)
         self.inverse = 1.0 / diagonal
-        schur = sp.csr_array(rows @ sp.csr_array(rows.T * self.inverse[:, None]))
-        self.kept, self._solve = constraint_factor(schur)
-        self.rows = rows
-        if self.kept.size < self._all or fields is None:
-            self.rows = sp.csr_array(rows[self.kept])
-            fields = np.arange(self.kept.size)[None], np.unique(self.rows.indices)[None]
+        schur = _schur(rows, self.inverse)
+        kept, solve = constraint_factor(schur)
+        if kept.size == rows.shape[0] >= _SPARSE and schur.nnz < 0.25 * kept.size**2:
+            solve = factorise_components(schur).solve
+        self._set(rows, kept, solve, fields)
+
+    @classmethod
+    def of_regular(cls, rows: sp.csr_array, inverse: Array) -> "ConstraintProjection | None":
+        """With D⁻¹ (d,) as it is, of rows that are independent; None where they are not."""
+        schur = _schur(rows, inverse)
+        diagonal, found = only_diagonal(schur), cls.__new__(cls)
+        found.inverse = inverse
+        if diagonal is not None:
+            if not (diagonal > 0.0).all():
+                return None
+            found._set(rows, np.arange(rows.shape[0]), lambda v: v / diagonal, None)
+            return found
+        try:
+            solve = factorise_components(schur).solve
+        except UserError:
+            return None
+        ones = np.ones(rows.shape[0])
+        if not np.abs(solve(schur @ ones) - ones).max() <= _REGULAR:
+            return None
+        found._set(rows, np.arange(rows.shape[0]), solve, None)
+        return found
+
+    def _set(
+        self,
+        rows: sp.csr_array,
+        kept: NDArray[np.int64],
+        solve: Callable[[Array], Array],
+        fields: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    ) -> None:
+        """The rows that are kept, with the fields that they constrain alike, and C D⁻¹ Cᵀ of these factored."""
+        self.count, self.kept, self._solve, self.rows = rows.shape[0], kept, solve, rows
+        if kept.size < self.count or fields is None:
+            self.rows = sp.csr_array(rows[kept])
+            fields = np.arange(kept.size)[None], np.unique(self.rows.indices)[None]
         places, dofs = fields
         one = _sorted(self.rows[places[0]][:, dofs[0]])
         self._one, self._transposed = ((a.indptr, a.indices, a.data) for a in (one, _sorted(one.T)))
@@ -75,9 +112,9 @@ class ConstraintProjection:
 
     def multipliers(self, v: Array) -> Array:
         """v (m,) of all rows by that of those that are kept (k,)."""
-        if self.kept.size == self._all:
+        if self.kept.size == self.count:
             return v
-        whole = np.zeros(self._all)
+        whole = np.zeros(self.count)
         whole[self.kept] = v
         return whole
 
@@ -98,6 +135,39 @@ class ConstraintProjection:
         self._pulled[:, : self._places.shape[1]] = v[self._places]
         own = *self._transposed, self._dofs, self._pulled, self.inverse, r, s
         map_slices(lambda at: release(at.start, at.stop, *own), len(self._dofs))
+
+
+class JoinedProjection:
+    """Projection on two sets of constraints whose rows share no columns, as on each of them in turn."""
+
+    def __init__(self, one: ConstraintProjection, other: ConstraintProjection) -> None:
+        """Both with the same D."""
+        self._one, self._other = one, other
+        self.inverse, self.count = one.inverse, one.count + other.count
+        self.rows = sp.csr_array(sp.vstack([one.rows, other.rows]))
+
+    def project(self, r: Array, s: Array) -> Array:
+        """See `ConstraintProjection`."""
+        return np.concatenate([self._one.project(r, s), self._other.project(r, s)])
+
+    def constrain(self, y: Array, c: Array | None = None) -> None:
+        """See `ConstraintProjection`."""
+        self._one.constrain(y, None if c is None else c[: self._one.count])
+        self._other.constrain(y, None if c is None else c[self._one.count :])
+
+    def tangential(self, g: Array) -> Array:
+        """See `ConstraintProjection`."""
+        return self._other.tangential(self._one.tangential(g))
+
+    def multipliers(self, v: Array) -> Array:
+        """See `ConstraintProjection`."""
+        kept = self._one.kept.size
+        return np.concatenate([self._one.multipliers(v[:kept]), self._other.multipliers(v[kept:])])
+
+
+def _schur(rows: sp.csr_array, inverse: Array) -> sp.csr_array:
+    """C D⁻¹ Cᵀ."""
+    return sp.csr_array(rows @ sp.csr_array(rows.T * inverse[:, None]))
 
 
 def equal_fields(rows: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
