@@ -43,17 +43,17 @@ def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np
         return operator_of(matrix)
     at = np.arange(assembly.dof_count) if unknowns is None else unknowns
     x = np.random.default_rng(0).standard_normal(at.size)
-    image, found = matrix @ x, []
+    image, diagonal, found = matrix @ x, np.asarray(matrix.diagonal()), []
     bounds = np.searchsorted(at, assembly.start)
     for own, dofs, (first, last) in zip(assembly.parts, assembly.places, pairwise(bounds.tolist()), strict=True):
         if isinstance(own, ElasticAssembled) and last - first >= _LEAST:
-            some = _PartCells.of(own, slice(first, last), at[first:last] - dofs.start, matrix, x, image)
+            some = _PartCells.of(own, slice(first, last), at[first:last] - dofs.start, matrix, diagonal, x, image)
             found += [] if some is None else [some]
     if not found:
         return RowOperator(matrix)
-    operator, again = CellOperator(matrix, found), np.empty_like(image)
+    operator, again = CellOperator(matrix, diagonal, found), np.empty_like(image)
     operator.multiply_into(x, again)
-    exact = np.abs(again - image) <= 10.0 * _ROUND_OFF * np.abs(matrix.diagonal()) * np.abs(x).max(initial=0.0)
+    exact = np.abs(again - image) <= 10.0 * _ROUND_OFF * np.abs(diagonal) * np.abs(x).max(initial=0.0)
     return operator if exact.all() else RowOperator(matrix)
 
 
@@ -71,9 +71,19 @@ class _PartCells:
 
     @classmethod
     def of(
-        cls, own: ElasticAssembled, at: slice, local: NDArray[np.int64], matrix: sp.csr_array, x: Array, image: Array
+        cls,
+        own: ElasticAssembled,
+        at: slice,
+        local: NDArray[np.int64],
+        matrix: sp.csr_array,
+        diagonal: Array,
+        x: Array,
+        image: Array,
     ) -> "_PartCells | None":
-        """Of the rows `at` of a matrix with A x = image; None where the part has no tiles, or R too many entries."""
+        """Of the rows `at` of a matrix with this diagonal (u,) and A x = image.
+
+        None where the part has no tiles, or R too many entries.
+        """
         size = own.mass.shape[0]
         whole = np.zeros(size)
         whole[local] = x[at]
@@ -83,7 +93,7 @@ class _PartCells:
             return None
         inertia = factors[0] if cells.inertial else 0.0
         missed = image[at] - cells.internal(whole)[0][local]
-        scale = np.sqrt(np.abs(matrix.diagonal()))
+        scale = np.sqrt(np.abs(diagonal))
         rows = np.flatnonzero(np.abs(missed) > _ROUND_OFF * scale[at] ** 2)
         column = np.full(size, -1)
         column[local] = np.arange(at.start, at.stop)
@@ -128,8 +138,9 @@ class _PartCells:
 class CellOperator:
     """A (u, u) by the cells of some parts, and by the rows of the others."""
 
-    def __init__(self, matrix: sp.csr_array, parts: list[_PartCells]) -> None:
-        self.size, self._diagonal, self._parts = matrix.shape[0], np.asarray(matrix.diagonal()), parts
+    def __init__(self, matrix: sp.csr_array, diagonal: Array, parts: list[_PartCells]) -> None:
+        """diagonal (u,): that of the matrix; parts: in ascending order of their rows."""
+        self.size, self._diagonal, self._parts = matrix.shape[0], diagonal, parts
         ends = [0, *(bound for part in parts for bound in (part.at.start, part.at.stop)), self.size]
         between = [(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
         pieces = [slice(a + own.start, a + own.stop) for a, b in between for own in slices(b - a)]

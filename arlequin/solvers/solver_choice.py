@@ -34,7 +34,7 @@ _SHARE = 0.85  # of the machine's memory that a run may take
 _MUMPS = 1.5  # memory of a factor of MUMPS on some ranks together, in units of CHOLMOD's
 # of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
 # entry of A and per unknown in an iteration
-_MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
+_MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 1e-8
 # of a factor of parts with their constraints, in units of one without: entries, multiplications, time of a solution by
 # entry; its memory with that of its fronts (glued cubes of 11,000 to 235,000 dofs)
 _JOINED_ENTRIES, _JOINED_MULTIPLICATIONS, _JOINED_SOLVED, _FRONTS = 1.6, 2.5, 0.75, 1.25
@@ -90,11 +90,11 @@ def direct_cost(assembly: Assembly, matrix: sp.csr_array, joined: bool = False) 
 
 def iterative_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
     """Of projected conjugate gradients: 16 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d the
-    diagonal of A = M + … and m that of the lumped mass; 50 where multigrid pays; 1.7 times as many with contact."""
+    diagonal of A = M + … and m that of the lumped mass; 50 where multigrid pays; 1.4 times as many with contact."""
     work, nnz = _PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0], matrix.nnz
     rows = assembly.contact.basis.shape[0]
     needed = 36.0 * nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0]
-    several = 1.7 if assembly.contact_count else 1.0
+    several = 1.4 if assembly.contact_count else 1.0
     if multigrid_pays(assembly, matrix):
         step = _MULTIGRID * _CYCLE * work
         return SolverCost(needed + _LEVELS * nnz, _CYCLES * _CYCLE * work, several * step)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
 from arlequin.solvers import iterative, solver_choice
 from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.iterative import IterativeSystem
 from arlequin.solvers.solver_choice import linear_system
 from arlequin.system.assembly import assemble
@@ -75,6 +77,69 @@ def test_multigrid(scheme: Any) -> None:
     same(*found)
     assert np.abs(found[1]["balance"]).max() < 1e-12
     assert re.match(r"multigrid of PETSc: \d+ iterations of conjugate gradients", found[1].attrs["linear_solver"])
+
+
+def pressed(master: Any, friction: float = 0.0, velocity: Any = (0.0, 0.0, -1.0), *others: Any) -> aq.System:
+    """A glued block with its whole lower face on a master surface."""
+    system = blocks()
+    rubs = aq.Coulomb(friction) if friction else None
+    contact = aq.Interface("contact", system.parts[1].boundary("back"), master, aq.Unilateral(), friction=rubs)
+    return replace(system, parts=[*system.parts, *others], interfaces=[contact], velocity=velocity)
+
+
+def on_slope() -> aq.System:
+    """Sticking on a plane that no axis is normal to, which the block enters all at once: rows of the contact turn."""
+    normal = np.array([0.1, 0.2, 1.0]) / np.sqrt(1.05)
+    system = pressed(aq.RigidPlane(point=(0, 0, 0), normal=tuple(normal)), 5.0)
+    coarse, fine = (replace(part, mesh=_sheared(part.mesh, normal)) for part in system.parts)
+    contact = replace(system.interfaces[0], slave=fine.boundary("back"))
+    return replace(system, parts=[coarse, fine], junctions=[aq.Junction(coarse, fine)], interfaces=[contact])
+
+
+def _sheared(mesh: Any, normal: Any) -> Any:
+    """With the planes z = constant along a plane with this normal."""
+    x, y, z = mesh.p
+    return replace(mesh, doflocs=np.array([x, y, z - (normal[0] * x + normal[1] * y) / normal[2]]))
+
+
+def on_block(friction: float) -> aq.System:
+    """On a block of other cells: rows of the contact share nodes."""
+    below = aq.Solid("below", aq.mesh.box((-0.1, 1.1), (-0.1, 1.1), (-0.6, 0), cells=(3, 3, 2)), STEEL)
+    return pressed(below.boundary("front"), friction, {"coarse": (0.1, 0.0, -1.0), "fine": (0.1, 0.0, -1.0)}, below)
+
+
+SYSTEMS = {"slope": on_slope, "block": lambda: on_block(0.0), "block, friction": lambda: on_block(0.5)}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_held_rows(name: str) -> None:
+    """Turned, coupled and sticking rows of the contact, as with a factor."""
+    found = [run(SYSTEMS[name](), aq.Theta(0.5, solver=solver), 12) for solver in ("direct", "iterative")]
+    assert found[0]["interface/contact/active"].values.any()
+    same(*found, 1e-9 if "friction" in name else 1e-11)  # forces of sliding points that share nodes are less certain
+
+
+def test_products_of_a_lasting_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While points stay closed, a step takes few more products than a linear solution, and few contact problems."""
+    taken: list[int] = []
+    solve = ProjectedConjugateGradients.solve
+
+    def counted(self: Any, *given: Any) -> Any:
+        found = solve(self, *given)
+        taken.append(found.iterations)
+        return found
+
+    assembly = assemble(pressed(aq.RigidPlane(point=(0, 0, 0), normal=(0, 0, 1))))
+    stepper = aq.Theta(0.5, solver="iterative").prepare(assembly, 0.5 / SPEED)
+    state = stepper.start(*start_fields(assembly, 0.5 / SPEED))
+    monkeypatch.setattr(ProjectedConjugateGradients, "solve", counted)
+    state, _ = stepper.advance(state)
+    linear = taken[0]  # the layer's thickness follows from a solution for uniform impulses
+    for _ in range(3):
+        taken.clear()
+        state, _ = stepper.advance(state)
+        assert (state.impulse > 0.0).all()
+        assert sum(taken) <= 1.4 * linear and len(taken) <= 5
 
 
 def test_thin_layer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,25 @@ def test_dependent_constraints() -> None:
     assert (other.multipliers == 0.0).sum() == 1
 
 
+def test_holding_more_rows() -> None:
+    """Rows that share no columns with the others, at given values, as all rows at once; None if dependent."""
+    A, C = system(2)
+    free = np.arange(6)
+    C = sp.csr_array(C * (np.arange(SIZE) >= 6))
+    rng = np.random.default_rng(8)
+    more = np.zeros((4, SIZE))
+    more[:, free] = rng.standard_normal((4, 6)) * A.diagonal()[free] ** 0.5
+    held = ProjectedConjugateGradients(A, C).holding(sp.csr_array(more))
+    assert held is not None
+    both = sp.csr_array(sp.vstack([C, sp.csr_array(more)]))
+    b, c = A @ rng.standard_normal(SIZE), both @ rng.standard_normal(SIZE)
+    found, wanted = held.solve(b, c), ProjectedConjugateGradients(A, both).solve(b, c)
+    assert error(A, found.y, wanted.y) < 1e-9
+    assert found.multipliers == pytest.approx(wanted.multipliers, rel=1e-6, abs=1e-6 * np.abs(wanted.multipliers).max())
+    assert np.abs(both @ found.y - c).max() < 1e-12 * (abs(both) @ np.abs(found.y)).max()
+    assert ProjectedConjugateGradients(A, C).holding(sp.csr_array(more[[0, 1, 0]])) is None
+
+
 def test_without_constraints() -> None:
     A, C = system(4)
     b = A @ np.ones(SIZE)
