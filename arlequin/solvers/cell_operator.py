@@ -1,12 +1,11 @@
-"""The matrix of a step without its entries: products of parts by tiles of cells, of what these lack by rows.
+"""Products of the matrix of a step: of hexahedra by tiles of cells, of the rest by rows.
 
     A x = Σ_parts (μM + aK) x + R x,    R = A − Σ_parts (μM + aK)
 
-with M and K of the cells of each part and sparse R: springs, dashpots, mass that is not consistent, absorbing terms,
-damping that is not of Rayleigh's kind, and all of the parts whose cells are not those of `arlequin.models.fem.tiles`. μ
-and a contain the coefficients of the scheme and of Rayleigh damping. They are found from the matrix, by its product
-with a random vector, and R from that of the rows in which the product differs from that of the cells: A is the sum
-whatever they are. Rows are those of the unknowns of the step.
+with M and K of the cells of a part and a sparse R: springs, dashpots, absorbing terms, mass that is not consistent.
+Other parts, and those with damping that is not Rayleigh's, are multiplied by rows. μ and a contain the coefficients of
+the scheme and of Rayleigh damping. They are found from the product of A with a random vector, and R in those rows where
+this product is not that of the cells: the sum is A whatever μ and a are. Rows are those of the unknowns of a step.
 """
 
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from arlequin.models.fem.cell_forces import NodeRange
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.fem.tiles import HexahedronProduct
 from arlequin.models.linalg.operators import RowOperator, SymmetricOperator, operator_of, rows_of
-from arlequin.models.linalg.threads import map_pieces, slices
+from arlequin.models.linalg.threads import Pace, map_pieces, slices
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
@@ -31,10 +30,8 @@ _LEAST = 3_000  # unknowns of a part from which on its tiles are quicker than it
 _ROUND_OFF = 1e-11  # of the diagonal: products by cells and by rows differ by less, as cells equal to 1e-12 are alike
 _WORTH = 0.3  # entries of R in rows of a part, as a share of those of A, up to which tiles and R are quicker than A
 _BLOCK = 65_536  # rows of which R is made at a time
-_REGULAR, _FITS = (
-    1e-3,
-    1e-9,
-)  # relative determinant of a pair of rows that counts; misfit of a row, relative to its terms
+_REGULAR = 1e-3  # relative determinant of a pair of rows from which on it counts
+_FITS = 1e-9  # misfit of a row, relative to its terms, up to which μ and a hold for it
 
 
 def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np.int64] | None) -> SymmetricOperator:
@@ -140,7 +137,7 @@ class CellOperator:
 
     def __init__(self, matrix: sp.csr_array, diagonal: Array, parts: list[_PartCells]) -> None:
         """diagonal (u,): that of the matrix; parts: in ascending order of their rows."""
-        self.size, self._diagonal, self._parts = matrix.shape[0], diagonal, parts
+        self.size, self._diagonal, self._parts, self._pace = matrix.shape[0], diagonal, parts, Pace()
         ends = [0, *(bound for part in parts for bound in (part.at.start, part.at.stop)), self.size]
         between = [(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
         pieces = [slice(a + own.start, a + own.stop) for a, b in between for own in slices(b - a)]
@@ -156,7 +153,7 @@ class CellOperator:
             pieces, finish = part.tasks(x, out)
             tasks += pieces
             finishes.append(finish)
-        map_pieces(_call, tasks)
+        map_pieces(_call, tasks, self._pace)
         for finish in finishes:
             finish()
 

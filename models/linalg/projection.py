@@ -17,6 +17,7 @@ from arlequin.models.types import Array
 
 _REGULAR = 1e-8  # error of a solution with C D⁻¹ Cᵀ, relative, above which its rows count as dependent
 _SPARSE = 300  # independent rows from which on a sparse factor of C D⁻¹ Cᵀ is quicker than a full one
+_NEAR = 4.0  # largest ratio of the entries of D of one place in all fields whose mean is as good: else of other units
 _LANES = 4  # most fields that the same rows constrain
 
 
@@ -26,8 +27,9 @@ class ConstraintProjection:
         (C D⁻¹ Cᵀ) v = C D⁻¹ r,    r ← r − Cᵀ v,
 
     by the sparse factor of C D⁻¹ Cᵀ, which is that of the constraints alone. Where C constrains several fields alike,
-    as the components of a displacement are, D gets their mean, one value for the components of a node: C D⁻¹ Cᵀ then
-    has equal blocks, of which one is factored. Rows that others imply are left out, with v = 0.
+    as the components of a displacement are, D gets their mean if they are near one another, one value for the
+    components of a node: C D⁻¹ Cᵀ then has equal blocks, of which one is factored. Rows that others imply are left out,
+    with v = 0.
 
     inverse (d,): D⁻¹; rows: C of the rows that are kept (k,); count: m.
     """
@@ -36,8 +38,10 @@ class ConstraintProjection:
         """diagonal (d,): D before its mean is taken."""
         fields = equal_fields(rows)
         if fields is not None:
-            diagonal = diagonal.copy()
-            diagonal[fields[1]] = diagonal[fields[1]].mean(axis=0)
+            own = diagonal[fields[1]]
+            if (own.max(axis=0) <= _NEAR * own.min(axis=0)).all():
+                diagonal = diagonal.copy()
+                diagonal[fields[1]] = own.mean(axis=0)
         self.inverse = 1.0 / diagonal
         schur = _schur(rows, self.inverse)
         kept, solve = constraint_factor(schur)

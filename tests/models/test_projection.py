@@ -48,6 +48,20 @@ def test_equal_fields(fields: int) -> None:
     assert v == pytest.approx(multipliers, abs=1e-12)
 
 
+def test_fields_of_other_units() -> None:
+    """Bound alike, as translations and rotations may be: each keeps its own diagonal."""
+    C, rng = constraints(2), np.random.default_rng(5)
+    diagonal = rng.uniform(1.0, 2.0, C.shape[1]) * np.where(np.arange(C.shape[1]) % 2, 1e6, 1.0)
+    found = ConstraintProjection(C, diagonal)
+    assert np.array_equal(found.inverse, 1.0 / diagonal)
+    r = rng.standard_normal(C.shape[1])
+    left, s = r.copy(), found.inverse * r
+    found.project(left, s)
+    for field in range(2):
+        wanted, _ = exact(C[field::2][:, field::2], found.inverse[field::2], r[field::2])
+        assert left[field::2] == pytest.approx(wanted, abs=1e-12)
+
+
 def test_unlike_fields_and_dependent_rows() -> None:
     """A field with another entry, and a row that others imply: all rows at once, and v = 0 of that row."""
     other = constraints()
