@@ -29,7 +29,7 @@ def blocks(friction: float = 0.3, **options: Any) -> aq.System:
     fine = aq.Solid("fine", aq.mesh.box((0, 1), (0, 1), (0, 1), cells=(4, 4, 4)), STEEL)
     plane = aq.RigidPlane(point=(0, 0, -1e-5), normal=(0, 0, 1))
     rubs = aq.Coulomb(friction) if friction else None
-    contact = aq.Interface("contact", fine.boundary("bottom"), plane, aq.Unilateral(), friction=rubs)
+    contact = aq.Interface("contact", fine.boundary("back"), plane, aq.Unilateral(), friction=rubs)
     return aq.System([coarse, fine], [aq.Junction(coarse, fine)], [contact], velocity=(1.0, 0.0, -1.0))
 
 

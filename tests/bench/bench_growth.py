@@ -33,7 +33,7 @@ def cubes(cells: int, friction: float = 0.0, mass: Any = "consistent") -> aq.Sys
     parts = aq.Solid("coarse", coarse, STEEL, mass=mass), aq.Solid("fine", fine, STEEL, mass=mass)
     plane = aq.RigidPlane(point=(0.0, 0.0, -1e-9), normal=(0.0, 0.0, 1.0))
     rubs = aq.Coulomb(friction) if friction else None
-    contact = aq.Interface("contact", parts[1].boundary("bottom"), plane, aq.Unilateral(), friction=rubs)
+    contact = aq.Interface("contact", parts[1].boundary("back"), plane, aq.Unilateral(), friction=rubs)
     interfaces = [] if mass == "lumped" else [contact]
     return aq.System([*parts], [aq.Junction(*parts)], interfaces, velocity=(1.0, 0.0, -10.0))
 
