@@ -54,7 +54,9 @@ FAST = {"reassoc", "contract", "nsz"}
 # end of a step (d,), room for strains (d,), rates of the constraints (m,), of those kept (k,) and their multipliers
 # and other multipliers (m,), on imposed motions (p,) their accelerations and what constraints give to them, a history.
 _Room = namedtuple(
-    "_Room", "pull press internal damping relative rates halved multipliers spared given pulled scratch"
+    "_Room",
+    "constraint_force layer_force internal damping relative rates halved multipliers layer_multipliers given "
+    "force_on_imposed scratch",
 )  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def _add_multipliers(operators, constraints, room, multipliers, pull):
 
 
 @called_njit()
-def _missing_rates(constraints, step, half, a, room):
+def _rate_defect(constraints, step, half, a, room):
     """−C (v_{n−½} + Δt a)/Δt (m,), into `room.rates`."""
     room.multipliers[:] = 0.0
     room.rates[:] = 0.0
@@ -160,19 +162,19 @@ def _stored_forces(laws, step, history, scratch, stored):
 
 
 @called_njit()
-def _turning_work(laws, step, rows, normal, before, pushed, pressing, on_basis):
+def _turning_work(laws, step, rows, normal, before, pushed, pressing, turned):
     """−½ Δt v_{n−½}·(c'_n − c_n), J: what the forces of the layers do as their normals turn between two steps; before
-    (q,): v_{n−½} of the rows, pushed (q,): c_n; pressing (r,), on_basis (q,): room for c'_n."""
+    (q,): v_{n−½} of the rows, pushed (q,): c_n; pressing (r,), turned (q,): room for c'_n."""
     acts = False
     for k in range(normal.shape[1]):
         pressing[laws.first[k]] = normal[0, k] / step
         acts = acts or normal[0, k] != 0.0
     if not acts:
         return 0.0
-    times_transposed_rows(rows, pressing, on_basis)
+    times_transposed_rows(rows, pressing, turned)
     work = 0.0
-    for q in range(on_basis.size):
-        work += before[q] * (on_basis[q] - pushed[q])
+    for q in range(turned.size):
+        work += before[q] * (turned[q] - pushed[q])
     return -0.5 * step * work
 
 
@@ -218,8 +220,8 @@ def central_steps(
     trial, normal, status = borrow(own_solution)
     own_problem, own_factor = room_of_rows(basis_rows, rows, points), allocate_factor(rows)
     free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
-    own_rows = np.zeros(rows), np.empty(basis_rows), np.zeros(rows)
-    no_springs, before, pressing = borrow(own_rows)
+    own_rows = np.zeros(rows), np.empty(basis_rows), np.zeros(rows), np.empty(basis_rows)
+    no_springs, before, pressing, layer_force = borrow(own_rows)
     coefficients, options = (step, 1.0, 0.0), (operators.method, operators.rho, operators.proximal)
     contact = ContactPoints(system.gap, system.touching, laws, no_springs, state.worn)
     impulse, history = state.impulse, state.history
@@ -241,12 +243,12 @@ def central_steps(
         slide_room = np.empty(rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     if m:
-        add_transposed(constraints, state.constraint, room.pull)
+        add_transposed(constraints, state.constraint, room.constraint_force)
         for g in range(system.imposed.size):
-            room.pulled[g] = room.pull[system.imposed[g]]
+            room.force_on_imposed[g] = room.constraint_force[system.imposed[g]]
     for n in range(count):
         load, next_load = external[min(n, len(external) - 1)], external[min(n + 1, len(external) - 1)]
-        pull, press, multipliers = room.pull, room.press, steps.multipliers[n]
+        pull, press, multipliers = room.constraint_force, room.layer_force, steps.multipliers[n]
         for r in range(m):
             multipliers[r] = step * state.constraint[r]
         used, residual, singular, acts = 0, 0.0, False, False
@@ -307,7 +309,7 @@ def central_steps(
         accelerate(inverse, room.internal, next_load, room.damping, state.a)
         for g in range(system.imposed.size):  # what constraints and contact give on these dofs is no reaction
             d = system.imposed[g]
-            given = works.reactions[n, g] - pull[d] - step * room.pulled[g]
+            given = works.reactions[n, g] - pull[d] - step * room.force_on_imposed[g]
             works.reactions[n, g] = given
             sums[1] += given * 0.5 * (state.half[d] + half[d])
         # pushed by what constraints and contact gave in this step, the acceleration of the next one is constrained anew
@@ -317,15 +319,15 @@ def central_steps(
         for g in range(system.imposed.size):
             state.a[system.imposed[g]] = room.given[g]
         if m:
-            _missing_rates(constraints, step, half, state.a, room)
+            _rate_defect(constraints, step, half, state.a, room)
             _change_rates(operators, constraints, room.rates, room, state.constraint, pull)
             for d in range(size):
                 state.a[d] += inverse[d] * pull[d]
             for g in range(system.imposed.size):
-                room.pulled[g] = pull[system.imposed[g]]
+                room.force_on_imposed[g] = pull[system.imposed[g]]
         if moving is not None:
             keep_configuration(configuration, configurations, n)
-            sums[5] = _turning_work(laws, step, configuration.rows, normal, before, state.pushed, pressing, free.end)
+            sums[5] = _turning_work(laws, step, configuration.rows, normal, before, state.pushed, pressing, layer_force)
         if _stored_forces(laws, step, trial, room.scratch, works.stored[n]):
             press[:] = 0.0
             for k in range(points):
@@ -336,8 +338,8 @@ def central_steps(
                 times_transposed_rows(configuration.rows, pressing, state.pushed)
             add_transposed(basis, state.pushed, press)
             sums[0] += 0.5 * step * dot(half, press)
-            room.spared[:] = 0.0
-            _hold_constraints(operators, constraints, state.pushed, room, room.spared, press)
+            room.layer_multipliers[:] = 0.0
+            _hold_constraints(operators, constraints, state.pushed, room, room.layer_multipliers, press)
             for d in range(size):
                 state.lift[d] = inverse[d] * press[d]
         end_velocity(step, half, state.a, state.lift, v)

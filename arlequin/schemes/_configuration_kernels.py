@@ -459,7 +459,7 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
         copy_vector(following, middle)
         if not _evaluate(system, moving, KEPT if keep else FOUND, middle, matrix):
             return chosen, True, 0, np.inf, False
-    if _projects(data, state, contact):
+    if not explicit and _projects(data, state, contact):
         for q in range(middle.size):
             moves[q] = 2.0 * following[q] - displacement[q]
         if not _evaluate(system, moving, AT_END, moves, room.end_rows):

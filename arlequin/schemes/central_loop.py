@@ -17,7 +17,7 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver, robust_solver
 from arlequin.schemes.central_steps import CentralState, CentralStepper
-from arlequin.schemes.compiled_loop import solved_steps, with_wear, worn_at_start, worn_kinematics
+from arlequin.schemes.compiled_loop import solved_steps, steps_in_block, with_wear, worn_at_start, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, sliding_arguments, system_arguments, zeros_of
 from arlequin.schemes.factored_loop import are_paired
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
@@ -36,8 +36,8 @@ _ROWS = 600  # of contact, and of constraints, whose operators are full matrices
 
 
 class CentralLoopStepper(CentralStepper):
-    """The same steps as `CentralStepper` in one compiled loop; those that end in an error, or are pushed from outside,
-    are left to that stepper."""
+    """The same steps as `CentralStepper` in one compiled loop; `CentralStepper` repeats a failing step, whose error it
+    raises, and takes those with external pushes."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         super().__init__(assembly, step)
@@ -77,7 +77,7 @@ class CentralLoopStepper(CentralStepper):
 
         assembly, laws, pairing = self._assembly, self._assembly.laws, self._pairing
         pairing.starts_again()  # what ended the steps before is raised once these are recorded
-        count = min(count, max(_BLOCK // state.u.size, 1))
+        count = min(count, steps_in_block(assembly, _BLOCK))
         count, (loads, imposed) = as_many(lambda most: self._given(state, most), count)
         now, steps, works = self._now(state), LoopSteps.room(assembly, count), self._works(count)
         configurations = pairing.room(count)
@@ -155,7 +155,7 @@ class CentralLoopStepper(CentralStepper):
         if dofs.size:
             imposed = np.array([assembly.imposed((state.n + i) * self.step) for i in range(count + 2)])
         if self._steady is not None:
-            return state.own.external[None], imposed
+            return np.array(state.own.external[None]), imposed
         return assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float)), imposed
 
     def _now(self, state: State) -> CentralLoopState:

@@ -59,6 +59,7 @@ from arlequin.system.ensemble import Members, named
 LARGEST = 500  # dofs up to which a step is worth a compiled loop
 FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
 _ROUNDED = 1e-11  # of the largest velocity: none
+_ENTRIES = 12  # of a row of surfaces that are paired anew, about
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
 
 
@@ -79,6 +80,13 @@ def solved_steps(
         newton=np.ones_like(steps.iterations),
         springs=(spring_traction[:-1], spring_traction[1:]) if assembly.laws.has_elastic_stick else None,
     )
+
+
+def steps_in_block(assembly: Assembly, values: int) -> int:
+    """How many steps a block may have, one at least, so that none of its fields has more than so many values."""
+    laws = assembly.laws
+    entries = 0 if assembly.contact.fixed else _ENTRIES * laws.row_count
+    return max(values // max(assembly.dof_count, 3 * laws.count, laws.row_count, entries), 1)
 
 
 def worn_kinematics(kinematics: ContactKinematics, steps: LoopSteps) -> ContactKinematics:

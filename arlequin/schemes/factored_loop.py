@@ -12,7 +12,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.multilevel.solvers.solver_lists import called_with
-from arlequin.schemes.compiled_loop import CompiledStepper, Tried, solved_steps, worn_kinematics
+from arlequin.schemes.compiled_loop import CompiledStepper, Tried, solved_steps, steps_in_block, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
@@ -102,7 +102,7 @@ class FactoredStepper(CompiledStepper):
 
         self._pairing.starts_again()  # what ended the steps before is raised once these are recorded
         assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
-        count = min(count, max(_BLOCK // state.u.size, 1))
+        count = min(count, steps_in_block(assembly, _BLOCK))
         if self._is_steady(state):
             count, imposed = as_many(partial(self._imposed_of, state), count)
             different, load = 1, state.own.load

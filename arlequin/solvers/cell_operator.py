@@ -4,8 +4,9 @@
 
 with M and K of the cells of a part and a sparse R: springs, dashpots, absorbing terms, mass that is not consistent.
 Other parts, and those with damping that is not Rayleigh's, are multiplied by rows. μ and a contain the coefficients of
-the scheme and of Rayleigh damping. They are found from the product of A with a random vector, and R in those rows where
-this product is not that of the cells: the sum is A whatever μ and a are. Rows are those of the unknowns of a step.
+the scheme and of Rayleigh damping. They are found from the product of A with a random vector. R is computed in the rows
+where this product is not that of the cells, in those that couple a part with others, and in those of its columns, so
+that it is symmetric: the sum is A to round-off whatever μ and a are. Rows are those of the unknowns of a step.
 """
 
 from collections.abc import Callable
@@ -27,11 +28,12 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 _LEAST = 3_000  # unknowns of a part from which on its tiles are quicker than its rows
-_ROUND_OFF = 1e-11  # of the diagonal: products by cells and by rows differ by less, as cells equal to 1e-12 are alike
-_WORTH = 0.3  # entries of R in rows of a part, as a share of those of A, up to which tiles and R are quicker than A
+_ROUND_OFF = 1e-13  # entries of R relative to the diagonal, and errors of products, that count as none
+_LARGEST_REST = 0.3  # entries of R in rows of a part, as a share of those of A, up to which tiles and R are quicker
+_PASSES = 4  # sets of rows of R until the last one contains its columns
 _BLOCK = 65_536  # rows of which R is made at a time
-_REGULAR = 1e-3  # relative determinant of a pair of rows from which on it counts
-_FITS = 1e-9  # misfit of a row, relative to its terms, up to which μ and a hold for it
+_LEAST_DETERMINANT = 1e-3  # of a pair of rows that determines μ and a, relative
+_FIT = 1e-9  # misfit of a row, relative to its terms, up to which μ and a hold for it
 
 
 def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np.int64] | None) -> SymmetricOperator:
@@ -39,19 +41,95 @@ def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np
     if isinstance(matrix, DistributedMatrix):
         return operator_of(matrix)
     at = np.arange(assembly.dof_count) if unknowns is None else unknowns
-    x = np.random.default_rng(0).standard_normal(at.size)
-    image, diagonal, found = matrix @ x, np.asarray(matrix.diagonal()), []
+    rng = np.random.default_rng(0)
+    # no entry near 0, which would hide a term of R on the diagonal
+    x, probe = (rng.uniform(1.0, 2.0, at.size) * rng.choice([-1.0, 1.0], at.size) for _ in range(2))
+    image, diagonal = matrix @ x, np.asarray(matrix.diagonal())
+    parts: list[_PartCells] = []
     bounds = np.searchsorted(at, assembly.start)
     for own, dofs, (first, last) in zip(assembly.parts, assembly.places, pairwise(bounds.tolist()), strict=True):
-        if isinstance(own, ElasticAssembled) and last - first >= _LEAST:
-            some = _PartCells.of(own, slice(first, last), at[first:last] - dofs.start, matrix, diagonal, x, image)
-            found += [] if some is None else [some]
-    if not found:
+        if not isinstance(own, ElasticAssembled) or last - first < _LEAST:
+            continue
+        fit = _PartFit.of(own, slice(first, last), at[first:last] - dofs.start, x, image)
+        part = None if fit is None else fit.completed(matrix, diagonal, x, image)
+        parts += [] if part is None else [part]
+    if not parts:
         return RowOperator(matrix)
-    operator, again = CellOperator(matrix, diagonal, found), np.empty_like(image)
-    operator.multiply_into(x, again)
-    exact = np.abs(again - image) <= 10.0 * _ROUND_OFF * np.abs(diagonal) * np.abs(x).max(initial=0.0)
+    operator, by_cells = CellOperator(matrix, diagonal, parts), np.empty_like(image)
+    operator.multiply_into(probe, by_cells)
+    exact = np.abs(by_cells - matrix @ probe) <= 10.0 * _ROUND_OFF * np.abs(diagonal)
     return operator if exact.all() else RowOperator(matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class _PartFit:
+    """Tiles of μM + aK of a part whose unknowns are rows `at` of the matrix, and the dofs `local` (n,) of the part;
+    inertia: μ, or 0 where the tiles have no mass; stiffness: a."""
+
+    part: ElasticAssembled
+    at: slice
+    local: NDArray[np.int64]
+    cells: HexahedronProduct
+    inertia: float
+    stiffness: float
+
+    @classmethod
+    def of(
+        cls, part: ElasticAssembled, at: slice, local: NDArray[np.int64], x: Array, image: Array
+    ) -> "_PartFit | None":
+        """Of the rows `at` of a matrix with A x = image; None where the part has no tiles."""
+        whole = np.zeros(part.mass.shape[0])
+        whole[local] = x[at]
+        factors = _factors(image[at], (part.mass @ whole)[local], (part.stiffness @ whole)[local])
+        cells = None if factors is None else part.product(*factors)
+        if factors is None or cells is None:
+            return None
+        return cls(part, at, local, cells, factors[0] if cells.inertial else 0.0, factors[1])
+
+    def completed(self, matrix: sp.csr_array, diagonal: Array, x: Array, image: Array) -> "_PartCells | None":
+        """With R, of a matrix with this diagonal (u,) and A x = image; None where R has too many entries."""
+        at, size, scale = self.at, self.part.mass.shape[0], np.sqrt(np.abs(diagonal))
+        whole = np.zeros(size)
+        whole[self.local] = x[at]
+        missed = np.abs(image[at] - self.cells.internal(whole)[0][self.local])
+        chosen = missed > _ROUND_OFF * np.abs(diagonal[at])
+        indices = matrix.indices[matrix.indptr[at.start] : matrix.indptr[at.stop]]
+        outside = np.flatnonzero((indices < at.start) | (indices >= at.stop)) + matrix.indptr[at.start]
+        chosen[np.searchsorted(matrix.indptr, outside, side="right") - 1 - at.start] = True
+        for _ in range(_PASSES):
+            rows = np.flatnonzero(chosen)
+            rest = self._rest(matrix, scale, rows)
+            if rest is None:
+                return None
+            columns = rest.indices[(rest.indices >= at.start) & (rest.indices < at.stop)] - at.start
+            if chosen[columns].all():
+                whole_part = None if self.local.size == size else self.local
+                return _PartCells(at, self.cells, size, whole_part, at.start + rows, rest)
+            chosen[columns] = True
+        return None
+
+    def _rest(self, matrix: sp.csr_array, scale: Array, rows: NDArray[np.int64]) -> sp.csr_array | None:
+        """R (k, u) in some rows (k,) of the part, without entries below round-off of the scale (u,), the roots of the
+        diagonal; None for too many entries."""
+        at, column = self.at, np.full(self.part.mass.shape[0], -1)
+        column[self.local] = np.arange(at.start, at.stop)
+        most = _LARGEST_REST * (matrix.indptr[at.stop] - matrix.indptr[at.start])
+        blocks = [sp.csr_array((0, matrix.shape[1]))]
+        for some in np.split(rows, range(_BLOCK, rows.size, _BLOCK)):
+            known = self.stiffness * self.part.stiffness[self.local[some]]
+            if self.inertia:
+                known = known + self.inertia * self.part.mass[self.local[some]]
+            known = sp.coo_array(known)
+            kept = column[known.col] >= 0
+            entries = known.data[kept], (known.row[kept], column[known.col[kept]])
+            block = sp.coo_array(matrix[at.start + some] - sp.csr_array(entries, shape=(some.size, matrix.shape[1])))
+            large = np.abs(block.data) > _ROUND_OFF * scale[at.start + some[block.row]] * scale[block.col]
+            entries = block.data[large], (block.row[large], block.col[large])
+            blocks.append(sp.csr_array(entries, shape=block.shape))
+            most -= blocks[-1].nnz
+            if most < 0:
+                return None
+        return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,52 +143,6 @@ class _PartCells:
     local: NDArray[np.int64] | None
     rows: NDArray[np.int64]
     rest: sp.csr_array
-
-    @classmethod
-    def of(
-        cls,
-        own: ElasticAssembled,
-        at: slice,
-        local: NDArray[np.int64],
-        matrix: sp.csr_array,
-        diagonal: Array,
-        x: Array,
-        image: Array,
-    ) -> "_PartCells | None":
-        """Of the rows `at` of a matrix with this diagonal (u,) and A x = image.
-
-        None where the part has no tiles, or R too many entries.
-        """
-        size = own.mass.shape[0]
-        whole = np.zeros(size)
-        whole[local] = x[at]
-        factors = _factors(image[at], (own.mass @ whole)[local], (own.stiffness @ whole)[local])
-        cells = None if factors is None else own.product(*factors)
-        if factors is None or cells is None:
-            return None
-        inertia = factors[0] if cells.inertial else 0.0
-        missed = image[at] - cells.internal(whole)[0][local]
-        scale = np.sqrt(np.abs(diagonal))
-        rows = np.flatnonzero(np.abs(missed) > _ROUND_OFF * scale[at] ** 2)
-        column = np.full(size, -1)
-        column[local] = np.arange(at.start, at.stop)
-        most, blocks = _WORTH * (matrix.indptr[at.stop] - matrix.indptr[at.start]), [sp.csr_array((0, matrix.shape[1]))]
-        for some in np.split(rows, range(_BLOCK, rows.size, _BLOCK)):
-            known = factors[1] * own.stiffness[local[some]]
-            if inertia:
-                known = known + inertia * own.mass[local[some]]
-            known = sp.coo_array(known)
-            kept = column[known.col] >= 0
-            entries = known.data[kept], (known.row[kept], column[known.col[kept]])
-            block = sp.coo_array(matrix[at.start + some] - sp.csr_array(entries, shape=(some.size, matrix.shape[1])))
-            large = np.abs(block.data) > _ROUND_OFF * scale[at.start + some[block.row]] * scale[block.col]
-            entries = block.data[large], (block.row[large], block.col[large])
-            blocks.append(sp.csr_array(entries, shape=block.shape))
-            most -= blocks[-1].nnz
-            if most < 0:
-                return None
-        whole_part = None if local.size == size else local
-        return cls(at, cells, size, whole_part, at.start + rows, sp.csr_array(sp.vstack(blocks, format="csr")))
 
     def tasks(self, x: Array, out: Array) -> tuple[list[Callable[[], None]], Callable[[], None]]:
         """What writes the product of x (u,) with the rows of the part to out (u,): pieces for threads, in any order,
@@ -174,12 +206,16 @@ def _factors(image: Array, inertia: Array, stiffness: Array) -> tuple[float, flo
     """
     (z, w), (m, n), (k, h) = ((field[:-1:2], field[1::2]) for field in (image, inertia, stiffness))
     determinant = m * h - n * k
-    regular = np.abs(determinant) > _REGULAR * (np.abs(m * h) + np.abs(n * k))
+    regular = np.abs(determinant) > _LEAST_DETERMINANT * (np.abs(m * h) + np.abs(n * k))
     if 2 * np.count_nonzero(regular) < regular.size:
         return None
     mu = float(np.median((z * h - w * k)[regular] / determinant[regular]))
     a = float(np.median((m * w - n * z)[regular] / determinant[regular]))
-    fits = np.abs(image - mu * inertia - a * stiffness) <= _FITS * (np.abs(mu * inertia) + np.abs(a * stiffness))
+    terms = np.abs(mu * inertia) + np.abs(a * stiffness)
+    misfit = np.abs(image - mu * inertia - a * stiffness)
+    # as small as most are: a weak spring would bias what is fitted to its rows
+    usual = float(np.median(np.divide(misfit, terms, out=np.zeros_like(terms), where=terms > 0.0)))
+    fits = misfit <= min(_FIT, 10.0 * usual + np.finfo(float).eps) * terms
     if a <= 0.0 or not fits.any():
         return None
     scale = np.array([np.linalg.norm(field[fits]) for field in (inertia, stiffness)])

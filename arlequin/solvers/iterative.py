@@ -13,6 +13,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.matrix import same_entries
+from arlequin.models.linalg.operators import SymmetricOperator
 from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
 from arlequin.models.parallel.matrix import DistributedMatrix, spread
 from arlequin.models.parallel.multigrid import MultigridConjugateGradients
@@ -65,8 +66,7 @@ class IterativeSystem(SplitSystem):
         algebraic multigrid of PETSc preconditions conjugate gradients, in place of the diagonal."""
         super().__init__(assembly, matrix, active, contact)
         self._nodes = node_places(assembly, self._unknowns.at) if multigrid else None
-        at = None if isinstance(self._unknowns.at, slice) else self._unknowns.at
-        self._operator = step_operator(assembly, self._matrix, at)
+        self._assembly = assembly
         self._gradients = self._conjugate_gradients(self._rows)
         self._last_held: tuple[sp.csr_array, sp.csr_array, ProjectedConjugateGradients | None] | None = None
 
@@ -76,6 +76,12 @@ class IterativeSystem(SplitSystem):
             return ProjectedConjugateGradients(self._operator, rows, TOLERANCE)
         with phase("multigrid"):
             return MultigridConjugateGradients(spread(self._matrix), rows, self._nodes, TOLERANCE)
+
+    @cached_property
+    def _operator(self) -> SymmetricOperator:
+        """Products with A, where no multigrid takes its entries."""
+        at = None if isinstance(self._unknowns.at, slice) else self._unknowns.at
+        return step_operator(self._assembly, self._matrix, at)
 
     @cached_property
     def iterations(self) -> int:

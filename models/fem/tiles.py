@@ -120,22 +120,24 @@ class HexahedronProduct(CellForces):
         count, _, tile = tiles.nodes.shape
         geometry = np.broadcast_to(tiles.geometry, (count, *tiles.geometry.shape[1:]))
         weights = np.broadcast_to(tiles.weight, (count, *tiles.weight.shape[1:]))
-        points, own = weights.shape[1], np.zeros(weights.shape)
+        own = np.zeros(weights.shape)
         if masses is not None:
             order = np.argsort(cells.nodes.min(axis=1), kind="stable")
             own = _tiled(masses[order][:, _reference(cells)[1]], tile)
             own[-1, :, tile - (count * tile - len(masses)) :] = 0.0  # of the cells that fill up the last tile
-        kept_shapes, shape = _distinct(geometry)
-        kept, place = _distinct(np.concatenate([weights, own], axis=1))
+        shapes, shape = _distinct(geometry)
+        # each in units of its own
+        scaled = [values / max(float(np.abs(values).max()), np.finfo(float).tiny) for values in (weights, own)]
+        kept, place = _distinct(np.concatenate(scaled, axis=1))
         found = cls(
             nodes=tiles.nodes,
             lame=(stiffness * tiles.lame[0], stiffness * tiles.lame[1]),
             matrices=np.zeros((0, 24, 24)),
             equal=np.full(count, -1),
-            geometry=kept_shapes,
+            geometry=np.ascontiguousarray(geometry[shapes]),
             shape=shape,
-            weights=np.ascontiguousarray(kept[:, :points]),
-            masses=np.ascontiguousarray(kept[:, points:]),
+            weights=np.ascontiguousarray(weights[kept]),
+            masses=np.ascontiguousarray(own[kept]),
             place=place,
             pieces=tiles.pieces,
             inertial=masses is not None,
@@ -245,14 +247,14 @@ def _uniform(blocks: Array) -> NDArray[np.bool_]:
     return np.asarray((np.abs(flat - flat[..., :1]) <= _EQUAL * size).all(axis=(1, 2)))
 
 
-def _distinct(values: Any) -> tuple[Array, Indices]:
-    """Tiles (n, points, …, tile) that differ from one another, and which of them stands for each of (tiles, …)."""
+def _distinct(values: Any) -> tuple[Indices, Indices]:
+    """Tiles (n,) of values (tiles, …) that differ from one another, and which of them stands for each (tiles,)."""
     flat = np.reshape(values, (len(values), -1))
     sums = np.abs(flat).sum(axis=1)
     _, first, group = np.unique(np.round(sums / sums.max(initial=0.0), 6), return_index=True, return_inverse=True)
     alike = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
     kept, place = np.unique(np.where(alike, first[group], np.arange(len(flat))), return_inverse=True)
-    return np.ascontiguousarray(values[kept]), place.ravel()
+    return kept, place.ravel()
 
 
 def _tiles_of(tile: int, count: int, cells: Indices) -> tuple[Indices, int]:

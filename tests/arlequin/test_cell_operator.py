@@ -98,6 +98,40 @@ def test_springs_are_added() -> None:
     assert np.abs(out - matrix @ x).max() <= 1e-13 * (abs(matrix) @ np.abs(x)).max()
 
 
+def error_of(assembly: Any, matrix: Any) -> float:
+    """Largest error of a product, relative to the diagonal."""
+    operator = step_operator(assembly, matrix, None)
+    assert isinstance(operator, CellOperator)
+    x, out = np.random.default_rng(1).uniform(0.5, 1.0, matrix.shape[0]), np.empty(matrix.shape[0])
+    operator.multiply_into(x, out)
+    return float((np.abs(out - matrix @ x) / matrix.diagonal()).max())
+
+
+@pytest.mark.parametrize("stiffness", [1e1, 1e3, 1e5])
+def test_weak_springs(stiffness: float) -> None:
+    """They bias neither μ and a nor are they missed, whatever numbers the random vector has on them."""
+    solid = aq.Solid("solid", block((5, 5, 5)), STEEL)
+    foundation = aq.Spring("foundation", solid.boundary("back"), stiffness=stiffness)
+    assert error_of(*matrix_of(aq.System([solid], springs=[foundation]), THETA)) <= 3e-13
+
+
+@pytest.mark.parametrize("contrast", [1e-3, 1e-6, 1e-9])
+def test_a_soft_part_on_a_stiff_one(contrast: float) -> None:
+    """A spring between them is added to the rows of both: the products stay symmetric."""
+    soft = aq.LinearElastic(young=2e11 * contrast, poisson=0.3, density=7800 * contrast)
+    low = aq.Solid("low", block((5, 5, 5)), STEEL)
+    high = aq.Solid("high", aq.mesh.box((0, 1), (0, 1), (1, 2), cells=(5, 5, 5)), soft)
+    spring = aq.Spring("spring", low.boundary("front"), high.boundary("back"), stiffness=1e10 * contrast)
+    assembly, matrix = matrix_of(aq.System([low, high], springs=[spring]), THETA)
+    assert error_of(assembly, matrix) <= 3e-13
+    operator, rng = step_operator(assembly, matrix, None), np.random.default_rng(2)
+    x, y = (rng.uniform(-1.0, 1.0, matrix.shape[0]) / np.sqrt(matrix.diagonal()) for _ in range(2))
+    products = [np.empty_like(x) for _ in range(2)]
+    for field, out in zip((x, y), products, strict=True):
+        operator.multiply_into(field, out)
+    assert abs(y @ products[0] - x @ products[1]) <= 1e-12 * np.linalg.norm(x) * np.linalg.norm(products[1])
+
+
 @pytest.mark.parametrize(
     "system",
     [
@@ -123,7 +157,7 @@ def test_run_by_cells_as_with_a_factor() -> None:
     system = glued()
     plane = aq.RigidPlane(point=(0, 0, -1e-5), normal=(0, 0, 1))
     fine = system.parts[1]
-    contact = aq.Interface("contact", fine.boundary("bottom"), plane, aq.Unilateral(), friction=aq.Coulomb(0.2))
+    contact = aq.Interface("contact", fine.boundary("back"), plane, aq.Unilateral(), friction=aq.Coulomb(0.2))
     system = replace(system, interfaces=[contact], velocity=(1.0, 0.0, -1.0))
     one, other = (
         aq.simulate(system, aq.Theta(0.5, solver=name), duration=12 * STEP, step=STEP)
