@@ -48,7 +48,8 @@ def check(seed: int) -> None:
     assert float(result["interface/floor/impulse"].sum()) > 0.0, seed
 
 
-@pytest.mark.parametrize("seed", [5, 15, 18, 66, 87])  # 66: corners come to rest in one step; 87: released ones change
+# 66: corners come to rest in one step; 87: released ones change, in 1,200 steps
+@pytest.mark.parametrize("seed", [5, 15, 18, 66, pytest.param(87, marks=pytest.mark.slow)])
 def test_tumbling_boxes(seed: int) -> None:
     check(seed)
 

@@ -46,6 +46,7 @@ def test_dimples_slip_first_and_springs_hold_on(coarse):
     assert found.inserted < dimples < springs
 
 
+@pytest.mark.slow
 def test_stiff_bodies_have_the_pressures_of_the_rigid_line_contact():
     """p = κ⟨δ − y²/2R⟩, the tube, the pads and their backs ten thousand times as stiff; F/L = κ (4/3) δ √(2Rδ) but for
     what the sum over the nodes misses, up to (h/b)²/4."""

@@ -253,7 +253,7 @@ def test_the_backbone_of_a_duffing_oscillator_is_that_of_elliptic_functions() ->
     assert found["stable"].values.all()
 
 
-@pytest.mark.parametrize("located", [False, True])
+@pytest.mark.parametrize("located", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_impact_oscillator_grazes_at_the_amplitude_of_the_closed_form(located: bool) -> None:
     w = 2.0 * np.pi / 5.0
     exact = abs(1.0 - w**2 + 0.1j * w)  # F with |u| = 1 m

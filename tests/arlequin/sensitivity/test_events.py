@@ -435,12 +435,14 @@ def test_springs_of_friction_that_yield(scheme):
         assert apart < 1e-11
 
 
-def test_springs_of_friction_under_a_pressure_that_sways():
+@pytest.mark.parametrize("phases", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_springs_of_friction_under_a_pressure_that_sways(phases):
     """At every phase of the step, the last step of slip before stick among them: 400 and 1,600 steps in a period of the
     load."""
-    for steps in range(1200, 1230, 3):
+    for steps in range(1200, 1200 + 3 * phases, 3):
         assert errors_of_yield(0.6, steps, "hht" if steps % 2 else "theta")[0] < 0.005
-    assert errors_of_yield(0.6, 4803, "theta", ("adjoint",))[0] < 0.001
+    if phases > 2:
+        assert errors_of_yield(0.6, 4803, "theta", ("adjoint",))[0] < 0.001
 
 
 THROWN = {"gap": 0.1037, "speed": 1.0, "friction": 0.3, "restitution": 0.6}

@@ -56,6 +56,7 @@ def test_the_truth_without_noise(record):
     assert in_ellipse(found, TRUTH) and found.attrs["evaluations"] < 20
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:fit. damping and friction are nearly dependent")  # 0.9992: they are
 def test_ellipses_hold_the_truth(record):
     """19 of 20 are expected: fewer than 16 have a probability of 3e-3. And the covariance is that of the estimates: of
