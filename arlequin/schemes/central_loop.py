@@ -19,7 +19,7 @@ from arlequin.multilevel.solvers.solver_lists import called_with, newton_solver,
 from arlequin.schemes.central_steps import CentralState, CentralStepper
 from arlequin.schemes.compiled_loop import solved_steps, steps_in_block, with_wear, worn_at_start, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, sliding_arguments, system_arguments, zeros_of
-from arlequin.schemes.factored_loop import are_paired
+from arlequin.schemes.factored_loop import suits_loop
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, CentralWorks, LoopSteps
 from arlequin.schemes.loop_pairing import FixedPairing, SurfacePairing
@@ -29,10 +29,9 @@ from arlequin.step.scheme import as_many
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.solid_tables import cells_of
 
 _BLOCK = 1 << 18  # values of a field of a block of steps, at most
-_ROWS = 600  # of contact, and of constraints, whose operators are full matrices
+_CONSTRAINTS = 600  # whose operators are full matrices
 
 
 class CentralLoopStepper(CentralStepper):
@@ -51,22 +50,13 @@ class CentralLoopStepper(CentralStepper):
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Whether steps may be taken in one loop: a diagonal mass, linear cells and parts whose strains have a short
-        form, no absorbing zones, few rows of contact, on fixed normals or of surfaces that are paired anew, and few
-        constraints."""
-        laws = assembly.laws
+        """Whether steps may be taken in one loop: as `suits_loop` has it, with a diagonal mass, no absorbing zones and
+        few constraints."""
         return (
-            assembly.linear
-            and (assembly.contact.fixed or are_paired(assembly))
+            suits_loop(assembly)
             and assembly.absorption is None
-            and max(laws.row_count, assembly.constraints.shape[0]) <= _ROWS
-            and laws.friction_compiled
-            and not laws.restitution.any()
+            and assembly.constraints.shape[0] <= _CONSTRAINTS
             and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
-            and all(
-                form is not None or cells_of(own) is not None
-                for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
-            )
         )
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:

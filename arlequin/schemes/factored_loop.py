@@ -34,8 +34,8 @@ _ROWS = 600  # of contact, which are solved for all together: as quick as those 
 _NODAL = 1000  # rows of the basis of surfaces that are paired anew: their compliance is full
 
 
-def is_factored(assembly: Assembly) -> bool:
-    """Whether steps on a sparse factor may be taken in one loop: linear cells and parts whose strains have a short
+def suits_loop(assembly: Assembly) -> bool:
+    """Whether steps of systems of any size may be taken in one loop: linear cells and parts whose strains have a short
     form, in one process; few contact rows, which are solved for all together, on fixed normals or of surfaces
     that are paired anew (`are_paired`)."""
     return (
@@ -66,7 +66,7 @@ def are_paired(assembly: Assembly) -> bool:
 
 
 def factored_stepper(assembly: Assembly, coefficients: StepCoefficients, solver: SolverName) -> OneStepStepper:
-    """The stepper of a linear system, of which `is_factored` holds: its loop where the solver is a factor with a
+    """The stepper of a linear system, of which `suits_loop` holds: its loop where the solver is a factor with a
     border, else steps one by one."""
     bulk = LinearStep(assembly, coefficients, solver)
     passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None

@@ -4,7 +4,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, Nonlinear, PathDependent, is_viscous
 from arlequin.schemes.compiled_loop import SmallMembers, SmallStepper, are_small, is_rotating, is_small
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.schemes.factored_loop import factored_stepper, is_factored
+from arlequin.schemes.factored_loop import factored_stepper, suits_loop
 from arlequin.schemes.members_apart import MembersApart
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.solvers.solver_choice import SolverName, linear_parts_only
@@ -50,7 +50,7 @@ class OneStep:
         small = is_small(assembly) or (is_rotating(assembly) and not row.carries)
         if small and not self.solver.endswith("iterative"):
             return SmallStepper(assembly, row)
-        if is_factored(assembly):
+        if suits_loop(assembly):
             return factored_stepper(assembly, row, self.solver)
         return OneStepStepper(assembly, row, solver=self.solver)
 

@@ -317,7 +317,7 @@ def test_a_glued_bar_hits_a_wall(scheme: str, mass: str) -> None:
 def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """No compiled blocks: they have their own forces."""
     monkeypatch.setattr(small_theta, "LARGEST", -1)
-    monkeypatch.setattr("arlequin.schemes.one_step.is_factored", lambda assembly: False)
+    monkeypatch.setattr("arlequin.schemes.one_step.suits_loop", lambda assembly: False)
 
 
 @pytest.fixture

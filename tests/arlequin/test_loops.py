@@ -12,7 +12,7 @@ import pytest
 import arlequin as aq
 from arlequin.schemes.central_loop import CentralLoopStepper
 from arlequin.schemes.central_steps import CentralStepper
-from arlequin.schemes.factored_loop import FactoredStepper, factored_stepper, is_factored
+from arlequin.schemes.factored_loop import FactoredStepper, factored_stepper, suits_loop
 from arlequin.schemes.loop_pairing import SurfacePairing
 from arlequin.schemes.sparse_steps import OneStepStepper
 from arlequin.schemes.stable_step import stable_step
@@ -253,7 +253,7 @@ def compare_steps(loop: Any, single: Any, assembly: Assembly, start: tuple[Any, 
 def test_steps_are_those_taken_one_by_one(system: str, scheme: str) -> None:
     step = 2e-7
     assembly = assemble(SYSTEMS[system]())
-    assert is_factored(assembly)
+    assert suits_loop(assembly)
     row, start = SCHEMES[scheme].coefficients(step), start_fields(assembly, step)
     loop, single = factored_stepper(assembly, row, "direct"), OneStepStepper(assembly, row)
     assert isinstance(loop, FactoredStepper)
@@ -267,7 +267,7 @@ def test_a_turning_block_keeps_its_energy(kind: str) -> None:
     mesh = aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(6, 3), kind=kind)
     part = aq.Solid("block", mesh, STEEL, plane="strain")
     system = aq.System([part], velocity=lambda x: 300.0 * np.stack([-x[:, 1], x[:, 0]], axis=1))
-    assert is_factored(assemble(system))
+    assert suits_loop(assemble(system))
     stepper = factored_stepper(assemble(system), SCHEMES["theta 0.5"].coefficients(1e-5), "direct")
     _, batches = taken(stepper, start_fields(assemble(system), 1e-5), 10_000)  # 30 times its size
     works = np.concatenate([batch.works for batch in batches])
@@ -278,7 +278,7 @@ def test_a_turning_block_keeps_its_energy(kind: str) -> None:
 @pytest.mark.parametrize("plane", ["strain", "axisymmetric"])
 def test_cells_without_tables_are_stepped_one_by_one(plane: Any) -> None:
     part = aq.Solid("block", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(6, 3)), STEEL, plane=plane)
-    assert is_factored(assemble(aq.System([part]))) == (plane == "strain")
+    assert suits_loop(assemble(aq.System([part]))) == (plane == "strain")
 
 
 def test_rows_that_outgrow_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
