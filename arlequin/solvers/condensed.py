@@ -28,6 +28,11 @@ from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
 
+# The contact problem of a step: (B y without impulses (q,), what it found before, if it is called again) → what it
+# finds, P (q,), and what gives rows H (h, q) with velocities H B y that do not depend on P while the statuses last, by
+# which iterative solvers predict P; None where there are none.
+ContactProblem = Callable[[Array, T | None], tuple[T, Array, Callable[[], sp.csr_array] | None]]
+
 _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone
 
 
@@ -177,22 +182,13 @@ class Condensed:
         """y and φ once the contact impulses P (q,) act."""
         return free.under(impulse)
 
-    def solve(
-        self,
-        b: Array,
-        c: Array,
-        given: Array | None,
-        impulses: Callable[[Array, T | None], tuple[T, Array]],
-        held: Callable[[T], sp.csr_array] | None = None,
-    ) -> tuple[Array, Array, T]:
+    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found.
 
-        impulses(B y without them (q,), what it found before, if it is called again): what it finds, and P (q,). held:
-        of what it found, rows H (h, q) with velocities H B y that do not depend on P as long as the statuses last, by
-        which iterative solvers predict P.
+        impulses: see `ContactProblem`.
         """
         free = self.predict(b, c, given)
-        found, push = impulses(free.contact, None)
+        found, push, _ = impulses(free.contact, None)
         return *self.correct(free, push), found
 
     def room_for_each(self, count: int) -> Array:
@@ -303,14 +299,7 @@ class ConstrainedSystem(Protocol):
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact."""
 
-    def solve(
-        self,
-        b: Array,
-        c: Array,
-        given: Array | None,
-        impulses: Callable[[Array, T | None], tuple[T, Array]],
-        held: Callable[[T], sp.csr_array] | None = None,
-    ) -> tuple[Array, Array, T]:
+    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found."""
 
 

@@ -121,20 +121,15 @@ class ContactStep:
         own = self.solution
         return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
 
-    @property
     def held_rows(self) -> sp.csr_array:
         """Rows (h, q), on the basis, whose velocities do not depend on the impulses as long as the statuses last: the
         normal ones of multipliers that act, and the tangential ones of points that stick."""
-        first, count = self.kinematics.first, self.kinematics.rows
-        lasts, point = self.persistence, np.zeros(count, dtype=np.int64)
-        point[first] = 1
-        point = np.cumsum(point) - 1
-        normal = np.zeros(count, dtype=bool)
-        normal[first] = True
-        sticks = np.zeros(count, dtype=bool) if self.held is not None else (lasts & STICKS)[point] > 0
-        chosen = np.flatnonzero(np.where(normal, (lasts & ACTS)[point] > 0, sticks))
+        first, count, lasts = self.kinematics.first, self.kinematics.rows, self.persistence
+        rigid = 0 if self.held is not None else STICKS  # springs of friction give way
+        chosen = np.repeat((lasts & rigid) > 0, np.diff(np.append(first, count)))
+        chosen[first] = (lasts & ACTS) > 0
         local = self.kinematics.local
-        return sp.csr_array((sp.eye_array(count, format="csr") if local is None else local)[chosen])
+        return sp.csr_array((sp.eye_array(count, format="csr") if local is None else local)[np.flatnonzero(chosen)])
 
     def impulses(
         self, slip: Array, loss: FrictionLoss | None = None, projected: VelocityCorrection | None = None

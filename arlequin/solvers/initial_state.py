@@ -259,10 +259,10 @@ def start_accelerations(
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = mass_system(assembly, assembly.free & ~assembly.massless)
 
-    def impulses(rows: Array, _: Array | None) -> tuple[Array, Array]:
+    def impulses(rows: Array, _: Array | None) -> tuple[Array, Array, None]:
         forces = _initial_forces(assembly, inertia.compliance, rows, kinematics, motion, step)
         pushed = kinematics.apply_local_transposed(forces)
-        return pushed, pushed
+        return pushed, pushed, None
 
     return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), given, impulses)
 

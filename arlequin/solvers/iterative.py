@@ -1,6 +1,5 @@
 """The linear system of a step without a factor of its matrix: conjugate gradients, and contact on a layer below it."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from arlequin.models.parallel.multigrid import MultigridConjugateGradients
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.cell_operator import step_operator
-from arlequin.solvers.condensed import Predictor
+from arlequin.solvers.condensed import ContactProblem, Predictor
 from arlequin.solvers.unknowns import SplitSystem, node_places
 from arlequin.system.assembly import Assembly
 
@@ -108,14 +107,7 @@ class IterativeSystem(SplitSystem):
 
         return Predictor(solve, self._with_given(self._basis @ free.y, given))
 
-    def solve(
-        self,
-        b: Array,
-        c: Array,
-        given: Array | None,
-        impulses: Callable[[Array, T | None], tuple[T, Array]],
-        held: Callable[[T], sp.csr_array] | None = None,
-    ) -> tuple[Array, Array, T]:
+    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
         some = self._basis.shape[0] > 0
         first = self._gradients.solve(*self._right(b, c, given), _FIRST if some else TOLERANCE)
@@ -125,7 +117,7 @@ class IterativeSystem(SplitSystem):
         norm, enough, before = self._gradients.norm, _AGREED * first.size, 0.0
         for _ in range(_CORRECTIONS):
             free = self._with_given(self._basis @ y, given)
-            found, wanted = impulses(free - self.compliance.move(push) if push.any() else free, found)
+            found, wanted, held = impulses(free - self.compliance.move(push) if push.any() else free, found)
             step = wanted - push
             force = np.asarray(self._basis.T @ step)
             change = norm(force)
@@ -141,7 +133,7 @@ class IterativeSystem(SplitSystem):
             if before > 0.0:
                 goal = min(goal, _AHEAD * change * change / before)
             before, goal = change, max(goal, 0.5 * enough)
-            rows = nothing if held is None else held(found)
+            rows = nothing if held is None else held()
             more, reaction = self._solve_held(rows, right, step, goal)
             y, multipliers, left = y + more.y, multipliers + more.multipliers[: len(multipliers)], more.left
             push = push + reaction

@@ -1,7 +1,7 @@
 """One time or load step: its right-hand side, solution and contact problem; the step of a linear bulk."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,12 +141,10 @@ class LinearStep:
         shift = None if rhs.shift is None else contact.basis @ rhs.shift
         compliance = self._condensed.compliance
 
-        def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array]:
+        def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array, Any]:
             guess = start.impulse if before is None else before.solution.impulse
             found = contact_step(own, contact, compliance, start, rows, guess, shift)
-            return found, own.impulse * found.impulse
+            return found, own.impulse * found.impulse, found.held_rows
 
-        y, multipliers, found = self._condensed.solve(
-            right, rhs.constraint_rate, rhs.imposed, impulses, lambda found: found.held_rows
-        )
+        y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
         return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))

@@ -1,6 +1,5 @@
 """The linear system of a step with many constraints, by one sparse factor of the matrix and its constraints."""
 
-from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -15,7 +14,7 @@ from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.saddle_factor import SaddleFactor
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Predictor
+from arlequin.solvers.condensed import ContactProblem, Predictor
 from arlequin.solvers.unknowns import SplitSystem, node_places
 from arlequin.system.assembly import Assembly
 
@@ -69,17 +68,10 @@ class SaddleSystem(SplitSystem):
         """y and φ once the contact impulses P (q,) act."""
         return free.under(impulse)
 
-    def solve(
-        self,
-        b: Array,
-        c: Array,
-        given: Array | None,
-        impulses: Callable[[Array, T | None], tuple[T, Array]],
-        held: Callable[[T], sp.csr_array] | None = None,
-    ) -> tuple[Array, Array, T]:
+    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
         free = self.predict(b, c, given)
-        found, push = impulses(free.contact, None)
+        found, push, _ = impulses(free.contact, None)
         return *free.under(push), found
 
     def room_for_each(self, count: int) -> Array:
