@@ -13,34 +13,39 @@ obstacles, implicit and explicit time schemes, and an energy balance at every st
     result = aq.simulate(system, aq.Theta(0.5), duration=2e-4, step=2e-7)
     result["energy"].plot(hue="kind")
 
+Zones and weights of junctions are in `aq.zones` and `aq.weights`, levels of models in `aq.levels`, the evaluation of
+results in `aq.results`, figures in `aq.plots`, meshes in `aq.mesh`, rough surfaces in `aq.rough`.
+
 Public names are listed in `__init__.pyi` and imported on first use, so that `import arlequin` is fast.
 """
 
-import re
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-__version__ = "0.2.0"
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import \w+ as (\w+)$", _STUB, re.MULTILINE)}
-_MODULES = ("mesh", "plots", "rough")
+from arlequin._lazy import attach
 
-__all__ = sorted(_HOMES)
+__version__ = "0.2.0"
+_load, _modules = attach(__name__, __file__, globals())
+# names of version 0.2, which give a warning
+_MOVED = {
+    "zones": "Box Cells HalfSpace LevelSet Strip",
+    "weights": "Constant Cubic Function Linear Weight",
+    "levels": "ContactIndicator ErrorIndicator Level MovingPatch StateIndicator SwitchTimes",
+    "results": "contact_ratio export_netcdf export_vtu impact_peaks mean_power open power_spectrum stress worn_depth "
+    "worn_volume",
+}
+
+__all__ = sorted(_modules)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        from arlequin.models.signatures import meant
+    for namespace, names in _MOVED.items():
+        if name in names.split():
+            import warnings
 
-        # without the object Python adds no second suggestion
-        text = f"module 'arlequin' has no attribute '{name}'{meant(name, _HOMES)}"
-        raise AttributeError(text, name=name, obj=None)
-    home = _HOMES[name]
-    value = import_module(f"{home}.{name}") if name in _MODULES else getattr(import_module(home), name)
-    # later uses find it at once
-    globals()[name] = value
-    return value
+            text = f"arlequin.{name} is now arlequin.{namespace}.{name}; the short name is removed in version 0.4"
+            warnings.warn(text, FutureWarning, stacklevel=2)
+            return getattr(_load(namespace), name)
+    return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,11 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import levels as levels
 from arlequin import plots as plots
+from arlequin import results as results
 from arlequin import rough as rough
+from arlequin import weights as weights
+from arlequin import zones as zones
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning
 from arlequin.junctions.beam_solid import BeamJunction as BeamJunction
@@ -13,20 +17,6 @@ from arlequin.junctions.junction import Junction as Junction
 from arlequin.junctions.mediator import Mediator as Mediator
 from arlequin.junctions.surface import Mortar as Mortar
 from arlequin.junctions.surface import Tie as Tie
-from arlequin.junctions.weights import Constant as Constant
-from arlequin.junctions.weights import Cubic as Cubic
-from arlequin.junctions.weights import Function as Function
-from arlequin.junctions.weights import Linear as Linear
-from arlequin.junctions.weights import Weight as Weight
-from arlequin.junctions.zone import Box as Box
-from arlequin.junctions.zone import Cells as Cells
-from arlequin.junctions.zone import HalfSpace as HalfSpace
-from arlequin.junctions.zone import LevelSet as LevelSet
-from arlequin.junctions.zone import Strip as Strip
-from arlequin.levels.indicators import ContactIndicator as ContactIndicator
-from arlequin.levels.indicators import ErrorIndicator as ErrorIndicator
-from arlequin.levels.indicators import StateIndicator as StateIndicator
-from arlequin.levels.indicators import SwitchTimes as SwitchTimes
 from arlequin.models import mesh as mesh
 from arlequin.models.beams.beam import Beam as Beam
 from arlequin.models.beams.section import Section as Section
@@ -80,18 +70,8 @@ from arlequin.multilevel.obstacles.primitives import RigidSphere as RigidSphere
 from arlequin.multilevel.pairing.guides import Guides as Guides
 from arlequin.multilevel.solvers.options import ContactMethod as ContactMethod
 from arlequin.orbits.periodic import periodic as periodic
-from arlequin.results.netcdf import export_netcdf as export_netcdf
-from arlequin.results.paraview import export_vtu as export_vtu
-from arlequin.results.reading import open as open
 from arlequin.results.recorder import Record as Record
 from arlequin.results.scalar import Scalar as Scalar
-from arlequin.results.signals import contact_ratio as contact_ratio
-from arlequin.results.signals import impact_peaks as impact_peaks
-from arlequin.results.signals import power_spectrum as power_spectrum
-from arlequin.results.stresses import stress as stress
-from arlequin.results.wear import mean_power as mean_power
-from arlequin.results.wear import worn_depth as worn_depth
-from arlequin.results.wear import worn_volume as worn_volume
 from arlequin.run.simulate import Study as Study
 from arlequin.run.simulate import simulate as simulate
 from arlequin.run.simulate import simulate_ensemble as simulate_ensemble
@@ -118,9 +98,7 @@ from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
 from arlequin.sweeps.dataset import SweepWarning as SweepWarning
 from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep
-from arlequin.system.levels import Level as Level
 from arlequin.system.levels import Levels as Levels
-from arlequin.system.levels import MovingPatch as MovingPatch
 from arlequin.system.result_frame import ResultFrame as ResultFrame
 from arlequin.system.system import System as System
 from arlequin.uncertainty.estimate import estimate as estimate

@@ -137,7 +137,7 @@ def system(parameters: Parameters, time: Time | None = None) -> aq.System:
     shared = _beams(p)
     given = (lambda t: float(np.sin(p.frequency * t))) if time is None else time
     levels = [_beam_level(p, shared, given), _solid_level(p, shared, given)]
-    return aq.System(shared, levels=[aq.Levels(ZOOM, levels, choose=aq.SwitchTimes({p.switch: SOLID}))])
+    return aq.System(shared, levels=[aq.Levels(ZOOM, levels, choose=aq.levels.SwitchTimes({p.switch: SOLID}))])
 
 
 def configuration(parameters: Parameters, level: int, time: Time | None = None) -> aq.System:
@@ -179,7 +179,7 @@ def _pushed(p: Parameters, time: Time, area: float) -> Any:
     return force
 
 
-def _beam_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> aq.Level:
+def _beam_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> aq.levels.Level:
     """The middle beam, rigidly connected to the beams beside it."""
     mesh = aq.mesh.line(stations(_places(p), p.beam_size))
     middle = aq.Beam("middle", mesh, p.material, p.section, distributed=_pushed(p, time, 1.0), **_ALONG)
@@ -189,10 +189,10 @@ def _beam_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> a
         for name, beside, end in ends
         for one in _COMPONENTS
     ]
-    return aq.Level(parts=[middle], relations=relations)
+    return aq.levels.Level(parts=[middle], relations=relations)
 
 
-def _solid_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> aq.Level:
+def _solid_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> aq.levels.Level:
     """The solid with its junctions.
 
     Arcs of quadratic cells cut segments off the circle: of N arcs of 2φ = 2π/N, the area is N R² sin φ (4 − cos φ)/3.
@@ -206,7 +206,7 @@ def _solid_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> 
     if p.modes is not None:
         part = aq.Modal(part, p.modes)
     junctions = [aq.BeamJunction(beam, part, name=f"{beam.name}_end") for beam in shared]
-    return aq.Level(parts=[part], junctions=junctions)
+    return aq.levels.Level(parts=[part], junctions=junctions)
 
 
 def forced_velocity(parameters: Parameters, level: int) -> dict[str, Array]:

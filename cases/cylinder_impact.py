@@ -240,7 +240,7 @@ def build(parameters: Parameters) -> aq.Study:
         square = aq.mesh.rectangle((0, 1), (0, 1), cells=(rows.side // ratio, (rows.side - rows.free) // ratio))
         height = rows.glued * ratio / (rows.side - rows.free)
         glued = np.flatnonzero(square.p[1, square.t].mean(axis=0) < height)
-        zone = aq.Cells(glued.tolist(), inner="bottom")
+        zone = aq.zones.Cells(glued.tolist(), inner="bottom")
         absorbing = sharp(p) if p.absorbing is None else p.absorbing
         junctions = [aq.Junction(coarse, fine, zone=zone, absorbing=absorbing)]
         parts = [coarse, fine]

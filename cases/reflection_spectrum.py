@@ -120,7 +120,7 @@ def glued(parameters: Parameters, own: bool = True) -> aq.System:
     fine = part(p, "fine", (-3.0 * big, p.overlap), small, "consistent")
     end = big * np.ceil(p.overlap / big + 8.0)
     coarse = part(p, "coarse", (0.0, end), big, p.coarse_mass if own else "consistent")
-    weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
+    weights = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
     if not own:
         return aq.System([coarse, fine], [aq.Junction(coarse, fine)])

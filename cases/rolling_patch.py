@@ -3,7 +3,8 @@
 An elastic half-cylinder is pressed by a given depth into an elastic block on a fixed base and dragged along it, with or
 without friction; plane strain, dynamics of the θ-scheme with a damping that lets the start die away. The surface of the
 block has fine cells in a patch of a few contact widths alone: coupled to the coarse block by an Arlequin junction at
-its sides and its bottom, it moves on by one coarse cell when the contact has moved by 0.6 of it (`aq.MovingPatch`).
+its sides and its bottom, it moves on by one coarse cell when the contact has moved by 0.6 of it
+(`aq.levels.MovingPatch`).
 With patch=everywhere the fine cells reach along the whole block and stay.
 
 In steady sliding the exact force is constant and the horizontal one μ times the vertical one, up to the surface strain.
@@ -114,7 +115,7 @@ def system(parameters: Parameters) -> aq.System:
     motion = {"x": p.way, "y": lambda t: -p.press(t)}
     cylinder = aq.Solid("cylinder", disc, hard, imposed={"top": motion}, **options)
 
-    def at(k: int) -> aq.Level:
+    def at(k: int) -> aq.levels.Level:
         half = 0.5 * p.width * p.size
         low, high = k * p.size - half, k * p.size + half
         if p.patch == "everywhere":
@@ -122,17 +123,17 @@ def system(parameters: Parameters) -> aq.System:
         fine = round((high - low) / p.size) * p.ratio, p.deep * p.ratio
         mesh = aq.mesh.rectangle((low, high), (-p.deep * p.size, 0.0), cells=fine)
         patch = aq.Solid("patch", mesh, soft, **options)
-        glue = aq.Junction(block, patch, name="rim", zone=aq.Box(width=p.zone * p.size))
+        glue = aq.Junction(block, patch, name="rim", zone=aq.zones.Box(width=p.zone * p.size))
         contact = aq.Interface(
             "contact", cylinder.boundary("contact"), patch.boundary("top"), aq.Unilateral(level="gap"),
             friction=aq.Coulomb(p.friction) if p.friction else None,
         )  # fmt: skip
-        return aq.Level([patch], junctions=[glue], interfaces=[contact])
+        return aq.levels.Level([patch], junctions=[glue], interfaces=[contact])
 
     def followed(state: Any) -> float:
         return float(state.displacement("cylinder")[:, 0].mean())
 
-    moving = aq.MovingPatch("patch", at, followed, pitch=p.size)
+    moving = aq.levels.MovingPatch("patch", at, followed, pitch=p.size)
     found = aq.System([block, cylinder], levels=[moving])
     return found if p.patch == "moving" else found.at({"patch": 0})
 

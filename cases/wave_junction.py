@@ -114,7 +114,7 @@ def build(parameters: Parameters) -> aq.Study:
 def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -> Any:
     """Junction of the parameters."""
     p = parameters
-    weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
+    weights = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
     mediator: Any = p.mediator
     if mediator == "own":
@@ -122,7 +122,7 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -
         mediator = aq.mesh.interval(where.coarse_start, where.fine_end, cells=cells)
     more: dict[str, Any] = {"absorbing": p.absorbing}
     if p.floor > 0.0:
-        more |= {"zone": aq.Strip(start=where.fine_end, end=where.coarse_start), "floor": p.floor}
+        more |= {"zone": aq.zones.Strip(start=where.fine_end, end=where.coarse_start), "floor": p.floor}
     return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **more)
 
 

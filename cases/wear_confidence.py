@@ -222,7 +222,7 @@ def sample(
     names = list(result["interface"].children)
     powers = [result[f"interface/{name}"].dataset["point_wear_power"].values[1:] for name in names]
     most = max(float((spans @ power).max()) for power in powers) / spans.sum()
-    total = sum(aq.mean_power(result, name, p.start, float(time[-1])) for name in names)
+    total = sum(aq.results.mean_power(result, name, p.start, float(time[-1])) for name in names)
     return {
         "work_rate": aq.Scalar(total, "W", "mean work rate"),
         "depth": aq.Scalar(worn_flat(p, most), "m", "depth after a year"),

@@ -9,6 +9,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import arlequin
 from arlequin.models.kernel_cache import is_kernel_file, kernel_sources
 
@@ -180,15 +182,27 @@ def test_constants_of_kernels_are_computed_in_their_file():
         assert not elsewhere & computed_from(name), name
 
 
-def test_type_checkers_see_the_public_names():
+@pytest.mark.parametrize("package", ["arlequin", "arlequin.levels", "arlequin.results"])
+def test_type_checkers_see_the_public_names(package):
     """The stub, from which names are imported on first use, exports each of them once, under its own name."""
-    stub = ast.parse((ROOT / "arlequin" / "__init__.pyi").read_text(encoding="utf-8"))
+    module = importlib.import_module(package)
+    stub = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     seen = [
         (n.module, alias.name, alias.asname) for n in stub.body if isinstance(n, ast.ImportFrom) for alias in n.names
     ]
-    assert sorted(shown for _, _, shown in seen) == arlequin.__all__ and len(seen) == len({*arlequin.__all__}) > 80
+    assert sorted(shown for _, _, shown in seen) == module.__all__ and len(seen) == len({*module.__all__}) > 5
     for home, name, shown in seen:
-        assert name == shown and getattr(arlequin, name) is getattr(importlib.import_module(home), name)
+        assert name == shown
+        home = importlib.import_module(home)
+        assert getattr(module, name) is getattr(home, name, None) or getattr(module, name).__name__.endswith(name)
+
+
+def test_short_names_of_namespaces_give_a_warning():
+    with pytest.warns(FutureWarning, match=r"arlequin.Box is now arlequin.zones.Box"):
+        assert arlequin.Box is arlequin.zones.Box
+    assert not {"Box", "Linear", "Level", "open", "Function"} & {*dir(arlequin)}
+    with pytest.raises(AttributeError, match="did you mean open"):
+        _ = arlequin.results.opne
 
 
 def test_plots_are_found_without_an_import():

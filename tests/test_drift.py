@@ -19,7 +19,7 @@ from arlequin.system.assembly import Assembly, assemble
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 SIZE, WIDTH, LENGTH = 0.1, 0.4, 1.2
 RATIOS = (1.0, 2.0, 3.7, 7.3, 10.0)
-WEIGHTS = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}
+WEIGHTS = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}
 COUPLINGS = {"L2": aq.L2, "H1": aq.H1}
 MEDIATORS = ("coarse", "fine", "own")
 WELL = 1e3  # dual condition number up to which the junction must not drift at all

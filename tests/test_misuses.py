@@ -190,7 +190,7 @@ aq.Junction(LEFT)
       mass_weights, floor, absorbing
 aq.Junction(LEFT, RIGHT, 0.5)
     → weights = 0.5: must be weights, as Linear(), or a function of points (axis, n)
-aq.Junction(LEFT, RIGHT, aq.Linear)
+aq.Junction(LEFT, RIGHT, aq.weights.Linear)
     → weights = Linear: must be weights, as Linear(), or a function of points (axis, n) (Linear is a class:
       write Linear(…))
 aq.Junction(LEFT, RIGHT, lambda: 0.5)
@@ -199,9 +199,9 @@ aq.Junction(LEFT, RIGHT, coupling="L2")
     → coupling = 'L2': must be a Coupling, as L2()
 aq.Junction(LEFT, RIGHT, zone=0.5)
     → zone = 0.5: must be a Zone, as Strip(0.4, 0.6)
-aq.LevelSet(lambda x, y: x, 0.5)
+aq.zones.LevelSet(lambda x, y: x, 0.5)
     → level = <lambda>(x, y): must be a function f(x) of the points (axis, n)
-glued(zone=aq.LevelSet(lambda x: "far", 0.5))
+glued(zone=aq.zones.LevelSet(lambda x: "far", 0.5))
     → level = 'far': must be one number for each of 9 points
 glued(weights=lambda x: "half")
     → share = 'half': must be one number for each of 24 points
@@ -252,20 +252,20 @@ aq.Theta("half")
 aq.Record("a.zarr", every=3)
     → Record: no parameter is named 'every'; the parameters are path, fields_every, overwrite, attributes,
       point_memory, stress, resume
-aq.export_vtu("out.zarr", "folder")
-    → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
-aq.worn_depth("out.zarr", "end", 1e-12)
-    → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
-aq.export_netcdf(RESULT)
+aq.results.export_vtu("out.zarr", "folder")
+    → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
+aq.results.worn_depth("out.zarr", "end", 1e-12)
+    → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
+aq.results.export_netcdf(RESULT)
     → export_netcdf: path must be given; the parameters are result, path, member
-aq.power_spectrum([0, 1, 2], "values")
+aq.results.power_spectrum([0, 1, 2], "values")
     → values = 'values': must be finite numbers of shape (3)
 aq.natural_frequencies(BAR)
     → system = Bar('bar', 4 cells, 5 nodes): must be a System
 aq.sweep(lambda x: {"y": x}, {"x": [1]}, progress="yes")
     → progress = 'yes': must be True, False, None or a function of the points done, failed and all points
 plots.energies("out.zarr")
-    → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
+    → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
 plots.energies(SYSTEM)
     → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
 plots.energies({"coarse": RESULT, "fine": RESULT})
@@ -308,7 +308,7 @@ aq.Scalar(1 + 2j)
     → value = (1+2j): must be a number
 aq.Scalar(1.0, 5)
     → unit = 5: must be a text
-aq.stress(RESULT, 1e150)
+aq.results.stress(RESULT, 1e150)
     → part = 1e+150: must be the part of the system that was run
 aq.view(SYSTEM)
     → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
@@ -324,7 +324,7 @@ aq.Spring("s", BAR, stiffness=1.0)
     → first = Bar('bar', 4 cells, 5 nodes): spring 's': must be a part.boundary("name")
 aq.PlaneWaves(STEEL)
     → system = LinearElastic(young=200000000000.0, poisson=0.3, density=...: must be a System
-aq.Cells([0], inner=3)
+aq.zones.Cells([0], inner=3)
     → inner = 3: must be the name of a boundary of the coarse mesh
 aq.rough.Profile([0.0, 1.0, 2.0, 3.0], 1.0, corrections=3.0)
     → corrections = 3.0: must be texts
@@ -338,7 +338,7 @@ plots.convergence([1.0, 0.5], [1.0, 0.25])
     → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
 plots.confidence_ellipse(3, "a", "b")
     → found = 3: must be the result of aq.fit
-aq.export_vtu(RESULT, "out", progress=True)
+aq.results.export_vtu(RESULT, "out", progress=True)
     → progress = True: must be a function (done, total), or None
 """
 
@@ -424,7 +424,7 @@ aq.PlaneWaves(aq.System([aq.Bar("thin", LINE, HOOKE)]))
     → part 'thin': the density of its material must be given for waves, kg/m³
 aq.Rigid(replace(LIGHT, imposed={}))
     → part 'light': the density of its material must be given in a rigid part, kg/m³
-aq.simulate(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, zone=aq.Cells([0.5]))]), THETA, 1.0, 1.0)
+aq.simulate(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, zone=aq.zones.Cells([0.5]))]), THETA, 1.0, 1.0)
     → cells of the zone = [0.5]: must be whole numbers, or the name of a set
 plots.convergence([1.0, 0.5], {"a": [1.0, 0.0]})
     → errors of a = [1.0, 0.0]: must be positive numbers
@@ -463,7 +463,7 @@ run(step=0.0)
     → step = 0.0: must be positive
 aq.Theta(0.3)
     → theta = 0.3: must lie in [0.5, 1]
-aq.open("missing.zarr")
+aq.results.open("missing.zarr")
     → missing.zarr: no such result
 aq.open_sweep("missing.zarr")
     → missing.zarr: no such sweep
@@ -475,7 +475,7 @@ plots.tornado({"a": 1.0}, {"a": ("x", 1.0)})
     → intervals['a'] = ('x', 1.0): must be a pair (lower, upper)
 plots.contact_map(RESULT)
     → contact_map is for surfaces in space; for models along one axis draw plots.contact
-aq.worn_depth(RESULT, "edn", 1e-12)
+aq.results.worn_depth(RESULT, "edn", 1e-12)
     → interface = 'edn': must be one of end
 aq.ContactMethod("newtn")
     → method = 'newtn': must be one of newton, augmented, gauss-seidel, projected-gradient
@@ -548,13 +548,13 @@ def test_checked_classes_stay_what_they_are() -> None:
     assert list(inspect.signature(aq.LinearElastic).parameters) == ["young", "poisson", "density"]
     assert list(inspect.signature(aq.simulate).parameters)[:4] == ["system", "scheme", "duration", "step"]
     assert replace(STEEL, poisson=0.2).poisson == 0.2
-    for item in (STEEL, aq.Theta(0.5), aq.Coulomb(0.3), aq.Strip(0.4, 0.6)):
+    for item in (STEEL, aq.Theta(0.5), aq.Coulomb(0.3), aq.zones.Strip(0.4, 0.6)):
         assert pickle.loads(pickle.dumps(item)) == item == copy.deepcopy(item)
 
 
 def test_warnings_point_at_the_line_of_the_user() -> None:
     with pytest.warns(aq.JunctionWarning) as caught:
-        aq.Junction(LEFT, RIGHT, weights=aq.Constant(0.5))
+        aq.Junction(LEFT, RIGHT, weights=aq.weights.Constant(0.5))
     assert caught[0].filename == __file__
     with pytest.warns(
         ModelWarning, match="step = 1 s: is longer than the duration of 4e-06 s: one step is taken"
@@ -608,7 +608,7 @@ def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
             "step=1e-07)",
         ),
         (aq.RigidPlanes(np.zeros((50, 2)), np.ones((50, 2))), "RigidPlanes(points=<array 50×2>, normals=<array 50×2>)"),
-        (aq.Cells(list(range(20)), [20]), "Cells(glue=<20 values>, free=[20])"),
+        (aq.zones.Cells(list(range(20)), [20]), "Cells(glue=<20 values>, free=[20])"),
         (
             aq.Spring("s", END, stiffness=1.0),
             "Spring(name='s', first=<boundary 'right' of part 'bar', 1 node>, stiffness=1.0)",

@@ -71,7 +71,7 @@ class Strip(Zone):
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel)
     >>> fine = aq.Bar("fine", aq.mesh.interval(0.02, 0.1, cells=40), steel)
-    >>> glue = aq.Junction(coarse, fine, zone=aq.Strip(start=0.03, end=0.05))
+    >>> glue = aq.Junction(coarse, fine, zone=aq.zones.Strip(start=0.03, end=0.05))
     >>> result = aq.simulate(aq.System([coarse, fine], [glue], velocity=1.0), aq.Theta(0.5), duration=1e-6, step=1e-7)
     >>> [round(float(result[f"part/{name}"]["mass"]), 6) for name in ("coarse", "fine")]  # 0.04 m, 0.06 m
     [312.0, 468.0]
@@ -140,7 +140,7 @@ class Box(Zone):
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(10, 10)), steel, plane="strain")
     >>> patch = aq.Solid("patch", aq.mesh.rectangle((0.3, 0.7), (0.3, 0.7), cells=(20, 20)), steel, plane="strain")
-    >>> glue = aq.Junction(plate, patch, zone=aq.Box(width=0.1))
+    >>> glue = aq.Junction(plate, patch, zone=aq.zones.Box(width=0.1))
     >>> system = aq.System([plate, patch], [glue], velocity=(1.0, 0.0))
     >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-6)
     >>> round(float(result["energy"].sel(kind="kinetic")[0]), 6)  # ½ ρ v² of 1 m² and 1 m, J

@@ -98,7 +98,7 @@ class SwitchTimes(LevelIndicator):
     """Levels by the time: {s: level}, each from its time on; before the first the level stays. Recorded: the level.
 
     >>> import arlequin as aq
-    >>> aq.SwitchTimes({2.0: 1, 3.0: 0})  # fine from 2 s to 3 s
+    >>> aq.levels.SwitchTimes({2.0: 1, 3.0: 0})  # fine from 2 s to 3 s
     SwitchTimes({2.0: 1, 3.0: 0})
     """
 
@@ -139,7 +139,7 @@ class ContactIndicator(LevelIndicator):
     `hold` of `Levels`.
 
     >>> import arlequin as aq
-    >>> aq.ContactIndicator(["grid4_springs"], gap=2e-6, look_ahead=2e-4)  # m, s
+    >>> aq.levels.ContactIndicator(["grid4_springs"], gap=2e-6, look_ahead=2e-4)  # m, s
     ContactIndicator(interfaces=['grid4_springs'], gap=2e-06, look_ahead=0.0002, force=0.0, every=1)
     """
 
@@ -181,7 +181,7 @@ class ErrorIndicator(LevelIndicator):
     would lose less than `below`. Each decision costs a transfer: every so many steps. Recorded: that share.
 
     >>> import arlequin as aq
-    >>> aq.ErrorIndicator(above=1e-3, below=1e-4)
+    >>> aq.levels.ErrorIndicator(above=1e-3, below=1e-4)
     ErrorIndicator(above=0.001, below=0.0001, every=10)
     """
 
@@ -220,7 +220,7 @@ class StateIndicator(LevelIndicator):
     force(interface), energy(). It must depend on the state alone.
 
     >>> import arlequin as aq
-    >>> late = aq.StateIndicator(lambda state: int(state.time > 0.5))
+    >>> late = aq.levels.StateIndicator(lambda state: int(state.time > 0.5))
     """
 
     function: Callable[[Any], Any]

@@ -26,7 +26,8 @@ def levels(result: xarray.DataTree, *, member: int | None = None) -> Figure:
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> coarse, fine = (aq.Bar(name, aq.mesh.interval(0.0, 1.0, n), steel) for name, n in (("coarse", 4), ("fine", 8)))
-    >>> bar = aq.Levels("bar", [aq.Level([coarse]), aq.Level([fine])], aq.SwitchTimes({5e-5: 1}))  # s: level
+    >>> switch = aq.levels.SwitchTimes({5e-5: 1})  # s: level
+    >>> bar = aq.Levels("bar", [aq.levels.Level([coarse]), aq.levels.Level([fine])], switch)
     >>> result = aq.simulate(aq.System([], levels=[bar]), aq.Theta(0.5), duration=1e-4, step=1e-5)
     >>> figure = aq.plots.levels(result)
     >>> [axes.get_ylabel() for axes in figure.axes], figure.axes[0].lines[0].get_ydata().astype(int).tolist()

@@ -216,7 +216,7 @@ def export_vtu(
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
     >>> result = aq.simulate(aq.System([stone], gravity=(0.0, -10.0)), aq.Theta(0.5), duration=1.0, step=0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     collection = aq.export_vtu(result, folder, frames=3)
+    ...     collection = aq.results.export_vtu(result, folder, frames=3)
     ...     files = sorted(path.name for path in collection.parent.rglob("*.*"))
     >>> collection.name, files
     ('all.pvd', ['0.vtu', '1.vtu', '2.vtu', 'all.pvd', 'part-stone.pvd'])

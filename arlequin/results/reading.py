@@ -46,7 +46,7 @@ def open(path: str | Path) -> xarray.DataTree:
     >>> system = aq.System([stone], gravity=(0.0, -10.0), velocity=(3.0, 0.0))  # m/s², m/s
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.1, record=f"{folder}/run.zarr")
-    ...     result = aq.open(f"{folder}/run.zarr").load()
+    ...     result = aq.results.open(f"{folder}/run.zarr").load()
     >>> result["part/stone"]["velocity"][-1, 0].values.round(9).tolist()  # m/s
     [3.0, -10.0]
     """
@@ -69,7 +69,7 @@ def check_result(result: Any) -> None:
         return
     rule = "must be the result of a run, an xarray.DataTree"
     if isinstance(result, str | Path):
-        rule = f"is a path: open it with arlequin.open({str(result)!r})"
+        rule = f"is a path: open it with arlequin.results.open({str(result)!r})"
     elif isinstance(result, dict | list | tuple) and result:
         rule = "must be the result of one run: choose one of them"
     raise UserTypeError.parameter("result", result, rule)

@@ -70,7 +70,7 @@ def worn_volume(
     >>> rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.3))
     >>> system = aq.System([pin], interfaces=[rub], gravity=(0.0, -10.0))
     >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.01)
-    >>> volume = aq.worn_volume(result, "rub", coefficient=1e-13)
+    >>> volume = aq.results.worn_volume(result, "rub", coefficient=1e-13)
     >>> f"{float(volume[-1]):.4g} {volume.attrs['units']}"  # k F s = k · 20 N · 0.5 m
     '1e-12 m3'
     """

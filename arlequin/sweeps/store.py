@@ -111,7 +111,7 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
     if not folder.exists():
         raise UserError(f"{path}: no such sweep")
     if (folder / "zarr.json").exists() and not is_sweep(folder):
-        raise UserError(f"{path}: the result of one run, not a sweep: open it with arlequin.open")
+        raise UserError(f"{path}: the result of one run, not a sweep: open it with arlequin.results.open")
     if not is_sweep(folder):
         raise UserError(f"{path}: not a sweep (it has no sweep.json)")
     with file_errors(str(path), "read"):

@@ -83,7 +83,8 @@ class Levels:
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> coarse, fine = (aq.Bar(name, aq.mesh.interval(0.0, 1.0, n), steel) for name, n in (("coarse", 4), ("fine", 8)))
-    >>> bar = aq.Levels("bar", [aq.Level([coarse]), aq.Level([fine])], aq.SwitchTimes({5e-5: 1}))  # s: level
+    >>> switch = aq.levels.SwitchTimes({5e-5: 1})  # s: level
+    >>> bar = aq.Levels("bar", [aq.levels.Level([coarse]), aq.levels.Level([fine])], switch)
     >>> system = aq.System([], levels=[bar], velocity=3.0)  # m/s
     >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-4, step=1e-5)
     >>> result["levels/bar"]["level"].values.astype(int).tolist()

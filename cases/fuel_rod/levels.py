@@ -205,11 +205,11 @@ class RodLevels:
         coarse, fine = (self.items(level, beams) for level in (0, 1))
         shared = {beam.name: self.settled[beam.name] for beam, _ in beams.values()}
         own = [
-            aq.Level(**items, reference=shared | {part.name: start[part.name] for part in items["parts"]})
+            aq.levels.Level(**items, reference=shared | {part.name: start[part.name] for part in items["parts"]})
             for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
         ]
         names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
-        near = aq.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
+        near = aq.levels.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
         levels = aq.Levels(f"grid{grid.number}", own, choose=near, hold=HOLD)
         ends = [beam for beam, _ in beams.values()]
         active = [part.name for part in [*ends, *coarse["parts"], *fine["parts"]]]

@@ -135,7 +135,7 @@ def system(parameters: Parameters) -> aq.System:
         del planes["bottom"]
     mesh = _sector(PATCH * RADIUS, p.start, size / p.ratio, p.patch_cells, int(p.order))
     fine = aq.Solid("fine", mesh, material, imposed=planes, tractions={"left": border}, **options)
-    zone = aq.LevelSet(lambda x: level(p, x), ZONE * RADIUS)
+    zone = aq.zones.LevelSet(lambda x: level(p, x), ZONE * RADIUS)
     return aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=zone)])
 
 

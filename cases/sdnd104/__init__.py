@@ -119,7 +119,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of mean powers, regime, instants of the changes of state, and energy balance."""
     p, exact, limit = parameters, reference(parameters), tolerance(parameters)
     mean, friction_loss = exact.mean_work_rate(p.start, p.end), p.friction * exact.mean_work_rate(p.start, p.end)
-    found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
+    found, taken = (aq.results.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
     if p.penalised:
         return penalised_checks(result, p)
     checks = [
@@ -139,7 +139,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Ch
     threshold = exact.friction * exact.normal_force
     limit = p.tangential_stiffness / p.mass * p.time_step**2
     limit += 2.0 * p.spring * p.acceleration / exact.pulsation**2 / threshold
-    found, lost = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
+    found, lost = (aq.results.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
     late = (element.changes + 2) * p.time_step / (p.end - p.start)
     one = threshold * exact.acceleration / exact.pulsation * p.time_step / (p.end - p.start)
     return [
@@ -178,7 +178,7 @@ def change_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Means over the interval of the parameters."""
     p = parameters
-    found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
+    found, taken = (aq.results.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
     instants = changes(result)
     inside = int(np.count_nonzero((instants > p.start) & (instants <= p.end)))
     return {

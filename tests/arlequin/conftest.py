@@ -60,7 +60,7 @@ def goes_on(tmp_path, monkeypatch, blocks_of) -> Callable:
             with blocks_of(size), pytest.raises(Stop):
                 simulate(aq.Record(path, fields_every=3, resume=True), progress)
             shutil.copy(aside, path / "checkpoint.npz")
-            assert not aq.open(path).attrs["complete"]
+            assert not aq.results.open(path).attrs["complete"]
         # now as it is without the test
         monkeypatch.undo()
         began = []

@@ -90,7 +90,7 @@ def patch() -> Any:
     """A fine patch within a coarse plate, glued along all its four sides."""
     fine = aq.Solid("fine", aq.mesh.rectangle((2, 6), (2, 6), cells=(13, 13)), UNIT, plane="strain")
     coarse = aq.Solid("coarse", aq.mesh.rectangle((0, 8), (0, 8), cells=(8, 8)), UNIT, plane="strain")
-    return glued(fine, coarse, zone=aq.Box(width=1.0))
+    return glued(fine, coarse, zone=aq.zones.Box(width=1.0))
 
 
 def by_cells() -> Any:
@@ -99,7 +99,7 @@ def by_cells() -> Any:
     mesh = aq.mesh.rectangle((1, 3), (0, 1), cells=(6, 3))
     columns = np.flatnonzero(mesh.p[0, mesh.t].max(axis=0) < 2.0 + 1e-9)
     coarse = aq.Solid("coarse", mesh, UNIT, plane="strain")
-    return glued(fine, coarse, zone=aq.Cells(glue=columns.tolist(), inner="left"))
+    return glued(fine, coarse, zone=aq.zones.Cells(glue=columns.tolist(), inner="left"))
 
 
 SHAPES = {

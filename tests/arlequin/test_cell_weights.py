@@ -37,7 +37,7 @@ def parts(axes: int, kind: str = "quad", material: Any = UNIT, order: int = 1) -
 
 
 def run(coarse: Any, fine: Any, steps: int = 100, **record: Any) -> xarray.DataTree:
-    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Strip(0.4, END))])
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Strip(0.4, END))])
     options = {"stress": True, "fields_every": 10} | record
     return aq.simulate(
         system, aq.Theta(0.5), duration=0.02 * steps, step=0.02, progress=False, record=aq.Record(**options)
@@ -79,7 +79,7 @@ def test_stresses_of_cells_that_do_not_count(axes: int, kind: str) -> None:
         gone = group["weight"].values < NEGLIGIBLE
         assert gone.any() and not gone.all()
         np.testing.assert_array_equal(counting_cells(group), ~gone)
-        for stress in (group["mises_stress"].values, aq.stress(result, part)["mises_stress"].values):
+        for stress in (group["mises_stress"].values, aq.results.stress(result, part)["mises_stress"].values):
             np.testing.assert_array_equal(np.isnan(stress), np.broadcast_to(gone, stress.shape))
     largest = {name: float(result[f"part/{name}/mises_stress"].max()) for name in ("coarse", "fine")}
     assert largest["coarse"] <= 1.2 * largest["fine"]
@@ -91,7 +91,9 @@ def test_vtu_files_leave_them_out(tmp_path: Any, axes: int, kind: str, order: in
     result = run(coarse, fine, steps=20)
     group = result["part/coarse"].dataset
     kept = counting_cells(group)
-    assert aq.export_vtu(result, tmp_path / "some") and aq.export_vtu(result, tmp_path / "all", all_cells=True)
+    assert aq.results.export_vtu(result, tmp_path / "some") and aq.results.export_vtu(
+        result, tmp_path / "all", all_cells=True
+    )
     some, every = (meshio.read(tmp_path / name / "part-coarse" / "2.vtu") for name in ("some", "all"))
     pieces = cells_of(group).pieces
     assert len(some.cells[0].data) == kept.sum() * pieces and len(every.cells[0].data) == kept.size * pieces

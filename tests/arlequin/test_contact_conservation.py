@@ -289,7 +289,7 @@ def test_three_bodies_and_two_interfaces() -> None:
     fly(system, aq.Theta(0.5), 60).check(conserving=True)
 
 
-ZONES = {"patch with one side": aq.Box(0.1, sides=("bottom",)), "patch inside": aq.Box(0.1)}
+ZONES = {"patch with one side": aq.zones.Box(0.1, sides=("bottom",)), "patch inside": aq.zones.Box(0.1)}
 
 
 @pytest.mark.parametrize("multiplier", ["P1", "P0", "nodes"])

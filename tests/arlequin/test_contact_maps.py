@@ -73,7 +73,7 @@ def test_maps_of_flat_and_curved_surfaces(bent, tmp_path):
     for field in ("pressure", "status", "gap"):
         figure = plots.contact_map(result, field)
         assert hasattr(figure.axes[0], "get_zlim") is bent
-    aq.export_vtu(result, tmp_path)
+    aq.results.export_vtu(result, tmp_path)
     mesh = meshio.read(sorted((tmp_path / "interface-touch").glob("*.vtu"))[-1])
     assert mesh.cells[0].type == "quad" and len(mesh.cells[0].data) == 18
     np.testing.assert_array_equal(mesh.point_data["pressure"], group["pressure"].values[-1])

@@ -165,7 +165,7 @@ def test_a_metal_crushed_half_way_keeps_its_record(tmp_path: Any) -> None:
     line = rf"^the step to t = 1\.\d* s .*{where}, .*cut to 1/256 of it: try a finer"
     with pytest.raises(aq.UserError, match=line) as caught:
         aq.simulate(aq.System([part]), aq.Theta(0.5), duration=2.0, step=0.1, record=path)
-    kept = aq.open(path)
+    kept = aq.results.open(path)
     failed = float(str(caught.value).split("t = ")[1].split(" ")[0])
     assert failed <= 1.6 + 1e-12 and kept.attrs["complete"] == 0
     assert kept["time"].values == pytest.approx(0.1 * np.arange(np.ceil(failed / 0.1)))

@@ -121,7 +121,7 @@ def test_jumps_agree_with_all_cycles_stepped(tmp_path):
     ends = 1.0 + PERIOD * np.array(stepped)
     assert np.isin(np.round(ends / STEP), np.round(times / STEP)).all()
     assert len(times) == 21 + 20 * len(stepped)
-    jumped = aq.open(tmp_path / "run.zarr")["interface/contact"]
+    jumped = aq.results.open(tmp_path / "run.zarr")["interface/contact"]
     np.testing.assert_allclose(jumped["worn_depth"][-1], full["worn_depth"][-1], rtol=0.01)
     assert float(jumped["worn_volume"][-1]) == pytest.approx(float(full["worn_volume"][-1]), rel=1e-3)
     assert float(jumped["worn_mass"][-1]) == pytest.approx(7800.0 * float(jumped["worn_volume"][-1]))
@@ -146,7 +146,7 @@ def test_what_is_no_cycle_is_refused():
 def test_means_over_time_need_all_cycles():
     result = cycled(cycles=12)
     with pytest.raises(UserError, match="skipped"):
-        aq.mean_power(result, "contact", 1.0, 5.0)
+        aq.results.mean_power(result, "contact", 1.0, 5.0)
 
 
 def test_an_interrupted_run_stays_readable(tmp_path):
@@ -159,7 +159,7 @@ def test_an_interrupted_run_stays_readable(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         cycled(record=tmp_path / "run.zarr", progress=stop)
-    result = aq.open(tmp_path / "run.zarr")
+    result = aq.results.open(tmp_path / "run.zarr")
     assert result.attrs["complete"] == 0
     assert result.attrs["cycles_stepped"].split()[:2] == ["1", "2"]
     assert np.isfinite(result["interface/contact"]["worn_volume"]).all()

@@ -44,8 +44,12 @@ def run(system: aq.System, step: float = 1e-6, scheme: Any = None) -> Any:
 @pytest.mark.parametrize(
     ("system", "step", "message"),
     [
-        (lambda: glued(aq.Strip(0.04, 0.12)), 1e-6, "'right' of 'fine' lies in the gluing zone of junction 'junction'"),
-        (lambda: glued(aq.Strip(0.06, 0.08), "coarse"), 1e-6, "nothing resists there; put the contact on 'fine'"),
+        (
+            lambda: glued(aq.zones.Strip(0.04, 0.12)),
+            1e-6,
+            "'right' of 'fine' lies in the gluing zone of junction 'junction'",
+        ),
+        (lambda: glued(aq.zones.Strip(0.06, 0.08), "coarse"), 1e-6, "nothing resists there; put the contact on 'fine'"),
         (lambda: pair(-0.03), 1e-6, "face away from each other at the start, or have passed through each other"),
         (lambda: pair(1e-4, "left", "right"), 1e-6, "'left' of 'a' and 'right' of 'b' face away"),
         (lambda: pair(1e-4, "right", "right"), 1e-6, "'right' of 'a' and 'right' of 'b' face away"),
@@ -63,14 +67,14 @@ def test_doubtful_models(system: Callable[[], aq.System], step: float, message: 
 @pytest.mark.parametrize(
     ("system", "step"),
     [
-        (lambda: glued(aq.Strip(0.04, 0.08)), 1e-6),
-        (lambda: glued(aq.Strip(0.06, 0.08), "coarse", also=True), 1e-6),
+        (lambda: glued(aq.zones.Strip(0.04, 0.08)), 1e-6),
+        (lambda: glued(aq.zones.Strip(0.06, 0.08), "coarse", also=True), 1e-6),
         (lambda: pair(1e-4), 1e-6),
         (lambda: pair(1.0), 1e-6),  # far apart, but facing each other
         (thrown, 1e-6),
         (lambda: thrown(0.0), 1e-3),
         (lambda: replace(thrown(), velocity=(0.0, 10.0)), 1e-3),  # along the wall
-        (lambda: replace(glued(aq.Strip(0.04, 0.08)), velocity=(1.0, 0.0)), 2.5e-5),  # as long as both parts
+        (lambda: replace(glued(aq.zones.Strip(0.04, 0.08)), velocity=(1.0, 0.0)), 2.5e-5),  # as long as both parts
     ],
 )
 def test_usual_models(system: Callable[[], aq.System], step: float) -> None:
@@ -83,7 +87,7 @@ def test_usual_models(system: Callable[[], aq.System], step: float) -> None:
 def test_what_the_warning_saves_from(end: float, share: float) -> None:
     """The front of an impact pushes with the share of the part in the gluing zone, and little of the coarse part."""
     impulses = []
-    for zone in (aq.Strip(0.04, 0.08), aq.Strip(0.04, end)):
+    for zone in (aq.zones.Strip(0.04, 0.08), aq.zones.Strip(0.04, end)):
         system = replace(glued(zone), displacement=(1e-3, 0.0))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
@@ -216,7 +220,7 @@ def test_overlap_that_is_meant(dimension: int) -> None:
     one, two = overlapping(dimension, at="corner")
     vector = (1.0,) * dimension
     ends = one.boundary("right"), two.boundary("left")
-    assert told(aq.System([one, two], [aq.Junction(one, two, zone=aq.Strip(0.75, 1.0))])) == []
+    assert told(aq.System([one, two], [aq.Junction(one, two, zone=aq.zones.Strip(0.75, 1.0))])) == []
     assert told(aq.System([one, two], displacement={"two": vector})) == []
     assert told(aq.System(list(overlapping(dimension, at="beside")))) == []
     if dimension == 1:

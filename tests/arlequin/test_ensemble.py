@@ -344,7 +344,7 @@ def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkey
     path, given = tmp_path / "run.zarr", {"duration": 0.1, "step": 1e-3}
     with pytest.raises(aq.UserError, match=r"^member 1: .* t = 0\.03[12] s"):
         aq.simulate_ensemble([first, late, *others], aq.Theta(0.5), record=path, **given)
-    kept = aq.open(path)
+    kept = aq.results.open(path)
     assert 31 <= kept.sizes["time"] <= 32 and kept.attrs["complete"] == 0
     whole = aq.simulate(first, aq.Theta(0.5), **given)
     np.testing.assert_allclose(

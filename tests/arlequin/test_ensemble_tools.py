@@ -52,7 +52,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(stored: Path) -> xarray.DataTree:
-    return aq.open(stored)
+    return aq.results.open(stored)
 
 
 # tools that show all members, and tools of one member: (result, member, folder) -> anything
@@ -61,8 +61,8 @@ ALL: dict[str, Callable[[Any, int | None, Path], Any]] = {
     "energies": lambda r, m, d: plots.energies(r, member=m),
     "contact": lambda r, m, d: plots.contact(r, member=m),
     "overview": lambda r, m, d: plots.overview(r, member=m),
-    "worn_depth": lambda r, m, d: aq.worn_depth(r, "wall", 1e-12, member=m),
-    "netcdf": lambda r, m, d: aq.export_netcdf(r, d / "all.nc", member=m),
+    "worn_depth": lambda r, m, d: aq.results.worn_depth(r, "wall", 1e-12, member=m),
+    "netcdf": lambda r, m, d: aq.results.export_netcdf(r, d / "all.nc", member=m),
     "report": lambda r, m, d: cases.report(r, d / "report.html", member=m),
 }
 ONE: dict[str, Callable[[Any, int | None, Path], Any]] = {
@@ -77,9 +77,9 @@ ONE: dict[str, Callable[[Any, int | None, Path], Any]] = {
     "friction_heat": lambda r, m, d: plots.friction_heat(r, "wall", member=m),
     "orbit": lambda r, m, d: plots.orbit(r, "brick", 0, member=m),
     "animation": lambda r, m, d: plots.animation(r, d / "film.gif", frames=2, member=m),
-    "vtu": lambda r, m, d: aq.export_vtu(r, d / "vtu", frames=2, member=m),
-    "mean_power": lambda r, m, d: aq.mean_power(r, "wall", 0.0, 1e-5, member=m),
-    "worn_volume": lambda r, m, d: aq.worn_volume(r, "wall", 1e-12, member=m),
+    "vtu": lambda r, m, d: aq.results.export_vtu(r, d / "vtu", frames=2, member=m),
+    "mean_power": lambda r, m, d: aq.results.mean_power(r, "wall", 0.0, 1e-5, member=m),
+    "worn_volume": lambda r, m, d: aq.results.worn_volume(r, "wall", 1e-12, member=m),
 }
 TOOLS = ALL | ONE
 
@@ -181,11 +181,11 @@ def test_figures_of_all_members_have_a_curve_of_each(result: xarray.DataTree) ->
 
 
 def test_files_of_a_member_are_those_of_its_run(result: xarray.DataTree, tmp_path: Path) -> None:
-    aq.export_vtu(result, tmp_path / "vtu", member=2)
+    aq.results.export_vtu(result, tmp_path / "vtu", member=2)
     last = sorted((tmp_path / "vtu" / "part-brick").glob("*.vtu"))[-1]
     own = result["part/brick"].dataset.isel(member=2, frame=-1)
     np.testing.assert_array_equal(meshio.read(last).point_data["velocity"], own["velocity"].values)
-    aq.export_netcdf(result, tmp_path / "all.nc")
+    aq.results.export_netcdf(result, tmp_path / "all.nc")
     flat = flattened(result)
     assert flat["energy"].sizes["member"] == flat["part.brick.momentum"].sizes["member"] == MEMBERS
 

@@ -194,7 +194,7 @@ def struck(request, tmp_path) -> xarray.DataTree:
 
 def test_netcdf_without_groups(struck, tmp_path, monkeypatch):
     monkeypatch.setattr("arlequin.results.netcdf.GROUPED", ())
-    assert aq.export_netcdf(struck, tmp_path / "new" / "run.nc") == "netCDF-3"
+    assert aq.results.export_netcdf(struck, tmp_path / "new" / "run.nc") == "netCDF-3"
     flat = xarray.open_dataset(tmp_path / "new" / "run.nc", engine="scipy")
     for path, name in (("part/a bar", "velocity"), ("part/a bar", "position"), ("interface/end", "force")):
         there, here = flat[f"{path.replace('/', '.')}.{name}"], struck[path][name]
@@ -210,7 +210,7 @@ def test_netcdf_without_groups(struck, tmp_path, monkeypatch):
 
 def test_netcdf_with_groups(struck, tmp_path):
     pytest.importorskip("h5netcdf")
-    assert aq.export_netcdf(struck, tmp_path / "run.nc") == "netCDF-4"
+    assert aq.results.export_netcdf(struck, tmp_path / "run.nc") == "netCDF-4"
     back = xarray.open_datatree(tmp_path / "run.nc", engine="h5netcdf")
     np.testing.assert_array_equal(back["part/a bar/velocity"].values, struck["part/a bar/velocity"].values)
     assert back["kind"].values.tolist() == struck["kind"].values.tolist()

@@ -108,6 +108,6 @@ def test_a_load_beyond_the_limit_point_is_refused(tmp_path: Any) -> None:
         aq.UserError, match=r"\(largest residual in part 'block', cell [0-3]\), .*cut to 1/256 of it: try"
     ):
         aq.simulate(squeezed(19.4), aq.Static(), duration=1.0, step=0.05, record=path)
-    kept = aq.open(path)["part/block"].displacement.values
+    kept = aq.results.open(path)["part/block"].displacement.values
     s = 1 + kept[-1].min()
     assert len(kept) == 20 and 50 * s * (1 - s * s) == pytest.approx(0.95 * 19.4, rel=1e-9) and s > 1 / np.sqrt(3)

@@ -208,7 +208,7 @@ def test_cells_that_weigh_nothing_have_neither_plastic_strain_nor_stress() -> No
     """A coarse part under a fine one: the cells beyond the gluing zone are left out, nan in results."""
     coarse = block(METAL, high=(2.0, 0.4), cells=(10, 2), name="coarse")
     fine = block(METAL, (0.8, 0.0), (2.0, 0.4), (12, 4), name="fine")
-    junction = aq.Junction(coarse, fine, zone=aq.Strip(0.8, 1.2))
+    junction = aq.Junction(coarse, fine, zone=aq.zones.Strip(0.8, 1.2))
 
     def stretching(x: Any) -> Any:
         return 0.5 * np.stack([np.sin(x[:, 0]), 0.0 * x[:, 0]], axis=1)
@@ -338,7 +338,7 @@ def test_a_bar_beyond_its_limit_load_stops_the_run_and_the_record_stays(tmp_path
     where = r"\(largest residual in part 'block', cell [01]\)"
     with pytest.raises(aq.UserError, match=rf"^statics did not converge at t = 0\.[78]\d* s {where}, .*cut to 1/256"):
         aq.simulate(aq.System([bar]), aq.Static(), duration=1.0, step=0.1, record=path)
-    kept = aq.open(path)
+    kept = aq.results.open(path)
     assert 7 <= kept["time"].size <= 9 and np.isfinite(kept["energy"]).all() and kept.attrs["complete"] == 0
 
 
@@ -353,7 +353,7 @@ def test_a_step_that_crushes_cells_stops_the_run_and_the_record_stays(tmp_path: 
         match=r"^the step to t = .* \(largest residual in part 'block', cell \d+\), .*cut to 1/256 of it: try a finer",
     ):
         aq.simulate(system, aq.Theta(0.5), duration=0.1, step=2e-3, record=path)
-    kept = aq.open(path)
+    kept = aq.results.open(path)
     assert kept["time"].size >= 1 and np.isfinite(kept["balance"]).all()
 
 

@@ -45,7 +45,7 @@ def glued() -> aq.System:
         aq.Solid(name, aq.mesh.rectangle(x, (0.0, 0.1), cells=(n, 2)), SOFT, plane="strain")
         for name, x, n in (("coarse", (0.0, 0.6), 6), ("fine", (0.4, 1.0), 12))
     )
-    joint = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    joint = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     return aq.System([coarse, fine], junctions=[joint], velocity={"coarse": (1.0, 0.2)})
 
 
@@ -248,7 +248,7 @@ def test_from_a_store_and_resumed(tmp_path: Any) -> None:
     """A result on disk starts the same run; the study, frame included, is told from others on resuming."""
     system = points(aq.Unilateral(), friction=aq.Coulomb(0.3))
     first = aq.simulate(system, THETA, duration=0.02, step=1e-3, record=tmp_path / "first.zarr")
-    stored = aq.open(tmp_path / "first.zarr")
+    stored = aq.results.open(tmp_path / "first.zarr")
     runs = [
         aq.simulate(replace(system, velocity=None, from_result=start), THETA, duration=0.01, step=1e-3)
         for start in (first, stored, aq.ResultFrame(stored, 20))

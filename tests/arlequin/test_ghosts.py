@@ -28,7 +28,7 @@ def bars(end: float, mass: str = "consistent", imposed: Any = None, floor: float
     coarse_mesh = aq.mesh.interval(0.0, end, cells=round(10 * end))
     coarse = aq.Bar("coarse", coarse_mesh, UNIT, mass=mass, **({"imposed": imposed} if imposed else {}))
     fine = aq.Bar("fine", aq.mesh.interval(1.0, 3.0, cells=74), UNIT, mass=mass, imposed={"right": {"x": 0.0}})
-    junction = aq.Junction(coarse, fine, zone=aq.Strip(1.0, 1.4), floor=floor)
+    junction = aq.Junction(coarse, fine, zone=aq.zones.Strip(1.0, 1.4), floor=floor)
     return aq.System([coarse, fine], [junction], displacement=pulse)
 
 
@@ -37,7 +37,7 @@ def plates(end: float) -> aq.System:
     coarse = aq.Solid("coarse", aq.mesh.rectangle((0.0, end), (0.0, 0.4), cells=(round(10 * end), 4)), UNIT, **options)
     fine_mesh = aq.mesh.rectangle((1.0, 2.5), (0.0, 0.4), cells=(55, 14), kind="tri")
     fine = aq.Solid("fine", fine_mesh, UNIT, **options)
-    junction = aq.Junction(coarse, fine, zone=aq.Strip(1.0, 1.4))
+    junction = aq.Junction(coarse, fine, zone=aq.zones.Strip(1.0, 1.4))
     return aq.System([coarse, fine], [junction], velocity=lambda x: np.stack((pulse(x), 0.3 * pulse(x)), axis=1))
 
 
@@ -90,7 +90,7 @@ def test_a_fine_bar_inside_a_coarse_one() -> None:
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 4.0, cells=40), UNIT)
     fine = aq.Bar("fine", aq.mesh.interval(1.5, 2.7, cells=60), UNIT)
     system = aq.System(
-        [coarse, fine], [aq.Junction(coarse, fine, zone=aq.Box(width=0.4))], displacement=pulse, velocity=pulse
+        [coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Box(width=0.4))], displacement=pulse, velocity=pulse
     )
     ghosts = assemble(system).ghost
     assert ghosts.sum() == 3  # 2.0, 2.1 and 2.2 between the bands that end at 1.9 and 2.3

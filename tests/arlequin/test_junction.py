@@ -533,7 +533,7 @@ def test_bands_of_a_box_that_leave_nothing_of_the_patch_are_told_of():
     for width, line in ((0.2, None), (0.21, "along x the bands on both sides cover all of 'patch' .0.4 m.")):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            weights = aq.Junction(plate, patch, zone=aq.Box(width=width)).weighting()["patch"].stiffness
+            weights = aq.Junction(plate, patch, zone=aq.zones.Box(width=width)).weighting()["patch"].stiffness
         assert (weights.max() > 0.9) and (line is None) == (not told)
         if line is not None:
             assert re.search(line, str(told[0].message)) and told[0].filename == __file__

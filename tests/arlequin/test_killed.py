@@ -47,12 +47,12 @@ def assert_begins(part, whole, path="", later=LATER):
 
 
 def assert_readable(path, whole):
-    """What a kill left: nothing, or a result that `aq.open` and plain xarray read; how many instants it covers."""
+    """What a kill left: nothing, or a result that `open` and plain xarray read; how many instants it covers."""
     if not path.exists():
         return 0
     with xarray.open_datatree(path, engine="zarr") as plain:
         plain.load()
-        read = aq.open(path)
+        read = aq.results.open(path)
         assert_begins(read, whole, path)
         assert plain.sizes["time"] == whole.attrs["steps_planned"] + 1 and read.sizes["time"] <= whole.sizes["time"]
     return read.sizes["time"]
@@ -75,13 +75,13 @@ def kills(name, folder, by, count, seed, each=4):
     with process(name) as run:
         assert not run(folder / "first.zarr")["killed"]  # compiles
         when = moments(by, run(folder / "whole.zarr"), np.random.default_rng(seed))
-        whole = aq.open(folder / "whole.zarr").load()
+        whole = aq.results.open(folder / "whole.zarr").load()
         while len(left) < count:
             for _ in range(each):
                 if run(path, **next(when))["killed"]:
                     left.append(assert_readable(path, whole))
             assert not run(path)["killed"]
-            end = aq.open(path)
+            end = aq.results.open(path)
             assert end.attrs["complete"] == 1 and end.sizes["time"] == whole.sizes["time"]
             assert_begins(end, whole, path, later=())
             shutil.rmtree(path)
@@ -104,20 +104,20 @@ def test_several_runs_killed_at_what_they_do_with_files(tmp_path):
     path, left = tmp_path / "a.zarr", []
     with process("several runs") as run:
         events = run(tmp_path / "whole.zarr")["events"]
-        whole = aq.open(tmp_path / "whole.zarr").load()
+        whole = aq.results.open(tmp_path / "whole.zarr").load()
         assert np.array_equal(whole["a"], np.sin([[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]]))
         assert np.array_equal(whole["ends/b"], [1.0, np.nan, 1.0 / 3.0], equal_nan=True)
         for event in range(1, events + 1, 13):
             assert run(path, event=event)["killed"]
             if path.exists():
-                part = aq.open(path)
+                part = aq.results.open(path)
                 done = int(part["finished"].sum())
                 left.append(done)
                 assert part.sizes["time"] in ((0, 2) if done == 1 else (2 * (done > 0),)), event
                 for name in ("a", "ends/b") if part.sizes["time"] else ():
                     assert np.array_equal(part[name][..., :done], whole[name][..., :done], equal_nan=True)
             assert not run(path)["killed"]
-            end = aq.open(path)
+            end = aq.results.open(path)
             assert end.attrs == whole.attrs
             assert_begins(end, whole, path, later=())
             shutil.rmtree(path)
@@ -136,9 +136,9 @@ def test_a_result_that_is_replaced_is_at_its_path_all_the_time(tmp_path, monkeyp
 
     def watched(usual):
         def call(*given, **more):
-            assert aq.open(path).sizes["time"] in (0, 11)
+            assert aq.results.open(path).sizes["time"] in (0, 11)
             out = usual(*given, **more)
-            assert aq.open(path).sizes["time"] in (0, 11)
+            assert aq.results.open(path).sizes["time"] in (0, 11)
             calls.append(usual.__name__)
             return out
 
@@ -151,4 +151,4 @@ def test_a_result_that_is_replaced_is_at_its_path_all_the_time(tmp_path, monkeyp
     run(2.0)
     monkeypatch.undo()
     assert set(calls) == {"rmtree"} and [found.name for found in tmp_path.iterdir()] == ["a.zarr"]
-    assert aq.open(path)["part/m/displacement"].values[-1, 0, 0] == pytest.approx(2.0)
+    assert aq.results.open(path)["part/m/displacement"].values[-1, 0, 0] == pytest.approx(2.0)

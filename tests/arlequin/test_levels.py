@@ -68,7 +68,7 @@ def times_of(result):
 def bars(choose, cells=(4, 7, 16), hold=0.0, **options):
     """A bar of 1 m with several meshes."""
     parts = [aq.Bar(f"bar {n}", aq.mesh.interval(0.0, 1.0, cells=n), STEEL, **options) for n in cells]
-    return aq.Levels("body", [aq.Level([part]) for part in parts], choose, hold=hold)
+    return aq.Levels("body", [aq.levels.Level([part]) for part in parts], choose, hold=hold)
 
 
 def plates(choose, **options):
@@ -77,7 +77,7 @@ def plates(choose, **options):
         for cells, kind in (((3, 2), "quad"), ((6, 4), "quad"), ((10, 7), "tri"))
     ]
     parts = [aq.Solid(f"plate {i}", mesh, STEEL, "stress", **options) for i, mesh in enumerate(meshes)]
-    return aq.Levels("body", [aq.Level([part]) for part in parts], choose)
+    return aq.Levels("body", [aq.levels.Level([part]) for part in parts], choose)
 
 
 def block(name, cells, span=(0.0, 1.0)):
@@ -92,14 +92,14 @@ def beam_and_solid(choose):
     """A beam, and the same beam with its end glued to a solid."""
     coarse, rest = beam("beam", (0.0, 1.0), 5), beam("rest", (0.0, 0.7), 7)
     end = block("end", (6, 2, 2), (0.4, 1.0))
-    glued = aq.Level([rest, end], junctions=[aq.BeamJunction(rest, end)])
-    return aq.Levels("body", [aq.Level([coarse]), glued], choose)
+    glued = aq.levels.Level([rest, end], junctions=[aq.BeamJunction(rest, end)])
+    return aq.Levels("body", [aq.levels.Level([coarse]), glued], choose)
 
 
 def beams_and_solids(choose):
     """A beam, a solid, and a finer solid."""
     parts = beam("beam", (0.0, 1.0), 5), block("solid", (6, 1, 1)), block("finer", (12, 2, 2))
-    return aq.Levels("body", [aq.Level([part]) for part in parts], choose)
+    return aq.Levels("body", [aq.levels.Level([part]) for part in parts], choose)
 
 
 BODIES = {"bars": bars, "plates": plates, "glued": beam_and_solid, "beam and solids": beams_and_solids}
@@ -122,7 +122,7 @@ def often(count, wait=2):
         n = round(state.time / state.step) // wait
         return ((n + 1) * 2654435761 % 2**32 >> 8) % count
 
-    return aq.StateIndicator(function)
+    return aq.levels.StateIndicator(function)
 
 
 def flying(x):
@@ -153,7 +153,7 @@ def flight(levels):
 def test_free_flight(body, scheme):
     """Every level goes on in the same rigid motion: x(t) = X + v(X) t, and no energy is lost."""
     last = LAST.get(body, 2)
-    times = aq.SwitchTimes({2e-6: 1, 4e-6: last, 6e-6: 0, 8e-6: last, 10e-6: 1, 12e-6: 0})
+    times = aq.levels.SwitchTimes({2e-6: 1, 4e-6: last, 6e-6: 0, 8e-6: last, 10e-6: 1, 12e-6: 0})
     levels = body_of(body, scheme, times)
     velocity = flight(levels)
     if scheme is EXPLICIT:  # lumped masses have other moments of inertia in each level: the spin changes
@@ -217,7 +217,7 @@ def test_rest_under_a_constant_load(scheme):
     """u = p x/E is in both levels exactly: nothing moves, nothing is lost."""
     pressure = 1e6
     levels = bars(
-        aq.SwitchTimes({2e-6: 2, 4e-6: 0, 6e-6: 1, 8e-6: 0}),
+        aq.levels.SwitchTimes({2e-6: 2, 4e-6: 0, 6e-6: 1, 8e-6: 0}),
         tractions={"right": pressure},
         imposed={"left": {"x": 0.0}},
     )
@@ -263,7 +263,7 @@ def test_shared_contact_keeps_its_history(scheme):
     """Bars at rest are switched beside masses: springs of friction, statuses and depths are those without switches."""
     alone, switched = (
         aq.simulate(rubbing(choose), scheme, duration=2e-4, step=STEP)
-        for choose in (aq.SwitchTimes({}), often(2, wait=5))
+        for choose in (aq.levels.SwitchTimes({}), often(2, wait=5))
     )
     assert np.count_nonzero(np.diff(times_of(switched))) > 10
     assert balance(switched) <= 1e-12
@@ -289,7 +289,9 @@ def test_depths_stay_while_the_interface_is_away():
         "floor", fine.boundary("bottom"), plane, aq.Unilateral(), friction=aq.Coulomb(0.1), wear=aq.Archard(1e-9)
     )
     times = {3e-6: 1, 9e-6: 0, 15e-6: 1}
-    levels = aq.Levels("body", [aq.Level([coarse]), aq.Level([fine], interfaces=[floor])], aq.SwitchTimes(times))
+    levels = aq.Levels(
+        "body", [aq.levels.Level([coarse]), aq.levels.Level([fine], interfaces=[floor])], aq.levels.SwitchTimes(times)
+    )
     system = aq.System([], levels=[levels], velocity=(1.0, -0.01))
     result = aq.simulate(system, aq.Theta(0.5), duration=20e-6, step=STEP)
     volume, depth = (result["interface/floor"][key].values for key in ("worn_volume", "worn_depth"))
@@ -308,8 +310,8 @@ def test_the_fine_level_is_there_before_contact():
         aq.Interface(f"wall {part.name}", part.boundary("right"), aq.RigidPlane(1.0 + 2e-5, -1.0), aq.Unilateral())
         for part in (coarse, fine)
     ]
-    choose = aq.ContactIndicator([wall.name for wall in walls], gap=1e-6, look_ahead=5e-6)
-    sets = [aq.Level([part], interfaces=[wall]) for part, wall in zip((coarse, fine), walls, strict=True)]
+    choose = aq.levels.ContactIndicator([wall.name for wall in walls], gap=1e-6, look_ahead=5e-6)
+    sets = [aq.levels.Level([part], interfaces=[wall]) for part, wall in zip((coarse, fine), walls, strict=True)]
     levels = aq.Levels("body", sets, choose, hold=5e-5)
     result = aq.simulate(aq.System([], levels=[levels], velocity=1.0), aq.Theta(0.5), duration=6e-4, step=STEP)
     level, time = times_of(result), result["time"].values
@@ -330,7 +332,7 @@ def test_the_fine_level_is_there_before_contact():
 
 def test_hold():
     """A coarser level comes once it has been wanted for so long; a finer one at once."""
-    wish = aq.StateIndicator(lambda state: int(round(state.time / state.step) % 10 in (0, 4)))
+    wish = aq.levels.StateIndicator(lambda state: int(round(state.time / state.step) % 10 in (0, 4)))
     levels = bars(wish, cells=(4, 8), hold=3e-6)
     result = aq.simulate(aq.System([], levels=[levels], velocity=1.0), aq.Theta(0.5), duration=20e-6, step=STEP)
     # levels of the steps that end at n: wanted at 0, 4, 10, 14; away 3 steps after the last wish
@@ -347,7 +349,7 @@ def test_a_coarser_level_comes_where_the_indicator_agrees():
         return int(not state.level and state.time < 9.5 * STEP)
 
     for hold, last in ((0.0, 10), (3e-6, 10), (12e-6, 12)):
-        levels = bars(aq.StateIndicator(wish), cells=(4, 8), hold=hold)
+        levels = bars(aq.levels.StateIndicator(wish), cells=(4, 8), hold=hold)
         result = aq.simulate(aq.System([], levels=[levels], velocity=1.0), aq.Theta(0.5), duration=20e-6, step=STEP)
         assert times_of(result)[1:].astype(bool).tolist() == [n <= last for n in range(1, 21)]
 
@@ -363,7 +365,7 @@ def test_a_refused_level_leaves_no_trace(scheme):
         system = aq.System([POINT], interfaces=[wall], levels=[levels], velocity=velocity)
         return aq.simulate(system, scheme, duration=40 * STEP, step=STEP)
 
-    alone, asked = run(aq.SwitchTimes({})), run(aq.StateIndicator(lambda state: 1 - state.level))
+    alone, asked = run(aq.levels.SwitchTimes({})), run(aq.levels.StateIndicator(lambda state: 1 - state.level))
     assert (times_of(asked) == 1.0).all()
     np.testing.assert_array_equal(asked["energy"].values, alone["energy"].values)
     for name in ("bar 8", "point"):
@@ -375,7 +377,9 @@ def test_error_indicator():
     """Smooth motion stays coarse, a load that the coarse mesh does not follow calls the fine one."""
 
     def run(load):
-        levels = bars(aq.ErrorIndicator(above=1e-2, below=1e-4, every=5), cells=(4, 32), tractions={"right": load})
+        levels = bars(
+            aq.levels.ErrorIndicator(above=1e-2, below=1e-4, every=5), cells=(4, 32), tractions={"right": load}
+        )
         return aq.simulate(aq.System([], levels=[levels], velocity=1.0), aq.Theta(0.5), duration=1e-4, step=STEP)
 
     assert not times_of(run(0.0)).any()
@@ -393,8 +397,12 @@ def test_a_patch_inside_a_shared_part():
     """The coarse bar is in both levels, of full weight without the patch: nothing is lost when that comes at rest."""
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 1.0, cells=10), STEEL)
     patch = aq.Bar("patch", aq.mesh.interval(0.3, 0.7, cells=16), STEEL)
-    glue = aq.Junction(coarse, patch, zone=aq.Box(0.1))
-    levels = aq.Levels("body", [aq.Level([]), aq.Level([patch], junctions=[glue])], aq.SwitchTimes({5e-6: 1, 2e-5: 0}))
+    glue = aq.Junction(coarse, patch, zone=aq.zones.Box(0.1))
+    levels = aq.Levels(
+        "body",
+        [aq.levels.Level([]), aq.levels.Level([patch], junctions=[glue])],
+        aq.levels.SwitchTimes({5e-6: 1, 2e-5: 0}),
+    )
     for velocity, lost in ((3.0, 0.0), ({"coarse": lambda x: 1.0 + np.cos(np.pi * x)}, None)):
         system = aq.System([coarse], levels=[levels], velocity=velocity)
         result = aq.simulate(system, aq.Theta(0.5), duration=3e-5, step=STEP)
@@ -409,7 +417,9 @@ def test_a_modal_level():
     """A reduced bar and the bar itself: in modes that both have, no energy is lost; u = cos(πx) cos(ωt)."""
     part = aq.Bar("whole", aq.mesh.interval(0.0, 1.0, cells=20), STEEL)
     few = aq.Modal(aq.Bar("few", aq.mesh.interval(0.0, 1.0, cells=20), STEEL), 6, detailed=[])
-    levels = aq.Levels("body", [aq.Level([few]), aq.Level([part])], aq.SwitchTimes({2e-5: 1, 6e-5: 0, 9e-5: 1}))
+    levels = aq.Levels(
+        "body", [aq.levels.Level([few]), aq.levels.Level([part])], aq.levels.SwitchTimes({2e-5: 1, 6e-5: 0, 9e-5: 1})
+    )
     system = aq.System([], levels=[levels], velocity=lambda x: np.cos(np.pi * x))
     result = aq.simulate(system, aq.Theta(0.5), duration=2e-4, step=STEP)
     total = energy(result, "kinetic") + energy(result, "strain")
@@ -427,10 +437,13 @@ def test_two_pieces_are_switched_alone():
 
     def levels(name, choose):
         parts = [aq.Bar(f"{name} {n}", aq.mesh.interval(0.0, 1.0, cells=n), STEEL) for n in (4, 8)]
-        return aq.Levels(name, [aq.Level([part]) for part in parts], choose)
+        return aq.Levels(name, [aq.levels.Level([part]) for part in parts], choose)
 
     def run(*names):
-        chosen = {"a": aq.SwitchTimes({3e-6: 1, 9e-6: 0}), "b": aq.SwitchTimes({5e-6: 1, 9e-6: 0, 11e-6: 1})}
+        chosen = {
+            "a": aq.levels.SwitchTimes({3e-6: 1, 9e-6: 0}),
+            "b": aq.levels.SwitchTimes({5e-6: 1, 9e-6: 0, 11e-6: 1}),
+        }
         system = aq.System([], levels=[levels(n, chosen[n]) for n in names], velocity=lambda x: np.cos(3 * x))
         return aq.simulate(system, aq.Theta(0.5), duration=15e-6, step=STEP)
 
@@ -483,9 +496,9 @@ def test_resumed_bits_of_a_moving_patch(goes_on):
         def patch(k):
             mesh = aq.mesh.rectangle((0.2 + 0.025 * k, 0.5 + 0.025 * k), (0.0, 0.1), (24, 8))
             fine = aq.Solid("fine", mesh, STEEL, plane="strain")
-            return aq.Level([fine], junctions=[aq.Junction(track, fine, zone=aq.Box(width=0.05))])
+            return aq.levels.Level([fine], junctions=[aq.Junction(track, fine, zone=aq.zones.Box(width=0.05))])
 
-        follow = aq.MovingPatch("patch", patch, lambda state: 0.1 * np.sin(3e5 * state.time), pitch=0.025)
+        follow = aq.levels.MovingPatch("patch", patch, lambda state: 0.1 * np.sin(3e5 * state.time), pitch=0.025)
         moving = {"track": lambda x: np.sin(9 * x), "fine": lambda x: np.sin(9 * x)}
         system = aq.System([track], levels=[follow], velocity=moving)
         return aq.simulate(system, aq.Theta(0.5), duration=2e-5, step=5e-7, record=record, progress=progress)
@@ -496,10 +509,10 @@ def test_resumed_bits_of_a_moving_patch(goes_on):
 
 def test_switch_times_leave_the_steps_between_them_to_one_batch():
     """By hand: 2e-5 s are 20 steps of 1e-6 s; a time within a step counts at the next one."""
-    times = aq.SwitchTimes({2e-5: 1, 2.55e-5: 0})
+    times = aq.levels.SwitchTimes({2e-5: 1, 2.55e-5: 0})
     assert [times.next_look(n, 1e-6) for n in (0, 19, 20, 25)] == [20, 20, 26, 26]
     assert times.next_look(26, 1e-6) > 10**9
-    every = aq.StateIndicator(lambda state: 0, every=5)
+    every = aq.levels.StateIndicator(lambda state: 0, every=5)
     assert [every.next_look(n, 1e-6) for n in (0, 4, 5)] == [5, 5, 10]
 
 
@@ -528,8 +541,8 @@ def test_a_wave_in_a_bar_that_is_refined():
         exact = -pressure / (7800.0 * SPEED) * np.sin(np.pi * late / (0.5 * travel)) ** 2 * within
         return np.abs(part["velocity"].values[-1, :, 0] - exact).max() / np.abs(exact).max()
 
-    coarse = error(run(aq.SwitchTimes({})), "bar 40")
-    switched = run(aq.SwitchTimes({0.55 * travel: 1}))
+    coarse = error(run(aq.levels.SwitchTimes({})), "bar 40")
+    switched = run(aq.levels.SwitchTimes({0.55 * travel: 1}))
     refined = error(switched, "bar 160")
     assert refined < 0.03 and refined < coarse
     total = energy(switched, "kinetic")[-1] + energy(switched, "strain")[-1]
@@ -555,8 +568,8 @@ def test_a_cantilever_that_becomes_a_solid():
         slope = k / length * (np.sinh(s) + np.sin(s) - sigma * (np.cosh(s) - np.cos(s)))
         return np.column_stack([0.0 * s, w, slope]) / 2.0
 
-    choose = aq.SwitchTimes({0.6 * period: 1, 1.7 * period: 0})
-    levels = aq.Levels("body", [aq.Level([rod]), aq.Level([solid])], choose)
+    choose = aq.levels.SwitchTimes({0.6 * period: 1, 1.7 * period: 0})
+    levels = aq.Levels("body", [aq.levels.Level([rod]), aq.levels.Level([solid])], choose)
     start = {"rod": mode(rod.positions[:, 0])}
     system = aq.System([], levels=[levels], velocity=start)
     result = aq.simulate(system, aq.Theta(0.5), duration=2.2 * period, step=period / 200)
@@ -581,8 +594,10 @@ def bar(name, cells=4, end=1.0, **options):
 
 def pair(coarse, fine, choose=None, **options):
     """A system of one body with two levels."""
-    choose = choose or aq.SwitchTimes({3e-6: 1})
-    return aq.System([], levels=[aq.Levels("body", [aq.Level([coarse]), aq.Level([fine])], choose, **options)])
+    choose = choose or aq.levels.SwitchTimes({3e-6: 1})
+    return aq.System(
+        [], levels=[aq.Levels("body", [aq.levels.Level([coarse]), aq.levels.Level([fine])], choose, **options)]
+    )
 
 
 def good(**options):
@@ -594,7 +609,7 @@ def simulated(system, scheme=aq.Theta(0.5)):  # noqa: B008
 
 
 def by(function):
-    return lambda: simulated(pair(bar("a"), bar("b", 8), aq.StateIndicator(function)))
+    return lambda: simulated(pair(bar("a"), bar("b", 8), aq.levels.StateIndicator(function)))
 
 
 WRONG = {
@@ -604,12 +619,12 @@ WRONG = {
     "fine first": (lambda: simulated(pair(bar("a", 9), bar("b", 4))), "'body'.*'a'"),
     "as fine, not nested": (lambda: simulated(pair(bar("a", 8), bar("b", 7))), "'body'.*coarse|'body'.*'a'"),
     "mass": (lambda: simulated(pair(aq.PointMasses("m", 0.0, 1.0), bar("b"))), "no part of one level covers"),
-    "no such level, times": (lambda: pair(bar("a"), bar("b"), aq.SwitchTimes({1.0: 2})), r"= 2: .*\[0, 1\]"),
+    "no such level, times": (lambda: pair(bar("a"), bar("b"), aq.levels.SwitchTimes({1.0: 2})), r"= 2: .*\[0, 1\]"),
     "no such level": (by(lambda state: 7), r"level from the function = 7: .*\[0, 1\]"),
     "text": (by(lambda state: "fine"), "level from the function = 'fine'"),
     "nothing": (by(lambda state: None), "level from the function = None"),
     "value": (by(lambda state: (1, "x")), "value from the function = 'x'"),
-    "no such interface": (lambda: pair(bar("a"), bar("b"), aq.ContactIndicator(["floor"])), "'floor'"),
+    "no such interface": (lambda: pair(bar("a"), bar("b"), aq.levels.ContactIndicator(["floor"])), "'floor'"),
     "name at": (lambda: good().at({"bod": 1}), "levels = 'bod': must be one of body"),
     "number at": (lambda: good().at({"body": 2}), r"level of 'body' = 2: .*\[0, 1\]"),
     "list at": (lambda: good().at([1]), "must map names of levels"),
@@ -619,14 +634,22 @@ WRONG = {
         "2 parts of the system and its levels are named 'a'",
     ),
     "same levels": (lambda: aq.System([], levels=[*good().levels, *good().levels]), "2 levels are named 'body'"),
-    "one level": (lambda: aq.Levels("body", [aq.Level([bar("a")])], aq.SwitchTimes({})), "at least two"),
+    "one level": (lambda: aq.Levels("body", [aq.levels.Level([bar("a")])], aq.levels.SwitchTimes({})), "at least two"),
     "start": (lambda: pair(bar("a"), bar("b"), start=2), "start = 2"),
     "hold": (lambda: pair(bar("a"), bar("b"), hold=-1.0), "hold = -1"),
-    "indicator": (lambda: pair(bar("a"), bar("b"), aq.SwitchTimes), "must be an indicator"),
-    "no part": (lambda: aq.Level([3]), "parts = 3"),
+    "indicator": (lambda: pair(bar("a"), bar("b"), aq.levels.SwitchTimes), "must be an indicator"),
+    "no part": (lambda: aq.levels.Level([3]), "parts = 3"),
     "reference": (
-        lambda: aq.System([], levels=[aq.Levels("q", [aq.Level([bar("a")], reference={"z": 0.0}), aq.Level([bar("b")])],
-                                                aq.SwitchTimes({}))]),
+        lambda: aq.System(
+            [],
+            levels=[
+                aq.Levels(
+                    "q",
+                    [aq.levels.Level([bar("a")], reference={"z": 0.0}), aq.levels.Level([bar("b")])],
+                    aq.levels.SwitchTimes({}),
+                )
+            ],
+        ),
         "reference = 'z'",
     ),
     "located events": (lambda: simulated(good(), aq.Theta(0.5, events="locate")), "does not switch levels"),
@@ -672,7 +695,9 @@ def test_a_loaded_bar_at_rest():
         aq.Bar(name, aq.mesh.interval(0.0, 1.0, cells), STEEL, tractions=pull, imposed={"left": {"x": 0.0}})
         for name, cells in (("coarse", 4), ("fine", 16))
     ]
-    levels = aq.Levels("bar", [aq.Level([bar]) for bar in bars], aq.SwitchTimes({3e-6: 1, 6e-6: 0, 9e-6: 1}))
+    levels = aq.Levels(
+        "bar", [aq.levels.Level([bar]) for bar in bars], aq.levels.SwitchTimes({3e-6: 1, 6e-6: 0, 9e-6: 1})
+    )
     stretched = {bar.name: 1e8 / STEEL.young * bar.positions for bar in bars}
     system = aq.System([], levels=[levels], displacement=stretched)
     result = aq.simulate(system, aq.Theta(0.5), duration=1.2e-5, step=1e-6)
@@ -716,7 +741,9 @@ def test_a_soft_block_that_turns_is_switched_in_any_position(scheme):
         return np.stack([-6.0 * x[:, 1], 6.0 * x[:, 0]], axis=1) + np.array([0.3, 0.1])
 
     models = [solid("coarse", 2, "finite"), solid("fine", 4, "finite")]
-    body = aq.Levels("body", [aq.Level([own]) for own in models], aq.SwitchTimes({0.1: 1, 0.2: 0, 0.25: 1}))
+    body = aq.Levels(
+        "body", [aq.levels.Level([own]) for own in models], aq.levels.SwitchTimes({0.1: 1, 0.2: 0, 0.25: 1})
+    )
     start = {own.name: spinning(own) for own in models}
     result = aq.simulate(aq.System([], levels=[body], velocity=start), scheme, duration=0.3, step=2e-3)
     assert balance(result) < 1e-12
@@ -740,7 +767,7 @@ def test_statics_go_on_from_the_equilibrium_of_the_other_model(kinematics):
     pull = {"right": lambda x, t: np.broadcast_to([[2e4 * t], [1e4 * t]], x.shape)}
     held = {"left": {"x": 0.0, "y": 0.0}}
     models = [solid(name, cells, kinematics, tractions=pull, imposed=held) for name, cells in (("a", 2), ("b", 4))]
-    body = aq.Levels("body", [aq.Level([own]) for own in models], aq.SwitchTimes({0.4: 1, 0.7: 0}))
+    body = aq.Levels("body", [aq.levels.Level([own]) for own in models], aq.levels.SwitchTimes({0.4: 1, 0.7: 0}))
     result = aq.simulate(aq.System([], levels=[body]), aq.Static(), duration=1.0, step=0.1)
     active = result["levels/body"]["level"].values
     for i, own in enumerate(models):
@@ -760,9 +787,11 @@ def test_wear_goes_on_under_the_name_of_another_level():
         floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
         laws: dict = {"friction": aq.Coulomb(0.1), "wear": aq.Archard(1e-8)}
         pieces.append(
-            aq.Level([block], interfaces=[aq.Interface(f"on {name}", block.boundary("bottom"), floor, LAYER, **laws)])
+            aq.levels.Level(
+                [block], interfaces=[aq.Interface(f"on {name}", block.boundary("bottom"), floor, LAYER, **laws)]
+            )
         )
-    body = aq.Levels("body", pieces, aq.SwitchTimes({0.02: 1}))
+    body = aq.Levels("body", pieces, aq.levels.SwitchTimes({0.02: 1}))
     system = aq.System([], levels=[body], velocity=(2.0, 0.0), gravity=(0.0, -10.0))
     result = aq.simulate(system, aq.Theta(0.5), duration=0.04, step=1e-3)
     before, after = (result[f"interface/on {name}/worn_depth"].values for name in ("a", "b"))
@@ -782,10 +811,10 @@ def test_feet_of_the_same_laws_go_on_from_those_at_their_own_places(turned):
         masses = [aq.PointMasses(f"{name}{i}", (float(i), 0.0), 1.0) for i in range(2)]
         order = masses[::-1] if turned and name == "b" else masses
         feet = [aq.Interface(f"under {own.name}", own.boundary("all"), floor, LAYER, **laws) for own in order]
-        pieces.append(aq.Level(masses, interfaces=feet))
+        pieces.append(aq.levels.Level(masses, interfaces=feet))
         speeds |= {f"{name}0": (1.0, 0.0), f"{name}1": (3.0, 0.0)}
     beside = aq.PointMasses("beside", (0.0, 0.0), 5.0)
-    body = aq.Levels("body", pieces, aq.SwitchTimes({0.02: 1}))
+    body = aq.Levels("body", pieces, aq.levels.SwitchTimes({0.02: 1}))
     system = aq.System([beside], levels=[body], velocity=speeds, gravity=(0.0, -10.0))
     result = aq.simulate(system, aq.Theta(0.5), duration=0.04, step=1e-3)
     for i, speed in enumerate((1.0, 3.0)):

@@ -37,7 +37,7 @@ def resultants(parts, junctions):
     return force, moment
 
 
-ZONES = [None, aq.Strip(0.42, 0.58), aq.HalfSpace((0.435, 0.0), (1.0, 0.3), 0.14)]
+ZONES = [None, aq.zones.Strip(0.42, 0.58), aq.zones.HalfSpace((0.435, 0.0), (1.0, 0.3), 0.14)]
 PLANE = [
     (kinds, orders, zone, load)
     for kinds, orders, zone, load in itertools.product(
@@ -64,7 +64,7 @@ def test_resultant_and_moment_in_the_plane(kinds, orders, zone, load):
 def test_resultant_and_moment_in_space(kinds, load):
     given = {"tractions": {"top": (0.0, 1.0, 0.0)}} if load == "traction" else {"body_force": (0.0, 1.0, 0.0)}
     parts = spatial_parts(kinds, **given)
-    force, moment = resultants(parts, [aq.Junction(*parts, zone=aq.Strip(0.41, 0.57))])
+    force, moment = resultants(parts, [aq.Junction(*parts, zone=aq.zones.Strip(0.41, 0.57))])
     exact = (0.3, (0.15, 0.3 * 0.3, 0.045)) if load == "traction" else (0.09, (0.045, 0.0135, 0.0135))
     assert force == pytest.approx(exact[0], rel=1e-12)
     np.testing.assert_allclose(moment, exact[1], rtol=1e-12)
@@ -89,7 +89,7 @@ def test_pressure_on_a_cylinder():
 def test_a_body_force_on_bars():
     coarse = aq.Bar("coarse", aq.mesh.interval(0, 0.6, cells=6), STEEL, body_force=lambda x, t: x)
     fine = aq.Bar("fine", aq.mesh.interval(0.37, 1, cells=23), STEEL, body_force=lambda x, t: x)
-    weights = weights_of([aq.Junction(coarse, fine, zone=aq.Strip(0.42, 0.58))])
+    weights = weights_of([aq.Junction(coarse, fine, zone=aq.zones.Strip(0.42, 0.58))])
     loads = [part.assemble(weights[part.name]).load(0.0) for part in (coarse, fine)]
     assert sum(load.sum() for load in loads) == pytest.approx(0.5, rel=1e-12)
     moment = sum(load @ part.positions[:, 0] for load, part in zip(loads, (coarse, fine), strict=True))

@@ -41,7 +41,7 @@ def on_floor(part: aq.Solid, law: Any = AT_SPEED, friction: Any = None, wear: An
 def glued(law: Any = AT_GAP, of_fine: Any = MappingProxyType({}), **own: Any) -> aq.System:
     """A junction, and springs with dashpots beside the solids."""
     coarse, fine = block("coarse", (0.0, 0.012), (3, 2), **own), block("fine", (0.008, 0.02), (6, 4), **own, **of_fine)
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     rub = aq.Interface("rub", fine.boundary("bottom"), FLOOR, law, friction=aq.Coulomb(0.3))
     held = aq.Spring("held", coarse.boundary("left"), stiffness=(1e7, 2e7), damping=(1e2, 1e2))
     return aq.System([coarse, fine], junctions=[glue], interfaces=[rub], springs=[held], velocity=(3.0, -5.0))
@@ -50,7 +50,7 @@ def glued(law: Any = AT_GAP, of_fine: Any = MappingProxyType({}), **own: Any) ->
 def absorbing() -> aq.System:
     """A junction that absorbs what the coarse mesh, of reduced dispersion, cannot carry."""
     coarse, fine = block("coarse", (0.0, 0.012), (3, 2), mass="dispersion"), block("fine", (0.008, 0.02), (6, 4))
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
     rub = aq.Interface("rub", fine.boundary("bottom"), FLOOR, AT_SPEED, friction=aq.Coulomb(0.3))
     return aq.System([coarse, fine], junctions=[glue], interfaces=[rub], velocity=(3.0, -5.0))
 
@@ -93,7 +93,7 @@ def held_by_constraints() -> aq.System:
         aq.Bar(f"bar {i}", aq.mesh.interval(a, b, cells=n), STEEL, section=1e-4)
         for i, (a, b, n) in enumerate([(0.0, 0.05, 10), (0.04, 0.1, 6)])
     ]
-    glue = aq.Junction(*bars, weights=aq.Linear(), coupling=aq.H1(length=0.005))
+    glue = aq.Junction(*bars, weights=aq.weights.Linear(), coupling=aq.H1(length=0.005))
     wall = aq.RigidPlane(point=0.1 + 1e-6, normal=-1.0)
     wall = aq.Interface("wall", bars[1].boundary("right"), wall, aq.Unilateral())
     return aq.System(bars, junctions=[glue], interfaces=[wall], velocity=5.0)
@@ -120,7 +120,7 @@ def on_foundation(
 def glued_on_foundation(mass: Any = "consistent") -> aq.System:
     """A junction of parts of which one meets a foundation that moves and a wall, with damping."""
     coarse, fine = (block(*of, mass=mass) for of in (("coarse", (0.0, 0.012), (3, 2)), ("fine", (0.008, 0.02), (6, 4))))
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     mesh = aq.mesh.rectangle((-0.00999, 0.03001), (-0.01003, -2.1e-6), cells=(9, 2))
     moved = {"bottom": {"x": lambda t: 1e-5 * np.sin(2e5 * t), "y": 0.0}}
     foundation = aq.Solid(

@@ -160,7 +160,7 @@ def test_steps_before_one_that_fails_are_kept(tmp_path: Any, monkeypatch: pytest
     late, path = replace(second, gravity=lambda t: (0.0, 1e308 if t > 0.0205 else -9.81)), tmp_path / "run.zarr"
     with pytest.raises(aq.UserError, match=r"^member 1: .* t = 0\.02[123] s"):
         aq.simulate_ensemble([first, late], aq.Theta(0.5), duration=0.1, step=1e-3, record=path)
-    kept = aq.open(path)
+    kept = aq.results.open(path)
     assert 20 <= kept.sizes["time"] <= 22 and kept.attrs["complete"] == 0
 
 

@@ -244,7 +244,7 @@ def test_cells_that_weigh_nothing():
     coarse, fine = bar(20, "coarse"), bar(30, "fine", (0.4, 1.0))
 
     def path(first):
-        junction = aq.Junction(first, fine, zone=aq.Strip(0.4, 0.6))
+        junction = aq.Junction(first, fine, zone=aq.zones.Strip(0.4, 0.6))
         return run(aq.System([first, fine], [junction], velocity=lambda x: np.sin(np.pi * x)), 4e-4, 2e-6)
 
     results = path(coarse), path(aq.Modal(coarse, 13))

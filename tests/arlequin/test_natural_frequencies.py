@@ -26,7 +26,7 @@ def glued(axes: int, end: float, refine: int = 1, mass: str = "consistent") -> a
 
     coarse = part("coarse", 0.0, end, 1, imposed={"left": dict.fromkeys("xyz"[:axes], 0.0)})
     fine = part("fine", 1.0, 5.5, 2)
-    return aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Strip(2.0, 3.0))])
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Strip(2.0, 3.0))])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_nodes_without_mass_follow(cells: int) -> None:
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 5.0, cells=5), UNIT, imposed={"left": {"x": 0.0}})
     fine = aq.Bar("fine", aq.mesh.interval(1.0, 5.5, cells=cells), UNIT, mass="redistributed")
     wall = aq.Interface("wall", fine.boundary("right"), aq.RigidPlane(point=8.0, normal=-1.0), aq.Unilateral("gap"))
-    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Strip(2.0, 3.0))], [wall])
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Strip(2.0, 3.0))], [wall])
     assembly = assemble(system)
     plain = assemble(aq.System(system.parts, system.junctions))
     assert assembly.massless.sum() == 1 and np.array_equal(assembly.ghost, plain.ghost) and assembly.ghost.sum() >= 4
@@ -128,7 +128,7 @@ def test_explicit_schemes_step_glued_bars_with_nodes_left_out(scheme: Any) -> No
     for end in (5.0, 3.0):
         bar = aq.Bar("coarse", aq.mesh.interval(0.0, end, cells=round(end)), UNIT)
         fine = aq.Bar("fine", aq.mesh.interval(1.0, 5.5, cells=9), UNIT)
-        glue = aq.Junction(bar, fine, zone=aq.Strip(2.0, 3.0))
+        glue = aq.Junction(bar, fine, zone=aq.zones.Strip(2.0, 3.0))
         system = aq.System([bar, fine], [glue], velocity=lambda x: np.sin(x))
         found.append(aq.simulate(system, scheme, duration=1.0, step=0.01, progress=False))
     whole, cut = (result["part/fine/displacement"].values for result in found)

@@ -85,7 +85,7 @@ WALLS = {
 def test_obstacles_in_vtu_files_and_animations(dimension, tmp_path):
     result = run(WALLS[dimension], dimension)
     group = result["interface/a wall"].dataset
-    aq.export_vtu(result, tmp_path)
+    aq.results.export_vtu(result, tmp_path)
     text = (tmp_path / "all.pvd").read_text()
     assert text.count("obstacle-a%20wall/") == result.sizes["frame"]
     mesh = meshio.read(tmp_path / "obstacle-a%20wall" / "0.vtu")

@@ -20,7 +20,7 @@ def glued(coarse, fine, kind="quad"):
         aq.Solid(name, aq.mesh.rectangle(x, (0.0, 0.4), cells=cells, kind=kind), STEEL, plane="stress", **acts)
         for name, x, cells, acts in (("plate", (0, 1), (10, 4), coarse), ("patch", (0.3, 0.7), (8, 8), fine))
     )
-    return aq.System([plate, patch], [aq.Junction(plate, patch, zone=aq.Box(width=0.1))])
+    return aq.System([plate, patch], [aq.Junction(plate, patch, zone=aq.zones.Box(width=0.1))])
 
 
 def told(system, scheme=None):
@@ -80,6 +80,6 @@ def test_on_a_line_and_in_space(axes, both):
         coarse = aq.Solid("coarse", mesh, STEEL, **top)
         mesh = aq.mesh.box((0.6, 1), (0, 0.2), (0, 0.2), cells=(8, 4, 4))
         fine = aq.Solid("fine", mesh, STEEL, **(top if both else {}))
-    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Box(width=0.2))])
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Box(width=0.2))])
     lines, _ = told(system)
     assert len(lines) == (0 if both else 1) and np.all(["traction" in line for line in lines])

@@ -70,13 +70,13 @@ def arrangement(seed, axes):
             if high - low < 2 * width:
                 break
             add(low, high)
-            glue(i - 1, i, aq.Box(width=width))
+            glue(i - 1, i, aq.zones.Box(width=width))
         elif way == "patches":  # each begins where the zone of the one before ends, or behind it
             low = rng.uniform(0.6, 1.5) if i == 1 else spans[-1][1] - (width if rng.random() < 0.7 else -0.2)
             if low + 2.2 * width > 9.4:
                 break
             add(low, low + rng.uniform(2.05, 2.2) * width)
-            glue(0, i, aq.Box(width=width))
+            glue(0, i, aq.zones.Box(width=width))
         else:
             low = rng.uniform(0.3, 6.0)
             add(low, min(low + rng.uniform(2.2, 4.0), 9.6))
@@ -87,9 +87,9 @@ def arrangement(seed, axes):
                     glue(
                         j,
                         i,
-                        aq.Box(width=1.0)
+                        aq.zones.Box(width=1.0)
                         if inside
-                        else aq.Strip(*((low, high) if spans[i][0] > spans[j][0] else (high, low))),
+                        else aq.zones.Strip(*((low, high) if spans[i][0] > spans[j][0] else (high, low))),
                     )
     return parts, junctions
 
@@ -150,7 +150,7 @@ def hat_integral(function, low, high):
 def test_two_patches_with_one_common_zone_hand_over_to_each_other():
     """In 4.3 < x < 5.3 the first falls as the second rises; the coarse bar has nothing left there."""
     parts = [bar("coarse", 0, 10, 10), bar("one", 2, 5.3, 9), bar("two", 4.3, 8, 12)]
-    weights = weightings([aq.Junction(parts[0], own, zone=aq.Box(width=1), name=own.name) for own in parts[1:]])
+    weights = weightings([aq.Junction(parts[0], own, zone=aq.zones.Box(width=1), name=own.name) for own in parts[1:]])
     one = lambda x: np.clip(np.minimum(x - 2, 5.3 - x), 0, 1)  # noqa: E731
     two = lambda x: np.clip(np.minimum(x - 4.3, 8 - x), 0, 1)  # noqa: E731
     for name, function, ends in (
@@ -166,8 +166,8 @@ def test_nested_patches_share_as_differences_of_profiles():
     """The inner patch rises to one before the outer one has: from x = 2.5 on the outer one has nothing left."""
     parts = [bar("coarse", 0, 9, 9), bar("outer", 1.2, 8.8, 15), bar("inner", 1.9, 8.1, 31)]
     junctions = [
-        aq.Junction(parts[0], parts[1], zone=aq.Strip(1.3, 3.3), name="a"),
-        aq.Junction(parts[1], parts[2], zone=aq.Strip(2.0, 2.6), name="b", weights=aq.Linear()),
+        aq.Junction(parts[0], parts[1], zone=aq.zones.Strip(1.3, 3.3), name="a"),
+        aq.Junction(parts[1], parts[2], zone=aq.zones.Strip(2.0, 2.6), name="b", weights=aq.weights.Linear()),
     ]
     outer = lambda x: np.clip((x - 1.3) / 2, 0, 1)  # noqa: E731
     inner = lambda x: np.where(x > 1.9, np.clip((x - 2) / 0.6, 0, 1), 0) * (x < 8.1)  # noqa: E731
@@ -181,7 +181,7 @@ def test_nested_patches_share_as_differences_of_profiles():
 def test_two_patches_that_meet_inside_a_coarse_cell_pass_the_patch_test():
     coarse = bar("coarse", 0, 0.6, 6, imposed={"left": {"x": 0.0}})
     one, two = bar("one", 0.3, 0.45, 15), bar("two", 0.45, 1, 44, tractions={"right": lambda x, t: t})
-    junctions = [aq.Junction(coarse, own, name=own.name, zone=aq.Strip(0.3, 0.6)) for own in (one, two)]
+    junctions = [aq.Junction(coarse, own, name=own.name, zone=aq.zones.Strip(0.3, 0.6)) for own in (one, two)]
     tie = aq.Tie(one.boundary("right"), two.boundary("left"), name="tie")
     system = aq.System([coarse, one, two], [*junctions, tie])
     result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0, progress=False)
@@ -193,7 +193,7 @@ def test_the_force_of_each_junction_where_the_coarse_model_only_mediates():
     """A unit traction passes from the first patch to the second: each junction has the force of one side as before."""
     coarse = bar("coarse", 0, 10, 10, imposed={"left": {"x": 0.0}}, tractions={"right": lambda x, t: t})
     fine = [bar("one", 2.1, 5.3, 9), bar("two", 4.2, 8.3, 12)]
-    junctions = [aq.Junction(coarse, own, zone=aq.Box(width=1.1), name=own.name) for own in fine]
+    junctions = [aq.Junction(coarse, own, zone=aq.zones.Box(width=1.1), name=own.name) for own in fine]
     result = aq.simulate(aq.System([coarse, *fine], junctions), aq.Static(), duration=1.0, step=1.0, progress=False)
     for own in fine:  # a free part in equilibrium: the forces at its two ends cancel
         assert abs(float(result[f"junction/{own.name}/force"][-1, 0])) < 1e-12
@@ -204,7 +204,7 @@ def test_the_force_of_each_junction_where_the_coarse_model_only_mediates():
 def test_motion_of_overlapping_patches_conserves_energy():
     coarse = bar("coarse", 0, 10, 10)
     fine = [bar("one", 2.1, 5.3, 9), bar("two", 4.2, 8.3, 12)]
-    junctions = [aq.Junction(coarse, own, zone=aq.Box(width=1.1), name=own.name) for own in fine]
+    junctions = [aq.Junction(coarse, own, zone=aq.zones.Box(width=1.1), name=own.name) for own in fine]
     start = {name: lambda x: 0.1 * np.sin(np.pi * x / 5) for name in ("coarse", "one", "two")}
     system = aq.System([coarse, *fine], junctions, velocity=start)
     for scheme, step in ((aq.Theta(0.5), 0.1), (aq.Newmark(), 0.1)):
@@ -218,12 +218,12 @@ REFUSED = {
         aq.Junction(coarse, bar("two", 4.5, 8, 12), name="b"),
     ],
     "'two' takes over from 'one'|'one' takes over from 'two'": lambda: [
-        aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 2, 5.5, 9), zone=aq.Box(width=1), name="a"),
-        aq.Junction(coarse, bar("two", 4, 8, 12), zone=aq.Box(width=1), name="b"),
+        aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 2, 5.5, 9), zone=aq.zones.Box(width=1), name="a"),
+        aq.Junction(coarse, bar("two", 4, 8, 12), zone=aq.zones.Box(width=1), name="b"),
     ],
     "part 'two' has no weight anywhere beside 'one': leave it out": lambda: [
-        aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 0, 10, 23), zone=aq.Strip(10, 8.5), name="a"),
-        aq.Junction(coarse, bar("two", 3, 7, 13), zone=aq.Strip(3.5, 5), name="b"),
+        aq.Junction(coarse := bar("coarse", 0, 10, 10), bar("one", 0, 10, 23), zone=aq.zones.Strip(10, 8.5), name="a"),
+        aq.Junction(coarse, bar("two", 3, 7, 13), zone=aq.zones.Strip(3.5, 5), name="b"),
     ],
     "is the fine part of a part that is finer than itself": lambda: [
         aq.Junction(first := bar("one", 0, 6, 6), second := bar("two", 4, 10, 12), name="a"),
@@ -255,7 +255,7 @@ def test_beams_in_both_ends_of_a_solid_must_not_share_a_cell():
 def test_waves_are_not_absorbed_against_a_part_of_which_nothing_is_left():
     coarse = bar("coarse", 0, 10, 10)
     fine = [bar("one", 2.1, 5.3, 9), bar("two", 4.2, 8.3, 12)]
-    junctions = [aq.Junction(coarse, own, zone=aq.Box(width=1.1), name=own.name, absorbing=True) for own in fine]
+    junctions = [aq.Junction(coarse, own, zone=aq.zones.Box(width=1.1), name=own.name, absorbing=True) for own in fine]
     system = aq.System([coarse, *fine], junctions)
     with pytest.raises(aq.UserError, match=r"junction 'one': nothing is left of the coarse part.*absorbing=None"):
         aq.simulate(system, aq.Theta(0.5), duration=1e-3, step=1e-3, progress=False)
@@ -264,7 +264,7 @@ def test_waves_are_not_absorbed_against_a_part_of_which_nothing_is_left():
 def test_a_patch_glued_by_two_junctions_at_its_two_ends():
     """The profile is the least of both shares: the weights are those of one box around."""
     parts = [bar("coarse", 0, 10, 10), bar("fine", 2.3, 7.6, 21)]
-    ends = aq.Strip(2.4, 3.5), aq.Strip(7.5, 6.3)
+    ends = aq.zones.Strip(2.4, 3.5), aq.zones.Strip(7.5, 6.3)
     two = weightings([aq.Junction(*parts, zone=zone, name=f"end{n}") for n, zone in enumerate(ends)])
     profile = lambda x: np.clip(np.minimum((x - 2.4) / 1.1, (7.5 - x) / 1.2), 0, 1) * (x > 2.3) * (x < 7.6)  # noqa: E731
     for name, own, points in (

@@ -114,7 +114,7 @@ def test_time_of_compilation_adds_up_over_the_parts_of_a_run(tmp_path: Path) -> 
 
     with pytest.raises(KeyboardInterrupt):
         go(stops)
-    first = aq.open(path)
+    first = aq.results.open(path)
     assert first.attrs["complete"] == 0 and 0.1 <= first.attrs["compile_time"] <= seconds_in(COMPILING) - begin
     whole = go(False)
     assert whole.attrs["complete"] == 1

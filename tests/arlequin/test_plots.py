@@ -261,7 +261,7 @@ def test_fine_parts_are_drawn_over_the_coarse_ones_that_they_overlap(tmp_path):
     steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
     wide = aq.Solid("zone", aq.mesh.rectangle((0.0, 1.0), (0.0, 0.4), cells=(10, 4)), steel, plane="strain")
     patch = aq.Solid("a", aq.mesh.rectangle((0.3, 0.7), (0.0, 0.4), cells=(8, 8)), steel, plane="strain")
-    glue = aq.Junction(wide, patch, zone=aq.Box(width=0.1))
+    glue = aq.Junction(wide, patch, zone=aq.zones.Box(width=0.1))
     for parts in ([wide, patch], [patch, wide]):
         system = aq.System(parts, [glue], velocity=(1.0, 0.0))
         for path in (None, tmp_path / "run.zarr"):

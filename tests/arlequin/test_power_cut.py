@@ -129,7 +129,7 @@ def test_runs_go_on_to_the_same_bits(how: str, runs: tuple[Path, Path], tmp_path
     DAMAGES[how](path)
     end = cases.resume(path)
     assert end.attrs["complete"] == 1
-    whole = aq.open(runs[0]).load()
+    whole = aq.results.open(runs[0]).load()
     assert_equal(end.load(), whole)
     with xarray.open_datatree(path, engine="zarr") as plain:  # as others read it
         assert_equal(plain.load(), whole)
@@ -142,11 +142,11 @@ def test_results_without_the_metadata_of_their_root_are_read(how: str, runs: tup
     """From the copy of its attributes and the metadata of each array, with a line; nothing is written."""
     path = tmp_path / "a.zarr"
     shutil.copytree(runs[1], path)
-    before = aq.open(path).load()
+    before = aq.results.open(path).load()
     DAMAGES[how](path)
     files = {file: file.stat().st_mtime_ns for file in path.rglob("*")}
     with pytest.warns(DamageWarning, match=r"the copy in \.header\.json"):
-        found = aq.open(path)
+        found = aq.results.open(path)
     assert found.attrs == before.attrs and found.sizes["time"] <= before.sizes["time"]
     assert {file: file.stat().st_mtime_ns for file in path.rglob("*")} == files
     if how != "all of it":

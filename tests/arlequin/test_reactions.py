@@ -165,7 +165,7 @@ def test_supports_of_glued_parts(scheme):
     fine = aq.Solid(
         "fine", rectangle((0.04, 0.1), (0.0, 0.02), (24, 8)), STEEL, plane="strain", imposed={"bottom": {"y": 0.0}}
     )
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
     touch = aq.Interface("wall", fine.boundary("right"), wall, aq.Unilateral())
     system = aq.System(

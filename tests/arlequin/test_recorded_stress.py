@@ -123,7 +123,7 @@ def test_stress_after_a_run(kinematics, plane, tmp_path):
     part = aq.Solid("block", mesh, COPPER, plane=plane, kinematics=kinematics, imposed=held)
     record = aq.Record(tmp_path / "run.zarr", fields_every=2, point_memory=True)
     aq.simulate(aq.System([part]), aq.Static(), duration=1.0, step=0.25, record=record)
-    block = aq.open(tmp_path / "run.zarr")["part/block"]
+    block = aq.results.open(tmp_path / "run.zarr")["part/block"]
     assert block["point_memory"].shape == (3, 6, 4, 9) and float(block["plastic_strain"][-1].min()) > 1e-3
     share = part.cells.dx / part.cells.dx.sum(axis=1, keepdims=True)
     for frame in range(3):
@@ -141,7 +141,7 @@ def test_point_memory_is_of_metals_alone_and_on_all_their_cells():
     law, options = replace(COPPER, yield_stress=1e8), {"plane": "strain", "kinematics": "finite"}
     coarse = aq.Solid("coarse", rectangle((0.0, 2.0), (0.0, 0.4), cells=(10, 2)), law, **options)
     fine = aq.Solid("fine", rectangle((0.8, 2.0), (0.0, 0.4), cells=(12, 4)), RUBBER, **options)
-    junction = aq.Junction(coarse, fine, zone=aq.Strip(0.8, 1.2))
+    junction = aq.Junction(coarse, fine, zone=aq.zones.Strip(0.8, 1.2))
     system = aq.System([coarse, fine], [junction], velocity=lambda x: np.stack([100 * np.sin(x[:, 0]), 0 * x[:, 0]], 1))
     steps = {"duration": 5e-5, "step": 1e-5}
     result = aq.simulate(system, aq.Theta(0.5), record=aq.Record(point_memory=True), **steps)
@@ -162,14 +162,14 @@ def test_cells_that_another_part_has_taken_over_have_no_stress() -> None:
     coarse = aq.Solid("coarse", coarse_mesh, steel, plane="stress", imposed=held)
     pull = {"right": lambda x, t: (1e8 * t, 0.0)}
     fine = aq.Solid("fine", fine_mesh, steel, plane="stress", tractions=pull, imposed={"bottom": {"y": 0.0}})
-    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Strip(0.06, 0.09))])
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Strip(0.06, 0.09))])
     result = aq.simulate(system, aq.Static(), duration=1.0, step=0.5, record=aq.Record(stress=True))
     group = result["part/coarse"].dataset
     gone = group["position"].values[:, 0] > 0.09 + 1e-9
     np.testing.assert_array_equal(group["left_out"].values > 0, gone)
     hidden = gone[group["connectivity"].values].any(axis=1)
     assert hidden.any() and not hidden.all()
-    for found in (group, aq.stress(result, coarse)):
+    for found in (group, aq.results.stress(result, coarse)):
         stress = found["mises_stress"].values[-1]
         assert np.isnan(stress[hidden]).all()
         np.testing.assert_allclose(stress[~hidden], 1e8, rtol=1e-9)

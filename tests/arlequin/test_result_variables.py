@@ -51,7 +51,7 @@ def inset() -> xarray.DataTree:
     )
     mesh = aq.mesh.rectangle((0.02, 0.08), (0.0, 0.06), (12, 12))
     fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02, order=3)
-    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Box(width=0.01))])
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Box(width=0.01))])
     return aq.simulate(system, aq.Theta(0.5), duration=1e-7, step=1e-7)
 
 
@@ -95,12 +95,12 @@ def followed() -> xarray.DataTree:
     """A patch that moves on through a bar, and a bar that is refined."""
     bar = aq.Solid("bar", aq.mesh.rectangle((0.0, 1.0), (0.0, 0.2), (20, 4)), STEEL, plane="strain", thickness=0.02)
 
-    def patch(k: int) -> aq.Level:
+    def patch(k: int) -> aq.levels.Level:
         mesh = aq.mesh.rectangle((0.1 + 0.05 * k, 0.6 + 0.05 * k), (0.0, 0.2), (20, 8))
         fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02)
-        return aq.Level([fine], junctions=[aq.Junction(bar, fine, zone=aq.Box(width=0.1))])
+        return aq.levels.Level([fine], junctions=[aq.Junction(bar, fine, zone=aq.zones.Box(width=0.1))])
 
-    follow = aq.MovingPatch("patch", patch, lambda state: 0.05 * state.time / 1e-7, pitch=0.05)
+    follow = aq.levels.MovingPatch("patch", patch, lambda state: 0.05 * state.time / 1e-7, pitch=0.05)
     return aq.simulate(aq.System([bar], levels=[follow]), aq.Theta(0.5), duration=2e-7, step=1e-7)
 
 

@@ -189,7 +189,7 @@ def simulate(path, step=1e-2, scheme=None, system=None, every=1, progress=None):
 def test_ctrl_c_leaves_a_checkpoint_of_the_last_step(stopped):
     path = stopped
     found = Checkpoint.read(path)
-    assert found.state.n == 60 and aq.open(path).sizes["time"] == 61
+    assert found.state.n == 60 and aq.results.open(path).sizes["time"] == 61
     began = []
     result = simulate(path, progress=lambda done, total: began.append((done, total)))
     assert began[0] == (60, 100) and result.attrs["complete"] == 1 and result.attrs["steps"] == 100
@@ -243,10 +243,10 @@ def test_a_run_stopped_before_its_first_checkpoint_begins_anew(stopped):
 
 def test_rows_of_a_chunk_that_is_not_full_are_those_of_the_checkpoint(stopped):
     path = stopped
-    time = aq.open(path)["time"].values
+    time = aq.results.open(path)["time"].values
     shutil.rmtree(path / "time" / "c")  # as a loss of power may leave it
     simulate(path)
-    result = aq.open(path)
+    result = aq.results.open(path)
     assert result.attrs["complete"] == 1 and result["time"].values[: time.size].tobytes() == time.tobytes()
 
 

@@ -157,7 +157,7 @@ def test_nothing_is_missing():
     steps = {kind for kind in public if isinstance(kind, type) and hasattr(kind, "prepare")}
     assert steps == {type(scheme) for scheme in SCHEMES.values()}
     kinds = {kind for kind in public if isinstance(kind, type) and ({"level", "pressure"} & set(dir(kind)))}
-    kinds -= {aq.Levels, aq.MovingPatch}  # of models
+    kinds -= {aq.Levels, aq.levels.MovingPatch}  # of models
     used = [law for normal, _, _ in LAWS.values() for law in (normal if isinstance(normal, list) else [normal])]
     assert kinds == {type(law) for law in used}
     coulomb = [friction for _, friction, _ in LAWS.values() if isinstance(friction, aq.Coulomb)]

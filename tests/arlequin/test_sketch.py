@@ -85,14 +85,14 @@ def test_zones_and_obstacles(axes: int) -> None:
 def test_zones_of_every_kind() -> None:
     big = aq.Solid("big", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(10, 10)), STEEL, plane="strain")
     small = aq.Solid("small", aq.mesh.rectangle((0.3, 0.7), (0.3, 0.7), cells=(16, 16)), STEEL, plane="strain")
-    box = aq.System([big, small], [aq.Junction(big, small, zone=aq.Box(width=0.1))])
+    box = aq.System([big, small], [aq.Junction(big, small, zone=aq.zones.Box(width=0.1))])
     assert paths(box._repr_html_(), "zone")[0].count("M") == 16**2 - 8**2
     middles = big.mesh.p[:, big.mesh.t].mean(axis=1)
     ring = np.abs(middles - 0.5).max(axis=0)
     glue, free = np.flatnonzero((ring > 0.1) & (ring < 0.2)), np.flatnonzero(ring < 0.1)
-    cells = aq.System([big, small], [aq.Junction(big, small, zone=aq.Cells(glue=glue, free=free))])
+    cells = aq.System([big, small], [aq.Junction(big, small, zone=aq.zones.Cells(glue=glue, free=free))])
     assert paths(cells._repr_html_(), "zone")[0].count("M") == len(glue) == 12
-    level = aq.LevelSet(lambda x: 0.2 - np.hypot(x[0] - 0.5, x[1] - 0.5), 0.15)
+    level = aq.zones.LevelSet(lambda x: 0.2 - np.hypot(x[0] - 0.5, x[1] - 0.5), 0.15)
     round_zone = aq.System([big, small], [aq.Junction(big, small, zone=level)])
     count = paths(round_zone._repr_html_(), "zone")[0].count("M")
     assert count == pytest.approx(np.pi * (0.2**2 - 0.05**2) / 0.025**2, rel=0.05)

@@ -192,7 +192,7 @@ def test_the_steps_before_a_load_that_fails_are_recorded(error, largest, tmp_pat
     path = tmp_path / "run.zarr"
     with pytest.raises(type(error)):
         run(0.0305, path)
-    stopped, whole = aq.open(path), run(1.0)
+    stopped, whole = aq.results.open(path), run(1.0)
     np.testing.assert_array_equal(stopped["time"].values, 1e-3 * np.arange(31))
     assert stopped["energy"].values.tobytes() == whole["energy"].values[:31].tobytes()
     assert (path / "checkpoint.npz").exists()

@@ -210,7 +210,7 @@ def test_files_have_linear_cells_between_the_nodes(tmp_path, axes, order, kind, 
     """They fill the part, p^axes in each cell, with the displacements of its nodes and the stresses of its cells."""
     part = stretched(axes, order)
     result = aq.simulate(aq.System([part]), aq.Static(), record=aq.Record(stress=True), **STATIC)
-    aq.export_vtu(result, tmp_path)
+    aq.results.export_vtu(result, tmp_path)
     file = meshio.read(tmp_path / "part-part" / "1.vtu")
     (block,) = file.cells
     x = file.points[block.data]

@@ -59,12 +59,12 @@ def test_uniaxial_tension(shape, tmp_path):
     mises = np.sqrt(0.5 * ((a - b) ** 2 + (b - c) ** 2 + (c - a) ** 2))
     assert block["mises_stress"].values[-1] == pytest.approx(np.full(len(part.connectivity), mises), rel=1e-9)
     # computed afterwards: the same numbers
-    later = aq.stress(result, part)
+    later = aq.results.stress(result, part)
     for name in ("stress", "mises_stress"):
         np.testing.assert_array_equal(later[name].values, block[name].values)
         assert later[name].attrs == block[name].attrs and later[name].dims == block[name].dims
     # and in ParaView's order
-    aq.export_vtu(result, tmp_path)
+    aq.results.export_vtu(result, tmp_path)
     cells = meshio.read(sorted((tmp_path / "part-block").glob("*.vtu"))[-1]).cell_data
     place = {"xx": 0, "zz": 1 if shape == "axisymmetric" else 2}
     expected = np.zeros(6)
@@ -112,7 +112,7 @@ def test_uniform_deformation(kinematics, kind, order):
     group = result["part/block"].dataset
     moved = np.broadcast_to(group["position"].values @ gradient[:size, :size].T, group["displacement"].shape)
     result["part/block"] = group.assign(displacement=(group["displacement"].dims, moved))
-    found = aq.stress(result, part).isel(frame=-1)
+    found = aq.results.stress(result, part).isel(frame=-1)
     lame, mu = E * NU / (1 + NU) / (1 - 2 * NU), E / 2 / (1 + NU)
     f = np.eye(3) + gradient
     strain = 0.5 * (gradient + gradient.T) if kinematics == "small" else 0.5 * (f.T @ f - np.eye(3))
@@ -170,7 +170,7 @@ def test_bars_members_and_modes():
     assert result["part/bar/stress"].dims == ("member", "frame", "cell", "stress_component")
     u = result["part/bar/displacement"].values[..., 0]
     np.testing.assert_allclose(result["part/bar/stress"].values[..., 0], E * np.diff(u, axis=2) / 0.25, rtol=1e-10)
-    np.testing.assert_array_equal(aq.stress(result, bar, member=1)["stress"], result["part/bar/stress"][1])
+    np.testing.assert_array_equal(aq.results.stress(result, bar, member=1)["stress"], result["part/bar/stress"][1])
     modal = aq.Modal(bar, 8)
     record = aq.Record(stress=True)
     own = aq.simulate(aq.System([modal], velocity=lambda x: x), aq.Theta(0.5), duration=2e-5, step=1e-5, record=record)
@@ -205,7 +205,7 @@ def test_cantilever_with_a_load_at_its_tip(dimension, slanted):
         np.testing.assert_allclose(moments.sel(moment_component="My"), -local[2] * arm, atol=1e-8 * force * length)
         assert np.abs(moments.sel(moment_component="Mx")).max() <= 1e-8 * force * length
     assert group["section_force"].attrs["units"] == "N" and moments.attrs["units"] == "N m"
-    later = aq.stress(result, beam).isel(frame=-1)
+    later = aq.results.stress(result, beam).isel(frame=-1)
     np.testing.assert_array_equal(later["section_moment"], moments)
 
 
@@ -225,10 +225,10 @@ def test_figures_and_lines_of_errors():
         aq.UserError, match=r"`mises_stress`; there are displacement, velocity; .*Record\(stress=True\)"
     ):
         plots.shape(plain, "mises_stress")
-    np.testing.assert_array_equal(aq.stress(plain, part)["stress"], result["part/block/stress"])
+    np.testing.assert_array_equal(aq.results.stress(plain, part)["stress"], result["part/block/stress"])
     mass = aq.PointMasses("mass", [[0.0, 0.0]], [1.0])
     with pytest.raises(aq.UserError, match="mass: PointMasses has no stresses"):
-        aq.stress(plain, mass)
+        aq.results.stress(plain, mass)
 
 
 def test_profiles_and_animations_of_stresses_and_sections(tmp_path):

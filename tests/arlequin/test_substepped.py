@@ -63,7 +63,7 @@ def test_an_inverted_cell_stops_the_run_and_the_record_stays(tmp_path):
         aq.simulate(
             pressed(bar(hard), 60.0), aq.CentralDifference(), duration=0.1, step=1e-3, record=str(tmp_path / "a.zarr")
         )
-    kept = aq.open(str(tmp_path / "a.zarr"))
+    kept = aq.results.open(str(tmp_path / "a.zarr"))
     assert kept["time"].size > 1
     assert np.isfinite(kept["balance"]).all()
 

@@ -222,7 +222,7 @@ def test_folders_that_are_no_sweeps(studies, tmp_path):
             aq.open_sweep(tmp_path / path)
     aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", workers=0)
     with pytest.raises(aq.UserError, match=r"open it with arlequin\.open_sweep"):
-        aq.open(tmp_path / "a")
+        aq.results.open(tmp_path / "a")
 
 
 def test_a_function_that_no_other_process_can_load(studies, tmp_path):

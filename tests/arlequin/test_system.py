@@ -127,7 +127,9 @@ def projection(matrix: Any, rows: Any, field: Any) -> Any:
     return field - np.linalg.solve(root, scaled)
 
 
-@pytest.mark.parametrize("options", [{}, {"coupling": aq.H1(0.2)}, {"mediator": "fine"}, {"weights": aq.Constant(0.3)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"coupling": aq.H1(0.2)}, {"mediator": "fine"}, {"weights": aq.weights.Constant(0.3)}]
+)
 def test_projection_on_the_junction(options: Any) -> None:
     coarse, fine = bar("coarse", 0.0, 0.7, 7), bar("fine", 0.4, 1.0, 18)
     junction = aq.Junction(coarse, fine, **options)

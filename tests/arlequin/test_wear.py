@@ -33,12 +33,14 @@ def test_dragged_at_constant_speed(scheme):
     result = dragged(scheme, speeds=(0.5, -0.2))
     each = 10.0 * np.array([2.0 * 0.5, 3.0 * 0.2])
     for start, end in ((0.0, 1.0), (0.2, 0.7), (0.123, 0.4567)):
-        assert aq.mean_power(result, "floor", start, end) == pytest.approx(each.sum(), rel=1e-10)
-        assert aq.mean_power(result, "floor", start, end, "friction") == pytest.approx(0.3 * each.sum(), rel=1e-10)
-    volume = aq.worn_volume(result, "floor", 1e-14)
+        assert aq.results.mean_power(result, "floor", start, end) == pytest.approx(each.sum(), rel=1e-10)
+        assert aq.results.mean_power(result, "floor", start, end, "friction") == pytest.approx(
+            0.3 * each.sum(), rel=1e-10
+        )
+    volume = aq.results.worn_volume(result, "floor", 1e-14)
     np.testing.assert_allclose(volume, 1e-14 * each.sum() * result["time"], rtol=1e-10, atol=1e-26)
     assert volume.attrs["units"] == "m3"
-    depth = aq.worn_depth(result, "floor", 1e-14)
+    depth = aq.results.worn_depth(result, "floor", 1e-14)
     np.testing.assert_allclose(depth, 1e-14 * each * result["time"].values[:, None], rtol=1e-10, atol=1e-26)
     # the friction power of the interface is what the audit of the run says
     power = result["interface/floor/friction_power"].values[1:]
@@ -62,14 +64,16 @@ def test_ends_between_two_steps(acceleration):
     remainder = 2.0 * step**4 * 10.0 * acceleration * omega**2
     for start in [*starts, 0.1, 1.23456]:
         for end in (start + 0.2 * step, start + 0.02, 2.98765):
-            found = (end - start) * aq.mean_power(result, "floor", start, end)
+            found = (end - start) * aq.results.mean_power(result, "floor", start, end)
             assert found == pytest.approx(float(exact.work(end) - exact.work(start)), abs=remainder)
 
 
 def test_without_located_events_the_power_is_constant_in_a_step():
     result = dragged(aq.Theta(1.0), speeds=(1.0,), masses=(1.0,), friction=0.0, step=0.1)
     result["interface/floor/wear_power"].values[:] = np.arange(11)
-    assert aq.mean_power(result, "floor", 0.25, 0.5) == pytest.approx((0.05 * 3 + 0.1 * 4 + 0.1 * 5) / 0.25, rel=1e-12)
+    assert aq.results.mean_power(result, "floor", 0.25, 0.5) == pytest.approx(
+        (0.05 * 3 + 0.1 * 4 + 0.1 * 5) / 0.25, rel=1e-12
+    )
 
 
 def test_bad_input_is_named():
@@ -80,12 +84,12 @@ def test_bad_input_is_named():
         LOCATE, duration=0.1, step=0.1,
     )  # fmt: skip
     for match, call in (
-        ("interface = 'ceiling'", lambda: aq.mean_power(result, "ceiling", 0.0, 1.0)),
-        ("power = 'heat'", lambda: aq.mean_power(result, "floor", 0.0, 1.0, "heat")),
-        ("end = 1.5: must lie in the run, 0 to 1 s", lambda: aq.mean_power(result, "floor", 0.0, 1.5)),
-        ("end = 0.5: must be after the start", lambda: aq.mean_power(result, "floor", 0.5, 0.5)),
-        ("coefficient = -1", lambda: aq.worn_volume(result, "floor", -1.0)),
-        ("has no friction", lambda: aq.worn_depth(bare, "floor", 1.0)),
+        ("interface = 'ceiling'", lambda: aq.results.mean_power(result, "ceiling", 0.0, 1.0)),
+        ("power = 'heat'", lambda: aq.results.mean_power(result, "floor", 0.0, 1.0, "heat")),
+        ("end = 1.5: must lie in the run, 0 to 1 s", lambda: aq.results.mean_power(result, "floor", 0.0, 1.5)),
+        ("end = 0.5: must be after the start", lambda: aq.results.mean_power(result, "floor", 0.5, 0.5)),
+        ("coefficient = -1", lambda: aq.results.worn_volume(result, "floor", -1.0)),
+        ("has no friction", lambda: aq.results.worn_depth(bare, "floor", 1.0)),
     ):
         with pytest.raises(aq.UserError, match=match):
             call()
@@ -107,6 +111,6 @@ def test_friction_power_of_springs_is_their_loss(scheme):
         taken = result["energy"].sel(kind="friction").values
         power = result["interface/floor/friction_power"].values[1:]
         np.testing.assert_allclose(5e-4 * np.cumsum(power), taken[1:], rtol=1e-9, atol=1e-16)
-        assert aq.mean_power(result, "floor", 0.0, 0.2, "friction") == pytest.approx(taken[-1] / 0.2, abs=1e-14)
-        assert aq.mean_power(result, "floor", 0.0, 0.2) > 0.0
+        assert aq.results.mean_power(result, "floor", 0.0, 0.2, "friction") == pytest.approx(taken[-1] / 0.2, abs=1e-14)
+        assert aq.results.mean_power(result, "floor", 0.0, 0.2) > 0.0
         assert taken[-1] > 1e-3 if slips else taken[-1] <= 1e-16

@@ -75,10 +75,10 @@ def put(kind, path, victim):
 
 WRITERS = {
     "page.html": lambda result, path: aq.view(result).save(path),
-    "all.nc": lambda result, path: aq.export_netcdf(result, path),
+    "all.nc": lambda result, path: aq.results.export_netcdf(result, path),
     "film.gif": lambda result, path: aq.plots.animation(result, path, frames=1),
-    "vtu/all.pvd": lambda result, path: aq.export_vtu(result, path.parent, frames=1),
-    "vtu/part-stone/0.vtu": lambda result, path: aq.export_vtu(result, path.parents[1], frames=1),
+    "vtu/all.pvd": lambda result, path: aq.results.export_vtu(result, path.parent, frames=1),
+    "vtu/part-stone/0.vtu": lambda result, path: aq.results.export_vtu(result, path.parents[1], frames=1),
     "text": lambda result, path: write_text(path, "new"),
 }
 
@@ -113,7 +113,7 @@ def test_folders_are_written_through_nothing(result, victim, tmp_path, folder):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).symlink_to(tmp_path / "pictures")
         with pytest.raises(aq.UserError, match=f"{name}: is a link"):
-            aq.export_vtu(result, "vtu")
+            aq.results.export_vtu(result, "vtu")
         Path(name).unlink()
     put("hard link", "vtu/file", victim)
     with pytest.raises(aq.UserError, match="vtu/file: exists and is not a folder"):

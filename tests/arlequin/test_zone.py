@@ -127,7 +127,7 @@ def test_a_sliver_whose_stress_errs_is_warned_of(kind, end, thickness):
         warnings.simplefilter("always")
         junction = Junction(*parts, zone=Strip(0.03, end))
         result = aq.Study(aq.System(parts, junctions=[junction]), aq.Static(), 1.0, 1.0).run()
-    stress = aq.stress(result, parts[1])["stress"].sel(stress_component="yy").isel(frame=-1).values
+    stress = aq.results.stress(result, parts[1])["stress"].sel(stress_component="yy").isel(frame=-1).values
     error = float(np.abs(stress / tension - 1.0).max())
     told = [str(warning.message) for warning in caught if "sliver" in str(warning.message)]
     assert (error > 1e-3) == bool(told) and (error < 1e-11 or told)

@@ -190,7 +190,7 @@ def test_commands(folder, capsys, undrawn, no_solver):
     assert "without the comparison runs one mesh" in Path("runs/junction_cantilever.html").read_text(encoding="utf-8")
     assert main(["compare", RUN]) == 0
     assert capsys.readouterr().out == f"comparison runs stored in {RUN}: one mesh\n" and len(stored()) == 1
-    kept = aq.open(stored()[0].parent)
+    kept = aq.results.open(stored()[0].parent)
     assert kept.attrs["complete"] and kept.attrs["model"] == "one mesh" and kept.attrs["case"] == BAR[0]
     before = stored()[0].stat().st_mtime_ns
     assert main(["compare", RUN]) == 0 and stored()[0].stat().st_mtime_ns == before
@@ -213,15 +213,15 @@ def test_a_result_with_comparison_runs_is_read_as_one_without(folder, capsys):
     import xarray
 
     assert main(["run", *BAR, "--out", "a.zarr"]) == 0
-    alone = aq.open("a.zarr").load()
+    alone = aq.results.open("a.zarr").load()
     assert main(["compare", "a.zarr"]) == 0
     capsys.readouterr()
-    both = aq.open("a.zarr")
+    both = aq.results.open("a.zarr")
     assert both.identical(alone) and list(both.children) == list(alone.children)
     assert list(xarray.open_datatree("a.zarr", engine="zarr").children) == list(alone.children)
     assert main(["show", "a.zarr"]) == 0
     assert main(["export", "a.zarr", "--netcdf", "a.nc", "--vtu", "vtu"]) == 0
-    assert "one mesh" not in capsys.readouterr().err and aq.open("a.zarr").identical(alone)
+    assert "one mesh" not in capsys.readouterr().err and aq.results.open("a.zarr").identical(alone)
 
 
 def test_from_python(folder):
@@ -265,12 +265,12 @@ def test_an_interrupted_comparison_is_resumed_or_computed_again(folder, monkeypa
     )
     monkeypatch.setattr(aq.Study, "run", plain)
     place = stored()[0].parent
-    assert aq.open(RUN).attrs["complete"] and not aq.open(place).attrs.get("complete")
+    assert aq.results.open(RUN).attrs["complete"] and not aq.results.open(place).attrs.get("complete")
     assert main(["plot", RUN]) == 0 and "without the comparison run" in capsys.readouterr().err
-    assert main(["compare", RUN]) == 0 and aq.open(place).attrs["complete"]
-    resumed = aq.open(place)["part/fine/displacement"].values
+    assert main(["compare", RUN]) == 0 and aq.results.open(place).attrs["complete"]
+    resumed = aq.results.open(place)["part/fine/displacement"].values
     assert main(["compare", RUN, "--force"]) == 0
-    assert (aq.open(place)["part/fine/displacement"].values == resumed).all()
+    assert (aq.results.open(place)["part/fine/displacement"].values == resumed).all()
     (place / "zarr.json").write_text("{")  # damaged beyond repair: said, and computed again
     (place / ".header.json").unlink()
     capsys.readouterr()
@@ -288,8 +288,8 @@ def test_a_killed_comparison_leaves_a_readable_result(folder):
         pass
     running.send_signal(signal.SIGKILL)
     running.wait()
-    assert aq.open("a.zarr").attrs["complete"]
-    assert main(["compare", "a.zarr"]) == 0 and aq.open(stored("a.zarr")[0].parent).attrs["complete"]
+    assert aq.results.open("a.zarr").attrs["complete"]
+    assert main(["compare", "a.zarr"]) == 0 and aq.results.open(stored("a.zarr")[0].parent).attrs["complete"]
 
 
 def test_runs_that_fail_are_said(folder, capsys):

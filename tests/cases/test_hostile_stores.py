@@ -48,7 +48,7 @@ def used(path: Path) -> tuple[str, float]:
         if path.suffix == ".sweep":
             aq.open_sweep(path).load()
         else:
-            result = aq.open(path)
+            result = aq.results.open(path)
             for node in result.subtree:
                 for variable in node.to_dataset(inherit=False).variables.values():
                     assert variable.nbytes < MOST
@@ -103,10 +103,10 @@ def test_rows_are_those_of_the_chunks(length: int, whole: list[Path], tmp_path: 
     """All of `time` and `frame` may be declared: what was recorded is read as before, to the bit."""
     path = tmp_path / "a.zarr"
     shutil.copytree(whole[0], path)
-    before = aq.open(path).load()
+    before = aq.results.open(path).load()
     for dim in ("time", "frame"):
         declared(path, dim, length)
-    found = aq.open(path).load()
+    found = aq.results.open(path).load()
     for node in before.subtree:
         for name, variable in node.variables.items():
             assert found[node.path].variables[name].values.tobytes() == variable.values.tobytes()
@@ -117,7 +117,7 @@ def test_arrays_larger_than_their_files_are_left_out(whole: list[Path], tmp_path
     shutil.copytree(whole[0], path)
     declared(path, "node", 10**8)
     with pytest.warns(DamageWarning) as said:
-        found = aq.open(path)
+        found = aq.results.open(path)
     assert any("it is said to have" in str(one.message) for one in said)
     assert found.sizes["time"] > 1 and "energy" in found and "node" not in found["part/left"].sizes
 

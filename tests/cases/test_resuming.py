@@ -34,10 +34,10 @@ def stop(blocks_of):
 
 def test_a_case_goes_on(stop, capsys):
     stop("bar_wall", SMALL, 30)
-    assert aq.open("a.zarr").sizes["time"] == 31
+    assert aq.results.open("a.zarr").sizes["time"] == 31
     assert main(["resume", "a.zarr"]) == 0
     assert "written to a.zarr" in capsys.readouterr().out
-    whole, resumed = cases.run("bar_wall", **SMALL), aq.open("a.zarr")
+    whole, resumed = cases.run("bar_wall", **SMALL), aq.results.open("a.zarr")
     assert resumed.attrs["complete"] == 1 and resumed.attrs["parameters"] == whole.attrs["parameters"]
     for name in ("energy", "balance"):
         assert whole[name].values.tobytes() == resumed[name].values.tobytes()
@@ -55,7 +55,7 @@ def test_a_case_goes_on(stop, capsys):
 def test_a_case_of_several_runs_goes_on(name, values, total, stop, capsys):
     """At any moment it can be looked at as a result of one run can; a run that is finished is not computed again."""
     stop(name, values, 2)
-    part = aq.open("a.zarr")
+    part = aq.results.open("a.zarr")
     assert list(np.isfinite(part["finished"])) == [True, True, *[False] * (total - 2)]
     for command in ("show", "plot", "report"):
         assert main([command, "a.zarr"]) == 0
@@ -63,7 +63,7 @@ def test_a_case_of_several_runs_goes_on(name, values, total, stop, capsys):
     seen = []
     cases.resume("a.zarr", lambda done, total: seen.append((done, total)))
     assert seen == [(done, total) for done in range(2, total + 1)]
-    whole, resumed = cases.run(name, **values), aq.open("a.zarr")
+    whole, resumed = cases.run(name, **values), aq.results.open("a.zarr")
     said, alike = ({**run.attrs, "compile_time": 0.0} for run in (resumed, whole))
     assert said == alike and resumed.attrs["complete"] == 1
     for node in whole.subtree:

@@ -42,7 +42,9 @@ def test_it_moves_back():
     parameters = case.Parameters(**SMALL)
     system = case.system(parameters)
     (patch,) = system.levels
-    shifted = aq.MovingPatch("patch", patch.at, lambda state: 1e-3 * (1 + np.cos(2e4 * state.time)) * 0.45, pitch=1e-3)
+    shifted = aq.levels.MovingPatch(
+        "patch", patch.at, lambda state: 1e-3 * (1 + np.cos(2e4 * state.time)) * 0.45, pitch=1e-3
+    )
     result = aq.simulate(replace(system, levels=[shifted]), aq.Theta(0.5), duration=1.2e-3, step=2e-5)
     whole = aq.simulate(system.at({"patch": 0}), aq.Theta(0.5), duration=1.2e-3, step=2e-5)
     force, other = (case.forces(tree)[:, 1] for tree in (result, whole))
@@ -55,7 +57,7 @@ def test_a_patch_that_leaves_the_mesh():
     parameters = case.Parameters(**SMALL)
     system = case.system(parameters)
     (patch,) = system.levels
-    away = aq.MovingPatch("patch", patch.at, lambda state: 1e-3 * round(state.time / 2e-5), pitch=1e-3)
+    away = aq.levels.MovingPatch("patch", patch.at, lambda state: 1e-3 * round(state.time / 2e-5), pitch=1e-3)
     with pytest.raises(aq.UserError, match=r"patch 'patch'.*leaves the mesh"):
         aq.simulate(replace(system, levels=[away]), aq.Theta(0.5), duration=1e-3, step=2e-5)
 
@@ -85,13 +87,13 @@ def test_the_patch_as_slave():
 
     def at(k, wear=None):
         fine = patch.at(k).parts[0]
-        glue = aq.Junction(block, fine, name="rim", zone=aq.Box(width=2e-3))
+        glue = aq.Junction(block, fine, name="rim", zone=aq.zones.Box(width=2e-3))
         law, friction = aq.Unilateral(level="gap"), aq.Coulomb(0.3)
         press = aq.Interface("disc", fine.boundary("top"), disc, law, friction=friction, wear=wear)
-        return aq.Level([fine], junctions=[glue], interfaces=[press])
+        return aq.levels.Level([fine], junctions=[glue], interfaces=[press])
 
     def run(follow):
-        moving = aq.MovingPatch("patch", at, follow, pitch=1e-3)
+        moving = aq.levels.MovingPatch("patch", at, follow, pitch=1e-3)
         lifted = aq.System([block], levels=[moving])
         return aq.simulate(lifted, aq.Theta(0.5), duration=1.6e-3, step=2e-5, fields_every=80)
 
@@ -100,4 +102,4 @@ def test_the_patch_as_slave():
     one, other = (tree["interface/disc"]["force"].values for tree in (still, moved))
     assert np.abs(one - other).max() < 5e-3 * np.abs(one).max()
     with pytest.raises(aq.UserError, match="interface 'disc': wears points of patch 'patch'"):
-        aq.MovingPatch("patch", lambda k: at(k, aq.Archard(1e-12)), lambda state: 0.0, pitch=1e-3).level(0)
+        aq.levels.MovingPatch("patch", lambda k: at(k, aq.Archard(1e-12)), lambda state: 0.0, pitch=1e-3).level(0)

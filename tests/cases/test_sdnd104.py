@@ -20,11 +20,11 @@ def test_reference_means(acceleration: float) -> None:
     located = cases.run("sdnd104", acceleration=acceleration)
     plain = cases.run("sdnd104", acceleration=acceleration, events="step")
     for end, mean in zip((12.0, 11.99), MEANS[acceleration], strict=True):
-        assert aq.mean_power(located, "contact", 4.0, end) == pytest.approx(mean, rel=1e-6)
-        assert aq.mean_power(plain, "contact", 4.0, end) == pytest.approx(mean, rel=4e-5)
-        assert aq.mean_power(located, "contact", 4.0, end, "friction") == pytest.approx(0.1 * mean, rel=1e-6)
+        assert aq.results.mean_power(located, "contact", 4.0, end) == pytest.approx(mean, rel=1e-6)
+        assert aq.results.mean_power(plain, "contact", 4.0, end) == pytest.approx(mean, rel=4e-5)
+        assert aq.results.mean_power(located, "contact", 4.0, end, "friction") == pytest.approx(0.1 * mean, rel=1e-6)
     exact = ShakenSlider(acceleration).mean_work_rate(4.0, 11.98765)
-    assert aq.mean_power(located, "contact", 4.0, 11.98765) == pytest.approx(exact, rel=1e-9)
+    assert aq.results.mean_power(located, "contact", 4.0, 11.98765) == pytest.approx(exact, rel=1e-9)
     events = [event.time for event in ShakenSlider(acceleration).events(12.0)]
     np.testing.assert_allclose(sdnd104.changes(located), events, rtol=1e-9)
     for result, events_ in ((located, "locate"), (plain, "step")):
@@ -37,7 +37,7 @@ def test_below_the_threshold_nothing_slips(events: str) -> None:
     """Not a digit of wear, in either scheme."""
     result = cases.run("sdnd104", acceleration=0.99, events=events)
     contact = result["interface/contact"]
-    assert aq.mean_power(result, "contact", 4.0, 12.0) == 0.0
+    assert aq.results.mean_power(result, "contact", 4.0, 12.0) == 0.0
     assert not contact["wear_power"].values.any() and not contact["friction_power"].values.any()
     assert sdnd104.changes(result).size == 0
     assert sdnd104.stuck_share(result, 4.0, 12.0) == 1.0
@@ -149,7 +149,7 @@ def test_plain_scheme_is_of_order_one(acceleration: float) -> None:
     exact = ShakenSlider(acceleration).mean_work_rate(4.0, 12.0)
     for step in (4e-3, 2e-3, 1e-3, 5e-4):
         result = cases.run("sdnd104", acceleration=acceleration, events="step", step=step)
-        assert aq.mean_power(result, "contact", 4.0, 12.0) == pytest.approx(exact, abs=10.0 * step)
+        assert aq.results.mean_power(result, "contact", 4.0, 12.0) == pytest.approx(exact, abs=10.0 * step)
 
 
 def test_interval_is_checked() -> None:

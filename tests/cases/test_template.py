@@ -43,7 +43,7 @@ def test_a_new_study_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main(["check", "pad.py", *SMALL]) == 0
     assert main(["run", "pad.py", *SMALL]) == 0 and main(["plot", "runs/pad.zarr"]) == 0
     assert {file.name for file in Path("runs/pad-figures").iterdir()} == {"energies.png", "contact.png", "velocity.png"}
-    assert aq.open("runs/pad.zarr").attrs["complete"]
+    assert aq.results.open("runs/pad.zarr").attrs["complete"]
     assert isinstance(cases.check("pad.py", cells=20), list)
 
 

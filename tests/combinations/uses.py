@@ -119,7 +119,7 @@ def levels(feature: str, scheme: str) -> None:
     """A switch to a model that is the same changes nothing; little where averages of a scheme, or its forces on normals
     that turn, begin anew."""
     two = [SOLIDS[feature](suffix=suffix, **options(scheme)) for suffix in ("-1", "-2")]
-    body = aq.Levels("body", [aq.Level(**own) for own in two], aq.SwitchTimes({0.5 * PERIOD: 1}))
+    body = aq.Levels("body", [aq.levels.Level(**own) for own in two], aq.levels.SwitchTimes({0.5 * PERIOD: 1}))
     result = ran(aq.System([], levels=[body]), scheme)
     assert np.abs(result["balance"].values).max() < 1e-12
     alone = ran(aq.System(**SOLIDS[feature](**options(scheme))), scheme)

@@ -268,8 +268,8 @@ BASES: dict[str, tuple[Callable[..., Any], Make, Use]] = {
     "Junction": (
         lambda **own: glued(**own),
         lambda: {
-            "weights": aq.Linear(), "coupling": aq.L2(), "mediator": "coarse", "name": "j", "floor": 0.0,
-            "mass_weights": None, "absorbing": aq.Absorber(0.4), "zone": aq.Strip(0.05, 0.1),
+            "weights": aq.weights.Linear(), "coupling": aq.L2(), "mediator": "coarse", "name": "j", "floor": 0.0,
+            "mass_weights": None, "absorbing": aq.Absorber(0.4), "zone": aq.zones.Strip(0.05, 0.1),
         },
         lambda own: own,
     ),
@@ -278,18 +278,22 @@ BASES: dict[str, tuple[Callable[..., Any], Make, Use]] = {
         lambda: {"coarse": solid("coarse"), "fine": solid("fine", 0.05)},
         lambda own: stepped([own.coarse, own.fine], junctions=[own]),
     ),
-    "Constant": (aq.Constant, lambda: {"value": 0.5}, lambda own: glued(weights=own)),
-    "Function": (aq.Function, lambda: {"share": lambda x: 0.5 + 0.0 * x[0]}, lambda own: glued(weights=own)),
+    "Constant": (aq.weights.Constant, lambda: {"value": 0.5}, lambda own: glued(weights=own)),
+    "Function": (aq.weights.Function, lambda: {"share": lambda x: 0.5 + 0.0 * x[0]}, lambda own: glued(weights=own)),
     "H1": (aq.H1, lambda: {"length": 0.1}, lambda own: glued(coupling=own)),
     "Absorber": (aq.Absorber, lambda: {"strength": 0.4}, lambda own: glued(absorbing=own)),
-    "Strip": (aq.Strip, lambda: {"start": 0.05, "end": 0.1, "axis": "x"}, lambda own: glued(zone=own)),
+    "Strip": (aq.zones.Strip, lambda: {"start": 0.05, "end": 0.1, "axis": "x"}, lambda own: glued(zone=own)),
     "HalfSpace": (
-        aq.HalfSpace,
+        aq.zones.HalfSpace,
         lambda: {"point": (0.05, 0.0), "normal": (1.0, 0.0), "width": 0.05},
         lambda own: glued(zone=own),
     ),
-    "Box": (aq.Box, lambda: {"width": 0.02, "low": None, "high": None}, lambda own: glued(zone=own)),
-    "LevelSet": (aq.LevelSet, lambda: {"level": lambda x: x[0] - 0.05, "width": 0.05}, lambda own: glued(zone=own)),
+    "Box": (aq.zones.Box, lambda: {"width": 0.02, "low": None, "high": None}, lambda own: glued(zone=own)),
+    "LevelSet": (
+        aq.zones.LevelSet,
+        lambda: {"level": lambda x: x[0] - 0.05, "width": 0.05},
+        lambda own: glued(zone=own),
+    ),
     "Theta": (aq.Theta, lambda: {"theta": 0.5, "events": "step"}, scheme),
     "Newmark": (aq.Newmark, lambda: {"beta": 0.25, "gamma": 0.5}, scheme),
     "HHT": (aq.HHT, lambda: {"alpha": -0.05}, scheme),
@@ -336,21 +340,21 @@ BASES: dict[str, tuple[Callable[..., Any], Make, Use]] = {
     "stress": (lambda u: solid().stress(u), lambda: {"u": np.zeros(30)}, lambda own: own),
     "Scalar": (aq.Scalar, lambda: {"value": 1.0, "unit": "m", "text": "length"}, lambda own: own),
     "power_spectrum": (
-        aq.power_spectrum,
+        aq.results.power_spectrum,
         lambda: {"time": np.linspace(0, 1, 65), "values": np.ones(65), "segments": 2},
         lambda own: own,
     ),
     "impact_peaks": (
-        aq.impact_peaks,
+        aq.results.impact_peaks,
         lambda: {"time": np.linspace(0, 1, 65), "force": np.ones(65), "threshold": 0.5},
         lambda own: own,
     ),
     "mean_power": (
-        lambda **own: aq.mean_power(touching(friction=aq.Coulomb(0.1)), **own),
+        lambda **own: aq.results.mean_power(touching(friction=aq.Coulomb(0.1)), **own),
         lambda: {"interface": "contact", "start": 0.0, "end": 2e-7, "power": "wear"},
         lambda own: own,
     ),
-    "open": (aq.open, lambda: {"path": "missing.zarr"}, lambda own: own),
+    "open": (aq.results.open, lambda: {"path": "missing.zarr"}, lambda own: own),
 }  # fmt: skip
 
 

@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[..., Any], calls.Make, calls.Use]] = {
     ),
     "absorbing": (
         lambda **own: calls.glued(**own),
-        lambda: {"absorbing": True, "zone": aq.Box(width=0.03), "floor": 0.0},
+        lambda: {"absorbing": True, "zone": aq.zones.Box(width=0.03), "floor": 0.0},
         kept,
     ),
     "fit": (
@@ -249,23 +249,31 @@ CASES: dict[str, tuple[Callable[..., Any], calls.Make, calls.Use]] = {
     ),
     "Tie": (aq.Tie, surfaces, joined),
     "Mortar": (aq.Mortar, lambda: {**surfaces(), "mediator": "fine"}, joined),
-    "Cells": (aq.Cells, lambda: {"glue": [4, 5], "free": [6, 7], "inner": None}, lambda own: calls.glued(zone=own)),
+    "Cells": (
+        aq.zones.Cells,
+        lambda: {"glue": [4, 5], "free": [6, 7], "inner": None},
+        lambda own: calls.glued(zone=own),
+    ),
     "PlaneWaves": (aq.PlaneWaves, lambda: {"system": aq.System([calls.bar()]), "step": None}, kept),
     "ShortWaveDamping": (aq.ShortWaveDamping, lambda: {"strength": 0.3}, kept),
     "check_law": (aq.check_law, lambda: {"law": aq.Penalty(1e12), "gaps": np.array([-1e-6, 1e-6]), "step": 1e-6}, kept),
     "contact_ratio": (
-        aq.contact_ratio,
+        aq.results.contact_ratio,
         lambda: {"time": np.linspace(0, 1, 9), "force": np.ones(9)},
         kept,
     ),
-    "worn_depth": (aq.worn_depth, lambda: {"result": ran(), "interface": "contact", "coefficient": 1e-12}, kept),
-    "stress of a result": (aq.stress, lambda: {"result": ran(), "part": calls.solid()}, kept),
+    "worn_depth": (
+        aq.results.worn_depth,
+        lambda: {"result": ran(), "interface": "contact", "coefficient": 1e-12},
+        kept,
+    ),
+    "stress of a result": (aq.results.stress, lambda: {"result": ran(), "part": calls.solid()}, kept),
     "export_vtu": (
-        exported(aq.export_vtu),
+        exported(aq.results.export_vtu),
         lambda: {"result": ran(), "folder": "fuzzed.out", "frames": 2, "all_cells": True, "progress": None},
         kept,
     ),
-    "export_netcdf": (exported(aq.export_netcdf), lambda: {"result": ran(), "path": "fuzzed.out"}, kept),
+    "export_netcdf": (exported(aq.results.export_netcdf), lambda: {"result": ran(), "path": "fuzzed.out"}, kept),
     "view": (
         aq.view,
         lambda: {

@@ -97,7 +97,7 @@ def test_a_junction_of_quad8_with_quad4():
     coarse = aq.Solid("coarse", left, STEEL, plane="strain", element=QUAD8, imposed=held)
     pulled = {"right": {"x": lambda t: 1e-3 * t}, "bottom": {"y": 0.0}}
     fine = aq.Solid("fine", right, STEEL, plane="strain", imposed=pulled)
-    junction = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    junction = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     result = aq.simulate(aq.System([coarse, fine], junctions=[junction]), aq.Static(), duration=1.0, step=1.0)
     expected = 5e-4 * STEEL.young / (1 - STEEL.poisson**2)
     for part in (coarse, fine):

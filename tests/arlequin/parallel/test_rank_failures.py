@@ -50,7 +50,7 @@ def whole(tmp_path_factory):
 
 def assert_goes_on(path, whole, mpiexec, count):
     """What is left has the bits of the whole run, and has them all once it was resumed on so many ranks."""
-    left = aq.open(path)
+    left = aq.results.open(path)
     done = Checkpoint.read(path).state.n
     assert not left.attrs.get("complete") and 0 < done < 1500 and left.sizes["time"] > done
     energy = whole["energy"].values
@@ -59,7 +59,7 @@ def assert_goes_on(path, whole, mpiexec, count):
     assert run.returncode == 0, run.stderr
     steps = [int(word) for word in run.stdout.split() if word.isdigit() and int(word) <= 1500]
     assert min(steps) >= done  # not from the start
-    end = aq.open(path)
+    end = aq.results.open(path)
     assert end.attrs["complete"] == 1 and end.attrs["ranks"] == count
     for node in whole.subtree:
         for name, values in node.variables.items():
@@ -99,7 +99,7 @@ def test_a_run_that_is_stopped(name, to, start, mpiexec, whole, tmp_path):
     state = at(tmp_path / "a.zarr").state
     if name != "SIGTERM":  # Open MPI may drop the last words of ranks that it is ending
         assert found == [str(state.n)]
-    assert aq.open(tmp_path / "a.zarr").sizes["time"] == state.n + 1
+    assert aq.results.open(tmp_path / "a.zarr").sizes["time"] == state.n + 1
     assert_goes_on(tmp_path / "a.zarr", whole, mpiexec, 2)
 
 
@@ -108,7 +108,7 @@ def test_an_error_of_all_ranks(mpiexec, tmp_path):
     run = mpiexec(2, [STUDIES, "together", tmp_path / "a.zarr"])
     assert run.returncode == 1 and run.stderr.count("MemoryError: no room for it") == 1
     assert "MPI_ABORT" not in run.stderr
-    assert aq.open(tmp_path / "a.zarr").sizes["time"] > 1
+    assert aq.results.open(tmp_path / "a.zarr").sizes["time"] > 1
 
 
 @pytest.mark.parametrize("index, kind", [(1, "memory"), pytest.param(0, "refused", marks=pytest.mark.slow)])
@@ -117,7 +117,7 @@ def test_an_error_of_one_rank(index, kind, mpiexec, tmp_path):
     run = mpiexec(2, [STUDIES, "alone", tmp_path / "a.zarr", index, kind])
     line = "rank 1: MemoryError: no room for it" if index else "UserError: the load is not defined here"
     assert run.returncode == 1 and run.stderr.count(line) == 1 and "MPI_ABORT" not in run.stderr
-    assert Checkpoint.read(tmp_path / "a.zarr") is not None and aq.open(tmp_path / "a.zarr").sizes["time"] > 1
+    assert Checkpoint.read(tmp_path / "a.zarr") is not None and aq.results.open(tmp_path / "a.zarr").sizes["time"] > 1
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def test_one_record_with_the_bits_of_one_rank(count, mpiexec, tmp_path):
     assert run.returncode == 0, run.stderr
     last = dict(re.findall(r"(rank \d of \d) (\w+)", run.stdout))
     assert len(last) == count and len(set(last.values())) == 1
-    found, alone = aq.open(tmp_path / "a.zarr"), studies().simulate(aq.Record(fields_every=10))
+    found, alone = aq.results.open(tmp_path / "a.zarr"), studies().simulate(aq.Record(fields_every=10))
     assert found.attrs["ranks"] == count and "ranks" not in alone.attrs
     assert_same_bits(found, alone)
     assert {path.name for path in tmp_path.iterdir()} == {"a.zarr"} and not (
@@ -116,7 +116,7 @@ def test_the_command_line(mpiexec, tmp_path, monkeypatch):
     run = mpiexec(2, [*COMMAND, "run", "bar_wall", "elements=20", "--out", "a.zarr"])
     assert run.returncode == 0 and run.stdout.count("written to a.zarr") == 1, run.stderr
     assert "\x1b" not in run.stdout and not own_lines(run)
-    assert_same_bits(aq.open("a.zarr"), one_rank(tmp_path))
+    assert_same_bits(aq.results.open("a.zarr"), one_rank(tmp_path))
     again = mpiexec(2, [*COMMAND, "run", "bar_wall", "elements=20", "--out", "a.zarr"])
     assert again.returncode == 2 and len(own_lines(again)) == 1 and "exists" in again.stderr
     swept = mpiexec(2, [*COMMAND, "sweep", "bar_wall", "elements=20,40"])

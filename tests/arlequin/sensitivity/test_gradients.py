@@ -34,7 +34,7 @@ def glued(
     law = [aq.Asperities(stiffness=1e15, exponent=1, height=1e-5), aq.Unilateral(level="velocity")]
     wall = aq.RigidPlane(point=(size + gap, 0), normal=(-1, 0))
     tip = aq.Interface("tip", fine.boundary("right"), wall, law, friction=aq.Coulomb(friction))
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
     system = aq.System([coarse, fine], junctions=[glue], interfaces=[tip], velocity=(velocity, 3.0))
     return aq.Study(system, scheme or aq.Theta(0.5), 6e-6, 1e-7)
 
@@ -132,7 +132,7 @@ def pressed(
     parts, junctions = [block], []
     if glued:
         foot = aq.Solid("foot", aq.mesh.rectangle((0, 0.02), (0, 0.007), cells=(6, 4)), steel, plane="strain")
-        parts, junctions = [block, foot], [aq.Junction(block, foot, weights=aq.Linear(), coupling=aq.L2())]
+        parts, junctions = [block, foot], [aq.Junction(block, foot, weights=aq.weights.Linear(), coupling=aq.L2())]
     spring = aq.Spring("side", parts[-1].boundary("left"), stiffness=(1e5, 0.0))
     floor = aq.RigidPlane(point=(0, -gap), normal=(0, 1.0))
     law = aq.Unilateral("gap") if rigid else aq.Asperities(stiffness=layer, exponent=1.5, height=4e-6)
@@ -627,7 +627,9 @@ def test_what_junctions_absorb_is_no_damping():
         damped = {"damping": aq.Rayleigh(2e3, 0.0)}
         coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.6, cells=6), steel, **damped)
         fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=60), steel, **damped)
-        glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
+        glue = aq.Junction(
+            coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True
+        )
         wall = aq.Interface("wall", fine.boundary("right"), aq.RigidPlane(point=1.0, normal=-1.0), aq.Unilateral())
         system = aq.System([coarse, fine], junctions=[glue], interfaces=[wall], velocity=1.0)
         return aq.Study(system, aq.Theta(0.5), 2e-4, 2e-6)

@@ -61,7 +61,7 @@ def bars(young=2e11, damping=2e3, restitution=0.5):
     steel, damped = aq.LinearElastic(young=young, poisson=0.0, density=7800.0), aq.Rayleigh(damping, 0.0)
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.6, cells=6), steel, damping=damped)
     fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=60), steel, damping=damped)
-    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
+    glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse", absorbing=True)
     plane, law = aq.RigidPlane(point=1.0, normal=-1.0), aq.Unilateral(restitution=restitution)
     wall = aq.Interface("wall", fine.boundary("right"), plane, law)
     system = aq.System([coarse, fine], junctions=[glue], interfaces=[wall], velocity=1.0)
