@@ -19,6 +19,21 @@ hypothesis.settings.register_profile("deterministic", derandomize=True, deadline
 hypothesis.settings.load_profile("deterministic")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`@pytest.mark.sampled(n)`: n parameter sets of the test, evenly spread, are quick; the others are `slow`."""
+    families: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in families.values():
+        (count,) = family[0].get_closest_marker("sampled").args  # type: ignore[union-attr]
+        quick = {(2 * i + 1) * len(family) // (2 * count) for i in range(count)}
+        for place, item in enumerate(family):
+            if place not in quick:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Case files that tests run are not added to those of the user."""

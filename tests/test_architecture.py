@@ -85,6 +85,7 @@ def offenders(rule):
     return [(name, imported) for name in FILES for imported in sorted(imports(name)) if rule(name, imported)]
 
 
+@pytest.mark.slow
 def test_imports_go_one_way():
     def upwards(name, imported):
         return within(imported, "arlequin") and LAYERS.index(layer_of(imported)) > LAYERS.index(layer_of(name))
@@ -124,6 +125,7 @@ def test_few_modules_stand_loose():
     assert all(counts[package] <= most for package, most in LOOSE.items()), counts
 
 
+@pytest.mark.slow
 def test_plots_and_kernels_load_lazily():
     """matplotlib is loaded by plotting functions, kernels by the functions that run them."""
     for name, file in FILES.items():
@@ -230,6 +232,7 @@ print(*sys.modules, sep="\\n")
 """
 
 
+@pytest.mark.slow
 def test_an_impact_loads_none_of_the_packages_that_take_long():
     """scipy.signal, which loads scipy.stats, would be a fifth of the time of a short run in a new process."""
     run = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, cwd=ROOT, check=True)

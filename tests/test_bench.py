@@ -46,6 +46,7 @@ def test_every_entry_is_there(bench: Any) -> None:
     assert all(callable(registry.function(name)) for name in registry.ENTRIES)
 
 
+@pytest.mark.slow
 def test_figures_of_small_runs(bench: Any) -> None:
     """Each entry that can be made small gives numbers, and JSON."""
     explicit = bench("bench_explicit")

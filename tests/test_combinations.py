@@ -28,6 +28,7 @@ def test_the_page_is_what_is_written_from_its_tables():
     assert TITLES.keys() == USES.keys()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize("use", USES)

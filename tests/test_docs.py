@@ -100,6 +100,7 @@ def page_id(page):
     return str(page.relative_to(ROOT).with_suffix(""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=[pytest.mark.slow] if p.stem in SLOW else []) for p in PAGES if blocks(p)],
@@ -147,6 +148,7 @@ def readme_code():
     return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in found if "import arlequin as aq" in block]
 
 
+@pytest.mark.slow
 def test_the_study_of_the_readme_runs(empty_folder):
     (code,) = readme_code()
     small = code.replace("cells=(96, 48)", "cells=(48, 24)").replace("step=1e-7", "step=2e-7")
@@ -264,6 +266,7 @@ def test_the_gallery_runs_a_case(extensions, tmp_path):
     assert all((tmp_path / "kept" / figure).stat().st_size > 1000 and said for figure, said in about["figures"])
 
 
+@pytest.mark.slow
 def test_a_case_out_of_tolerance_or_failed_is_shown(extensions, tmp_path, monkeypatch):
     import gallery
 

@@ -85,6 +85,7 @@ def drift(system: aq.System, steps: int, step: float, scheme: Any = None) -> tup
     return worst / start, condition(assembly)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize(("weights", "coupling", "mediator"), COMBINATIONS)
 def test_energy_stays_in_every_junction(ratio: float, weights: str, coupling: str, mediator: str) -> None:
@@ -94,6 +95,7 @@ def test_energy_stays_in_every_junction(ratio: float, weights: str, coupling: st
         assert dual < 25.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("scheme", CONSERVING)
 def test_energy_does_not_drift_with_the_steps(scheme: str, ratio: float) -> None:
@@ -102,6 +104,7 @@ def test_energy_does_not_drift_with_the_steps(scheme: str, ratio: float) -> None
     assert change <= 3e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", CONSERVING)
 def test_the_parts_stay_together(scheme: str) -> None:
     """Neither velocities nor displacements of the parts come apart, for speeds of 4 and displacements of 0.3."""

@@ -235,6 +235,7 @@ def test_axisymmetric(kind, order):
     assert_orders(orders(build, exact, (16, 32) if order == 1 else (4, 8), order, 24), order)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "order", "sizes", "duration"),
     [

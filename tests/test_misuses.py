@@ -488,6 +488,7 @@ def table(text: str, error: type[Exception]) -> list[Any]:
     return [pytest.param(code, " ".join(line.split()), error, id=code) for code, line in rows]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("code", "line", "error"), table(TYPES, TypeError) + table(VALUES, ValueError))
 def test_misuse(code: str, line: str, error: type[Exception]) -> None:
     with pytest.raises(aq.UserError) as caught:
@@ -581,6 +582,7 @@ def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
 # views
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("item", "view"),
     [

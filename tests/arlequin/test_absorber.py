@@ -115,6 +115,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_motion_that_both_parts_carry_is_not_lost(shape: str) -> None:
     """Rigid motion and uniform strain rates; all other motion loses energy, or none."""
@@ -132,6 +133,7 @@ def test_motion_that_both_parts_carry_is_not_lost(shape: str) -> None:
     assert v @ (matrix @ v) > 1e-4 * largest * (v @ v)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("absorbing", [True, False, None, aq.Absorber()], ids=str)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(0.25, 0.5), aq.CentralDifference()], ids=repr)
 def test_who_absorbs(scheme: Any, absorbing: Any) -> None:
@@ -224,6 +226,7 @@ def crossing(wave: float, spread: float, mass: str, mediator: Any) -> tuple[floa
 CHOICES = [("consistent", "coarse", 3e-3), ("dispersion", "grid", 1.5e-3)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("mass", "mediator", "limit"), CHOICES)
 @pytest.mark.parametrize("wave", [0.7, 1.0, 1.4, 1.7])
 def test_waves_that_the_coarse_mesh_cannot_carry_do_not_come_back(
@@ -234,6 +237,7 @@ def test_waves_that_the_coarse_mesh_cannot_carry_do_not_come_back(
     assert lost == pytest.approx(1.0 - back, abs=1e-3)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("mass", "mediator", "limit"), [("consistent", "coarse", 1e-5), ("dispersion", "grid", 2e-5)])
 def test_resolved_waves_pass(mass: str, mediator: Any, limit: float) -> None:
     back, lost = crossing(10.0, 20.0, mass, mediator)

@@ -78,6 +78,7 @@ def test_central_differences_are_of_order_2_with_an_absorber() -> None:
     assert error <= 2e-4
 
 
+@pytest.mark.slow
 def test_energy_never_grows_close_to_the_limit() -> None:
     """20,000 steps at 0.99 of the limit of the undamped model: E_{n+1} = E_n − Δt v̄·D_a v̄."""
     assembly = assemble(bars(velocity=noise))
@@ -161,6 +162,7 @@ def test_sub_steps_of_parts_of_finite_strain() -> None:
     assert np.abs(column(result, "scheme")).max() <= 1e-2 * column(result, "kinetic")[0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ratio", [1, 4, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_several_steps_lose_what_is_absorbed(pair: str, ratio: int) -> None:
@@ -178,6 +180,7 @@ def test_several_steps_lose_what_is_absorbed(pair: str, ratio: int) -> None:
     assert np.abs(column(result, "junction")).max() <= 1e-12 * energy[0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("contact", [False, True])
 @pytest.mark.parametrize(
     "pair", [*list(PAIRS)[1:3], *(pytest.param(pair, marks=pytest.mark.slow) for pair in list(PAIRS)[::3])]
@@ -222,6 +225,7 @@ def test_one_step_each_is_the_theta_scheme() -> None:
     np.testing.assert_allclose(column(other, "absorbed"), column(one, "absorbed"), rtol=1e-10, atol=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 def test_several_steps_are_of_order_2(pair: str) -> None:
     mass = "lumped" if EXPLICIT in PAIRS[pair] else "consistent"
@@ -265,6 +269,7 @@ def returned(wave: float, scheme: Any, step: float, mass: str) -> tuple[float, f
     return float(cells[x[1:] <= inner + 1e-9].sum() / energy), float(column(result, "absorbed")[-1] / energy)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("pair", "wave"), [("theta, theta", 0.5), ("central, central", 0.6), ("theta, central", 0.6)])
 def test_short_waves_are_absorbed_as_with_the_small_step_everywhere(pair: str, wave: float) -> None:
     """Of waves of 1.25 and 1.5 coarse cells as much comes back, within 20 %, at Δt = H/4c."""
@@ -275,6 +280,7 @@ def test_short_waves_are_absorbed_as_with_the_small_step_everywhere(pair: str, w
     assert back < 0.03 and lost > 0.95
 
 
+@pytest.mark.slow
 def test_resolved_waves_are_not_damped_by_the_large_step() -> None:
     """A wave of 10 coarse cells: that the velocity changes within the large step is no difference of the models."""
     _, one = returned(4.0, IMPLICIT, 0.025, "consistent")

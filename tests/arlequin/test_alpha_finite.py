@@ -67,6 +67,7 @@ class Run:
         self.balance = float(np.abs(audit.balance).max())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "law"),
     [
@@ -127,6 +128,7 @@ def test_the_trapezoidal_rule_feeds_rotations_which_theta_does_not() -> None:
     assert max(fed) > 1.2 * energies[0]
 
 
+@pytest.mark.slow
 def test_steps_are_cut_where_they_fail() -> None:
     """A metal block that hits a wall in long steps: each is done in parts, and the balance closes over them."""
     part = block(high=(1.0, 0.3), cells=(6, 2), material=METAL)

@@ -39,6 +39,7 @@ def parts_of(axes: int) -> tuple:
     return hexahedra, tetrahedra, beam, aq.PointMasses("mass", [[0.0, 0.03, 0.0]], [1.0])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_a_film_has_the_frames_asked_for(axes, tmp_path):
     result = thrown(*parts_of(axes))

@@ -72,6 +72,7 @@ def rigid(beam, solid):
         yield tuple(fields)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("mediator", ["linear", "beam"])
 @pytest.mark.parametrize("inner", [0.4, 0.4321, 0.4999])
 @pytest.mark.parametrize(("kind", "order"), [("quad", 1), ("tri", 2), ("hex", 1), ("hex", 2), ("tet", 1), ("tet", 2)])
@@ -140,6 +141,7 @@ def test_patch_of_stretching_and_of_pure_bending(kind, load, inner):
     assert np.abs(v.reshape(-1, 3) - exact).max() < 3e-9 * scale
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("weights", [Linear(), Cubic(), Constant(0.4)])
 @pytest.mark.parametrize("inner", [0.4, 0.4321])
 @pytest.mark.parametrize("mirrored", [False, True])

@@ -127,6 +127,7 @@ def test_equal_bits_whatever_the_size_of_the_blocks(system, scheme, step, blocks
                 assert values.values.tobytes() == other[node.path].variables[name].values.tobytes(), (node.path, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system, scheme, step", runs(STOPPED))
 def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
     def simulate(record, progress):
@@ -135,6 +136,7 @@ def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
     goes_on(simulate, (23, 61), size=7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system, scheme, step", [RUNS["theta, solids"], RUNS["theta, sprung solids"]])
 def test_steps_audited_together_are_those_audited_one_by_one(system, scheme, step, monkeypatch):
     together = aq.simulate(system(), scheme, duration=50 * step, step=step)

@@ -35,6 +35,7 @@ def rotation(angle):
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()], ids=["theta", "newmark"])
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
@@ -53,6 +54,7 @@ def test_a_kink(kink, restitution, scheme, step):
     assert np.abs(found - moreau(normals, np.array([2.0, 0.0]), restitution)).max() < 1e-5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", [3.3e-3, 1.3e-3])
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("kind", ["box", "surface"])
@@ -76,6 +78,7 @@ def test_a_corner_of_a_room(kind, restitution, step):
     assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([-2 * restitution, -restitution, 0.0], abs=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", [1e-3, 3e-4])
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
 def test_a_corner_with_a_rough_floor(restitution, step):
@@ -121,6 +124,7 @@ def elastic_corner(cells: int) -> aq.Solid:
     return aq.Solid("L", kept, material, plane="strain", imposed={"held": {"x": 0.0, "y": 0.0}})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", [2.2e-3, 6e-4])
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_an_elastic_corner(restitution, step):
@@ -172,6 +176,7 @@ def momenta(result, parts):
     return linear, angular
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("friction", [None, 0.3])
 @pytest.mark.parametrize("kind", ["mass", "box"])

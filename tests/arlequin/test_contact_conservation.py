@@ -212,6 +212,7 @@ def in_turn(names: Any, count: int = 1) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("scheme", "multiplier"), in_turn(SCHEMES, 2))
 def test_collision_of_plane_blocks(scheme: str, multiplier: str) -> None:
     kind = "tri" if multiplier in ("nodes", "P1") else "quad"
@@ -251,6 +252,7 @@ def test_partners_that_change_back_and_forth_are_kept() -> None:
     collision("hex", "nodes", 0.4, "newmark").check(conserving=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("multiplier", ["P1", "nodes"])
 @pytest.mark.parametrize("kind", ["quad", "tri", "hex"])
 def test_redistributed_mass(kind: str, multiplier: str) -> None:
@@ -339,6 +341,7 @@ def test_self_contact(multiplier: str, friction: float) -> None:
     assert (flight.slid > 1e-5) == (friction > 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.CentralDifference()], ids=str)
 @pytest.mark.parametrize("damping", [0.0, 20.0])
 def test_layers_on_turning_normals(scheme, damping):

@@ -60,6 +60,7 @@ def check_case(case: Any, measures: Any) -> None:
         assert measures.scheme <= FALL, (str(case), measures.scheme)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SLIDERS)
 def test_sliders(name: str, tools: Any) -> None:
     check(tools[0].run(tools[0].CASES[name]())[1], name)
@@ -78,6 +79,7 @@ def test_gliding_without_a_strike_costs_little(tools: Any) -> None:
     assert measures.loss <= 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.1, pytest.param(0.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("psi", [3.0, *(pytest.param(psi, marks=pytest.mark.slow) for psi in (0.7, 2.0, 6.0))])
 def test_two_balls(psi: float, friction: float, tools: Any) -> None:
@@ -92,6 +94,7 @@ def test_two_balls(psi: float, friction: float, tools: Any) -> None:
     assert a.rebound == pytest.approx(b.rebound, rel=1e-9) and a.spins == pytest.approx(b.spins[::-1], rel=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(n, marks=() if n in SEEDS[QUICK] + LAYERS[::2] else pytest.mark.slow) for n in SEEDS + LAYERS],

@@ -108,6 +108,7 @@ OBSTACLES: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("friction", [None, aq.Coulomb(0.3)])
 @pytest.mark.parametrize("name", OBSTACLES)
 def test_a_block_dropped_on_an_obstacle(name: str, friction: Any) -> None:

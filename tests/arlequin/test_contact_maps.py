@@ -92,6 +92,7 @@ def test_a_result_without_facets_is_drawn_by_its_points():
     assert len(cloud.get_offsets()) == result["interface/touch"].sizes["point"]
 
 
+@pytest.mark.slow
 def test_solids_of_many_faces_are_drawn():
     """Without edges: their colour is that of the faces."""
     part = aq.Solid("cube", aq.mesh.box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (30, 30, 30)), STEEL, mass="lumped")

@@ -153,6 +153,7 @@ def slider(units: Units) -> aq.Study:
     return aq.Study(system, aq.Theta(0.5), duration=0.05 * units.time, step=1e-3 * units.time)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("made", [room, table, wedge, bars, cube, pile, slider], ids=lambda made: made.__name__)
 @pytest.mark.parametrize(
     "units", [Units(4.0**5, 1.0, 1.0), Units(4.0**-10, 4.0**-9, 4.0**-5), Units(1.0, 4.0**10, 4.0**5)]

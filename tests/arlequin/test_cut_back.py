@@ -104,6 +104,7 @@ def sliding(law: Any) -> aq.System:
     return aq.System([part], interfaces=[touch], velocity=lambda x: np.stack([0.2 * x[:, 0], -0.4 - 0 * x[:, 0]], 1))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [RUBBER, METAL], ids=["neo-Hooke", "J2"])
 def test_a_step_in_parts_is_the_steps_of_that_size(law: Any, monkeypatch: Any) -> None:
     """Motion, memory, all works, impulses and wear; and it balances as exactly."""

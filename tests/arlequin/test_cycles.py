@@ -110,6 +110,7 @@ def cycled(cycles=40, system=None, **options):
     return aq.simulate_cycles(pad() if system is None else system, aq.Static(), cycles=cycles, **given)
 
 
+@pytest.mark.slow
 def test_jumps_agree_with_all_cycles_stepped(tmp_path):
     full = cycled(20, jumps=0)["interface/contact"]
     result = cycled(20, record=tmp_path / "run.zarr")
@@ -143,12 +144,14 @@ def test_what_is_no_cycle_is_refused():
         cycled(cycles=0)
 
 
+@pytest.mark.slow
 def test_means_over_time_need_all_cycles():
     result = cycled(cycles=12)
     with pytest.raises(UserError, match="skipped"):
         aq.results.mean_power(result, "contact", 1.0, 5.0)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_stays_readable(tmp_path):
     seen = []
 

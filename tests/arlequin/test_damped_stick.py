@@ -50,6 +50,7 @@ ORDERS: list[tuple[Any, float, float, float]] = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("scheme", "step", "coarse", "fine", "damping"),
     [
@@ -87,6 +88,7 @@ def push(t: float, axes: int) -> Any:
     return (8.0 * math.sin(60.0 * t), *(3.0 * math.cos(47.0 * t),) * (axes - 2), 4.0 * math.sin(31.0 * t))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("axes", "first"), [(2, 0), (3, 1), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, 1), (3, 0)))]
 )

@@ -35,6 +35,7 @@ def balance(run):
     return np.abs(run["balance"].values).max()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_frequency_error_of_a_scheme(scheme):
     """u₂ − 2 r cos(ωΔt) u₁ + r² u₀ = 0 of an oscillator: Ω² = ω²(1 + e ω²Δt²)."""
@@ -62,6 +63,7 @@ def speed_error(scheme, courant, mass, cells=8):
     return np.arccos(trace / (2 * np.sqrt(product))) / (step * k) - 1, balance(run)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.05), aq.CentralDifference()], ids=repr)
 @pytest.mark.parametrize("courant", [0.25, 0.6, 0.85])
 def test_standing_waves_on_bars(scheme, courant):
@@ -95,6 +97,7 @@ def pulse(x):
     return np.hstack([wave, 0.3 * wave])[:, : x.shape[1]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axes", [1, 2])
 @pytest.mark.parametrize(
     "scheme",
@@ -153,6 +156,7 @@ def test_stable_step_of_central_differences():
             assert 0.8 * exact < stable_step(own) <= exact
 
 
+@pytest.mark.slow
 def test_longest_step_of_central_differences():
     """On a bar it is H/c; the step that the error names is taken, and the motion at 0.995 of it is bounded."""
     bar = aq.Bar("bar", aq.mesh.interval(0.0, 2.0, cells=8), UNIT, mass=CORRECTED)

@@ -147,6 +147,7 @@ def told(system: aq.System, step: float = 1e-6, scheme: Any = None) -> list[str]
     return [str(each.message) for each in found if issubclass(each.category, ModelWarning)]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", TOUCHING)
 def test_obstacles_that_face_away_while_touching(name: str) -> None:
     assert told(TOUCHING[name](1)) == []
@@ -460,6 +461,7 @@ def onto_part(one: aq.Solid, side: str, two: aq.Solid) -> tuple[Any, ...]:
     return [one, two], one.boundary(side), two.boundary("top")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("made", "law", "multiplier", "message"),
     [

@@ -160,6 +160,7 @@ def in_turn(found: list[tuple[Any, ...]], turn: int) -> list[Any]:
     return [pytest.param(*one, marks=() if one in quick else pytest.mark.slow) for one in found]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("scheme", "law", "mass", "load"), in_turn(WALL, 0))
 def test_bar_on_wall(scheme: str, law: str, mass: str, load: str) -> None:
     result = bar_on_wall(scheme, law, mass, load)
@@ -167,6 +168,7 @@ def test_bar_on_wall(scheme: str, law: str, mass: str, load: str) -> None:
     check_audit(result, scheme)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("scheme", "law", "mass", "damped"), in_turn(TWO, 1))
 def test_two_bars(scheme: str, law: str, mass: str, damped: bool) -> None:
     """Free bars: momentum is exchanged, never made, also with stiffness-proportional damping."""
@@ -221,6 +223,7 @@ def vibration(scheme: str, step: float, **options: Any) -> xarray.DataTree:
     return aq.Study(system, SCHEMES[scheme], duration=1.5, step=step).run()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("counts", [(120, 360), pytest.param((120, 240, 480, 960), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_scheme_column_of_free_vibration(scheme: str, counts: tuple[int, ...]) -> None:
@@ -241,6 +244,7 @@ def test_scheme_column_of_free_vibration(scheme: str, counts: tuple[int, ...]) -
         assert min(losses) > 0.0
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_columns_against_integrated_energies(scheme: str) -> None:
     """Works and energies of a driven, damped bar converge to ∫ F·v, ∫ v·Dv, … of its integrated motion."""

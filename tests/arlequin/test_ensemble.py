@@ -179,6 +179,7 @@ SCHEMES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_member_moves_as_it_does_alone(name: str, scheme: Any) -> None:
@@ -196,6 +197,7 @@ def test_a_member_moves_as_it_does_alone(name: str, scheme: Any) -> None:
         assert largest(alone["balance"]) <= 1e-13
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", sorted(RUNS.keys() - {"braked"}))  # its friction is solved in the compiled loops alone
 def test_members_by_one_factor(name: str, scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,6 +209,7 @@ def test_members_by_one_factor(name: str, scheme: Any, monkeypatch: pytest.Monke
 SMALL = ("rods", "modes", "masses", "braked")  # each member in a compiled loop
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", SMALL)
 def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> None:
@@ -270,6 +273,7 @@ def test_force_and_rebound_of_bars_that_hit_a_wall() -> None:
     np.testing.assert_allclose(momentum, -7800.0 * 0.1 * speeds, rtol=1e-2)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("make", "step", "members"), [(friction_loss, 2e-7, 5), (modes, 2e-6, 3)])
 def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(
     make: Any, step: float, members: int, goes_on: Any, monkeypatch: pytest.MonkeyPatch
@@ -332,6 +336,7 @@ def test_errors_name_the_member() -> None:
         assert "no longer finite" in refused([system, fast])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("small", [True, False])
 def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

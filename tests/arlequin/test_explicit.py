@@ -160,6 +160,7 @@ def test_a_spring_of_friction_counts_for_the_limit() -> None:
         aq.simulate(aq.System([one], interfaces=[touch]), EULER, duration=1.0, step=0.021)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axes", [2, 3])
 def test_thrown_and_pushed_about(axes: int) -> None:
     """Flight, impact, slip and stick, in the plane and in space: explicit and implicit schemes meet."""

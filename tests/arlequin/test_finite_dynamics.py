@@ -112,6 +112,7 @@ BODIES = {
 CONSERVING = {"midpoint": aq.Midpoint(), "theta": aq.Theta(0.5)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "scheme"),
     [
@@ -257,6 +258,7 @@ def check_contact(run: Run) -> None:
     assert run.balance <= 1e-10 and np.abs(run.energy("scheme")).max() <= 1e-12
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "friction", "scheme"),
     [
@@ -308,6 +310,7 @@ def blocks(kind: str, multiplier: str, friction: float) -> aq.System:
     return aq.System([low, high], interfaces=[touch], velocity=velocity)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "multiplier", "friction"),
     [

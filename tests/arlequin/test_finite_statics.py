@@ -98,6 +98,7 @@ def squeezed(pressure: float) -> aq.System:
     return aq.System([part])
 
 
+@pytest.mark.slow
 def test_a_load_beyond_the_limit_point_is_refused(tmp_path: Any) -> None:
     """P = s E ½(1 − s²) is at most 0.19245 E; beyond it the equations hold for the block inside out alone."""
     result = aq.simulate(squeezed(18.0), aq.Static(), duration=1.0, step=0.05)

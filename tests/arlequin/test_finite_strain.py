@@ -86,6 +86,7 @@ BODIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", BODIES)
 def test_a_tumbling_neo_hookean_block_keeps_energy_and_momenta(kind: str) -> None:
     system = aq.System([block(RUBBER, **BODIES[kind])], displacement=stretched(0.2), velocity=spinning(2.0, 0.2))
@@ -105,6 +106,7 @@ def test_beyond_a_half_the_scheme_only_takes() -> None:
     assert run.balance <= 1e-12
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("law", "theta", "order"),
     [
@@ -159,6 +161,7 @@ def struck(step: float, scheme: Any) -> Any:
     return aq.simulate(system, scheme, duration=4e-3, step=step)
 
 
+@pytest.mark.slow
 def test_plastic_work_of_an_impact_is_that_of_central_differences() -> None:
     implicit, explicit = struck(2e-5, aq.Theta(0.5)), struck(2e-5, aq.CentralDifference())
     works = [float(run["energy"].sel(kind="plastic")[-1]) for run in (implicit, explicit)]
@@ -168,6 +171,7 @@ def test_plastic_work_of_an_impact_is_that_of_central_differences() -> None:
     assert np.abs(grown[0] - grown[1]).max() <= 0.05 * grown[1].max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [RUBBER, METAL], ids=["neo-Hooke", "J2"])
 def test_contact_with_friction_balances(law: Any) -> None:
     part = block(law)
@@ -185,6 +189,7 @@ def test_contact_with_friction_balances(law: Any) -> None:
     assert np.abs(run.energies["scheme"]).max() <= allowed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [RUBBER, METAL], ids=["neo-Hooke", "J2"])
 def test_a_part_glued_to_a_linear_one(law: Any) -> None:
     elastic = aq.LinearElastic(law.young, law.poisson, law.density)
@@ -329,6 +334,7 @@ def test_a_bar_necks_beyond_its_largest_load_in_few_passes() -> None:
     assert max(run.newton[1:]) <= 10 and run.balance <= 1e-12
 
 
+@pytest.mark.slow
 def test_a_bar_beyond_its_limit_load_stops_the_run_and_the_record_stays(tmp_path: Any) -> None:
     perfect = aq.J2(2e11, 0.3, 7800.0, yield_stress=4e8)
     held = {"left": {"x": 0.0}, "bottom": {"y": 0.0}, "back": {"z": 0.0}}
@@ -342,6 +348,7 @@ def test_a_bar_beyond_its_limit_load_stops_the_run_and_the_record_stays(tmp_path
     assert 7 <= kept["time"].size <= 9 and np.isfinite(kept["energy"]).all() and kept.attrs["complete"] == 0
 
 
+@pytest.mark.slow
 def test_a_step_that_crushes_cells_stops_the_run_and_the_record_stays(tmp_path: Any) -> None:
     bar = block(aq.NeoHooke(1e4, 0.0, 1000.0), high=(1.0, 0.2), cells=(10, 2), mass="lumped")
     wall = aq.RigidPlane(point=(0.0, 0.0), normal=(1.0, 0.0))

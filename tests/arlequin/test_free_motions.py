@@ -54,6 +54,7 @@ def said(system: aq.System) -> str:
     return motions
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("system", "motion"),
     [

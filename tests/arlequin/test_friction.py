@@ -159,6 +159,7 @@ def by_default() -> tuple[Any, Any]:
     return sliding(2, aq.Theta(0.5), duration=0.02), pressed("P1", True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_no_method_and_no_number_moves_the_answer(method: aq.ContactMethod, by_default: tuple[Any, Any]) -> None:
     dynamic, static = by_default

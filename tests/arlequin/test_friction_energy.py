@@ -113,6 +113,7 @@ def check(seed: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_sliders_gain_no_energy(seed: int) -> None:
     check(seed)
@@ -154,6 +155,7 @@ def _exact(phase: float) -> tuple[float, float]:
     return x, 1.0 - x**2 - v**2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_rubbing_oscillator_follows_its_closed_form(name: str) -> None:
     """Reversals fall anywhere in a step: place and loss are of order 2, but for the phase at which they do."""

@@ -79,6 +79,7 @@ def exact_velocity(name: str, duration: float) -> float:
     return float(found.y[1, -1])
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", STEPPED)
 @pytest.mark.parametrize("name", LAWS)
 def test_order_of_the_scheme_is_kept(name: str, scheme: Any) -> None:
@@ -127,6 +128,7 @@ def test_equal_coefficients_are_coulombs_to_the_last_bit(scheme: Any) -> None:
         assert np.array_equal(other["energy"].values, results[0]["energy"].values)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [*LAWS.values(), aq.StaticDynamic(0.4, 0.1)])
 def test_compiled_loop_and_sparse_steps_agree(law: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = aq.simulate(block(law, spring=2e3), aq.Theta(0.5), duration=0.2, step=1e-3)
@@ -204,6 +206,7 @@ def drift(law: aq.Orthotropic, pull: Any, press: float) -> Any:
     return found
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", STEPPED)
 @pytest.mark.parametrize("ratio", [None, 1.0, 2.5])
 @pytest.mark.parametrize("angle", [0.0, 0.7])
@@ -245,6 +248,7 @@ def test_steps_that_may_branch_are_said() -> None:
         aq.simulate(block(steep), aq.Theta(0.5), duration=1e-4, step=1e-6)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "said"),
     [

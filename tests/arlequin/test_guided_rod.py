@@ -105,6 +105,7 @@ LAWS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", LAWS)
 def test_crooked_guides_keep_momentum_and_energy(law):
     normal, friction, scheme = LAWS[law]

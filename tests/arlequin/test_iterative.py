@@ -44,6 +44,7 @@ def same(one: Any, other: Any, tolerance: float = 1e-11) -> None:
         assert np.abs(a - b).max() <= tolerance * np.abs(a).max(), path
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("scheme", "friction", "courant"),
     [
@@ -61,6 +62,7 @@ def test_as_with_a_factor(scheme: Any, friction: float, courant: float) -> None:
     assert np.abs(found[1]["balance"]).max() < 5e-14
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", ["iterative", MULTIGRID])
 def test_imposed_motion(solver: Any) -> None:
     system = blocks(imposed={"top": {"z": lambda t: -2e-5 * (t * SPEED) ** 2}})
@@ -68,6 +70,7 @@ def test_imposed_motion(solver: Any) -> None:
     same(*(run(system, aq.Theta(0.5, solver=name), 40) for name in ("direct", solver)))
 
 
+@pytest.mark.sampled(1)
 @needs_petsc
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
 def test_multigrid(scheme: Any) -> None:
@@ -111,6 +114,7 @@ def on_block(friction: float) -> aq.System:
 SYSTEMS = {"slope": on_slope, "block": lambda: on_block(0.0), "block, friction": lambda: on_block(0.5)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_held_rows(name: str) -> None:
     """Turned, coupled and sticking rows of the contact, as with a factor."""
@@ -148,6 +152,7 @@ def test_thin_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     same(*(run(blocks(), aq.Theta(0.5, solver=name), courant=1.0) for name in ("direct", "iterative")))
 
 
+@pytest.mark.slow
 def test_resumed_to_the_bit(tmp_path: Any) -> None:
     class Stop(Exception):
         pass

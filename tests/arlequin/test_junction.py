@@ -108,6 +108,7 @@ def solid_patch(junction):
     return solve(junction, np.concatenate((2 * ends, 2 * corner + 1)), exact.ravel())
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 @pytest.mark.parametrize("coupling", [L2(), H1(0.05)])
 @pytest.mark.parametrize("mediator", ["coarse", "fine"])
@@ -244,6 +245,7 @@ def test_parts_of_different_height_weigh_as_much_as_their_union(taller):
     assert min(w.stiffness.min() for w in weighting.values()) >= 0
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("inner", [0.6, 0.6123, 0.5999, 0.59999999])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("ratio", RATIOS)
@@ -253,6 +255,7 @@ def test_patch_in_1d(ratio, order, inner):
     assert imbalance < 1e-12
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("kinds", "inner", "ratio", "order"),
     [  # each pair is quick once
@@ -275,6 +278,7 @@ def test_weights_whose_slope_the_mediator_lacks_fail_the_patch_as_the_theory_say
     assert 1e-3 < bar_patch(Junction(coarse, fine, weights=Constant()))[0] < 1e-1
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("inner", [0.6, 0.6999, 0.6123, 0.63])
 @pytest.mark.parametrize("ratio", [2, 3.7, 7.3, 10, 50])
 def test_dual_operator_is_well_conditioned_also_where_a_cell_is_cut_to_a_sliver(ratio, inner):
@@ -297,6 +301,7 @@ def cubes(ratio, kinds, order=1, inner=0.0312):
 SOLIDS = [("hex", "hex"), ("tet", "tet"), ("hex", "tet"), ("tet", "hex")]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kinds", "ratio", "order"),
     [
@@ -315,6 +320,7 @@ def test_patch_in_3d(kinds, ratio, order):
     assert imbalance < 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kinds", SOLIDS)
 @pytest.mark.parametrize(("coupling", "order"), [(L2(), 1), (H1(0.01), 1), (L2(), 2)])
 def test_linear_fields_agree_in_3d(kinds, coupling, order):
@@ -481,6 +487,7 @@ def test_mismatch_is_the_mean_square_difference():
     assert ones == pytest.approx(2.0 * np.sqrt(0.4), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_pieces_of_1e5_pairs_are_coupled_in_seconds():
     import time
 

@@ -91,6 +91,7 @@ def errors(cells, kind, order, ratio=1.5):
     return np.sqrt(wrong / size)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "order", "cells"),
     [

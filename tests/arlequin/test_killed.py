@@ -99,6 +99,7 @@ def test_kills_at_random_moments(name, by, count, tmp_path):
     assert len(left) >= count and len(set(left)) > (1 if by == "seconds" else 2)
 
 
+@pytest.mark.slow
 def test_several_runs_killed_at_what_they_do_with_files(tmp_path):
     """What is left has whole runs, each with its bits; the others are computed, and those of before are not again."""
     path, left = tmp_path / "a.zarr", []

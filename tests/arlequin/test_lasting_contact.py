@@ -102,6 +102,7 @@ def test_multipliers_that_are_not_determined_are_refused_whatever_the_number_of_
     aq.simulate(stabilised, aq.Static(), duration=1.0, step=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Multirate(4)])
 def test_what_is_recorded_adds_up_over_small_steps_and_moving_partners(scheme):
     """A glued block slides on a round obstacle: forces give its momentum, μ × wear power what friction takes."""

@@ -149,6 +149,7 @@ def flight(levels):
     return out
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("body", "scheme"), PAIRS, ids=PAIR_NAMES)
 def test_free_flight(body, scheme):
     """Every level goes on in the same rigid motion: x(t) = X + v(X) t, and no energy is lost."""
@@ -174,6 +175,7 @@ def test_free_flight(body, scheme):
     assert balance(result) <= 1e-12
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("body", "scheme"), PAIRS, ids=PAIR_NAMES)
 def test_momenta(body, scheme):
     """A vibrating free body keeps its momenta through switches, and loses no energy but in `switch`."""
@@ -194,6 +196,7 @@ def test_momenta(body, scheme):
     assert balance(result) <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_many_switches(steps):
     """The energy that is there is that of the start less what the ledger names."""
@@ -256,6 +259,7 @@ def rubbing(choose):
     return aq.System([masses], interfaces=touches, levels=[levels], velocity={"masses": (0.1, 0.0)})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "scheme", [aq.Theta(0.5), aq.Theta(0.6), aq.Newmark()], ids=["theta 0.5", "theta 0.6", "newmark"]
 )
@@ -465,6 +469,7 @@ def many_cells(choose):
     return bars(choose, cells=(150, 300, 600))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme, body",
     [
@@ -487,6 +492,7 @@ def test_resumed_bits(scheme, body, goes_on):
     assert np.count_nonzero(np.diff(times_of(whole))) > 10
 
 
+@pytest.mark.slow
 def test_resumed_bits_of_a_moving_patch(goes_on):
     """A load that runs along a bar, with a patch that follows it there and back."""
 
@@ -666,6 +672,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_input(what):
     make, message = WRONG[what]
@@ -680,6 +687,7 @@ def test_restless_levels_are_told_of():
         aq.simulate(system, aq.Theta(0.5), duration=4e-5, step=STEP)
 
 
+@pytest.mark.slow
 def test_a_sweep_of_systems_with_levels(tmp_path):
     def momentum(cells):
         result = simulated(pair(bar("a"), bar("b", cells)))
@@ -730,6 +738,7 @@ def solid(name, cells, kinematics="small", **options):
     return aq.Solid(name, mesh, soft, plane="strain", kinematics=kinematics, **options)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
 def test_a_soft_block_that_turns_is_switched_in_any_position(scheme):
     """Momentum and, about the point in space, angular momentum are kept by the switches at 34°, 69° and 86°, and the
@@ -761,6 +770,7 @@ def test_a_soft_block_that_turns_is_switched_in_any_position(scheme):
 FIELDS = "displacement", "velocity"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kinematics", ["small", "finite"])
 def test_statics_go_on_from_the_equilibrium_of_the_other_model(kinematics):
     """Elastic equilibria know no past: those of each model alone, and the ledger holds what the switch changes."""

@@ -82,6 +82,7 @@ def loads(monkeypatch: Any) -> list[bool]:
     return log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda: bent(0.2), lambda: sheared(0.3)], ids=["bent over", "sheared steel"])
 def test_one_load_step_finds_what_whole_changes_do_not(make: Any, monkeypatch: Any) -> None:
     """Whole changes need many parts of the step; what is found is, for rubber, what 40 steps find."""

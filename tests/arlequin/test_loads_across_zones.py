@@ -46,6 +46,7 @@ PLANE = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 @pytest.mark.parametrize(("kinds", "orders", "zone", "load"), PLANE)
 def test_resultant_and_moment_in_the_plane(kinds, orders, zone, load):

@@ -29,6 +29,7 @@ def positions(result, part="row"):
     return result[f"part/{part}"].dataset["displacement"].values[:, :, 0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_pulled_masses_of_any_data(seed):
     random = np.random.default_rng(seed)

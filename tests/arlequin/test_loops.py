@@ -248,6 +248,7 @@ def compare_steps(loop: Any, single: Any, assembly: Assembly, start: tuple[Any, 
                 assert np.array_equal(*both)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_steps_are_those_taken_one_by_one(system: str, scheme: str) -> None:
@@ -428,6 +429,7 @@ CENTRAL: dict[str, Callable[[], aq.System]] = {
 COMPILED_OR_NOT = "layer and wear", "junction and springs", "foundation, layer"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "system", [pytest.param(name, marks=pytest.mark.kernels if name in COMPILED_OR_NOT else ()) for name in CENTRAL]
 )

@@ -107,6 +107,7 @@ def run(name: str, **options: Any) -> tuple[xarray.DataTree, list[xarray.DataTre
     return aq.simulate_ensemble(systems, scheme, **given), [aq.simulate(own, scheme, **given) for own in systems]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", RUNS)
 def test_members_have_the_bits_of_runs_alone(name: str) -> None:
@@ -124,6 +125,7 @@ def test_members_have_the_bits_of_runs_alone(name: str) -> None:
     assert np.ptp(energies, axis=0).max() > 1e-3 * np.abs(energies).max()  # members differ
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["wear", "plasticity", "central differences", "located events", "adaptive"])
 def test_they_are_recorded_and_go_on_as_runs_do(name: str, goes_on: Any) -> None:

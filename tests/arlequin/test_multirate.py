@@ -47,6 +47,7 @@ def stored(result: xarray.DataTree) -> Any:
     return sum(energy.sel(kind=kind).values for kind in ("kinetic", "strain", "asperity") if kind in energy["kind"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ratio", [1, 4, *(pytest.param(ratio, marks=pytest.mark.slow) for ratio in (2, 10, 20))])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_energy_is_kept(pair: str, ratio: int) -> None:
@@ -70,6 +71,7 @@ def test_one_step_each_is_the_theta_scheme() -> None:
             assert np.abs(one - other).max() <= 1e-12 * np.abs(one).max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_it_converges_to_the_single_step_solution(pair: str) -> None:
     """Order 2 of the displacements against a run with one much smaller step."""
@@ -91,6 +93,7 @@ def test_it_converges_to_the_single_step_solution(pair: str) -> None:
     assert errors[-1] <= 1e-3
 
 
+@pytest.mark.slow
 def test_long_waves_pass_with_ten_small_steps() -> None:
     """A packet of wavelength 12 H from the fine bar: 2e-4 of its energy comes back at most."""
     wave, width, length = 1.2, 2.4, 26.0
@@ -116,6 +119,7 @@ def test_long_waves_pass_with_ten_small_steps() -> None:
     assert back <= 2e-4 * stored(result)[0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("pair", ["theta, theta", "theta, central"])
 def test_contact_at_small_steps(pair: str) -> None:
     """The impact of a free bar on rough asperities: audited, and the same as with the small step everywhere."""
@@ -188,6 +192,7 @@ def held(where: str) -> aq.System:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["fine", "coarse"])
 def test_springs_and_contact_within_one_side(where: str) -> None:
     """Parts that no junction names step with those that they are tied to: the single step is the oracle."""

@@ -30,6 +30,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", KINDS)
 def test_an_outline_lies_on_the_surface_near_the_model(name):
     """Its points have no gap, the middles of its cells that of chords, and it comes as near as the obstacle does."""
@@ -95,6 +96,7 @@ def test_obstacles_in_vtu_files_and_animations(dimension, tmp_path):
     assert plots.animation(result, tmp_path / "film.gif", frames=2).stat().st_size > 1000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_obstacles_in_figures(dimension):
     """The obstacle is one collection more than without it, and the picture is as wide as it is near."""

@@ -41,6 +41,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("coarse", "fine", "says"), CASES)
 @pytest.mark.parametrize("kind", ["quad", "tri"])
 def test_what_one_part_has_alone_is_told(coarse, fine, says, kind):

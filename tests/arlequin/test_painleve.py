@@ -65,6 +65,7 @@ def test_the_step_scheme_tends_to_it(angle, friction):
     assert errors[0] < 5e-3 and errors[1] < 0.6 * errors[0]
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_any_start():
     random = np.random.default_rng(1)
     for _ in range(40):

@@ -121,6 +121,7 @@ def check_arrangement(seed, axes):
     return "patch"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("axes", "seed"), [(1, 0), (1, 1), (1, 2), (1, 3), (1, 5), (1, 6), (2, 0), (2, 1), (2, 2), (3, 1)]
 )

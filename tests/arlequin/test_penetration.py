@@ -60,6 +60,7 @@ def start(slave: Any, master: Any, multiplier: Any) -> Callable[[float], None]:
 MASTERS = ("plane", "hill", "bowl")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("axes", "master", "multiplier"),
     [

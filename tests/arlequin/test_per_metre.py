@@ -25,6 +25,7 @@ def units(result) -> dict[str, str]:
     return {path.split("/")[-1]: result[path].attrs["units"] for path in paths}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("plane", ["strain", "stress"])
 def test_a_plane_model_of_one_metre_is_per_metre(plane, tmp_path, capsys):
     """kg/m is the mass of one metre, as ρ A is; the same model of 1 m or 0.5 m thickness halves the numbers."""

@@ -71,6 +71,7 @@ def check(words: dict[str, Any], study: aq.Study) -> None:
     assert float(result["energy"].sel(kind="kinetic").max()) < 1e-12 * fallen, words
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dimensions", [2, 3])
 @pytest.mark.parametrize(
     ("masses", "step"),
@@ -82,16 +83,19 @@ def test_heavier_boxes_on_lighter_ones_rest(masses: Any, step: float, dimensions
     check(words, pile(**words))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_piles_rest(seed: int) -> None:
     check(*random_pile(seed))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(205, 207))
 def test_random_piles_of_cubes_rest(seed: int) -> None:
     check(*random_pile(seed, 3))
 
 
+@pytest.mark.slow
 def test_a_light_cube_on_a_plane_carries_heavy_ones() -> None:
     """1.4 kg under 28 t: one of its corners fell through the plane in the fourth step."""
     words, study = random_pile(248, 3)

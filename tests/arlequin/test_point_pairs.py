@@ -11,6 +11,7 @@ import arlequin as aq
 STIFF = 5e4
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("together", [pytest.param(True, marks=pytest.mark.kernels), False])
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.RungeKutta(1e-10)], ids=str)

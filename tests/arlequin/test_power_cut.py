@@ -120,6 +120,7 @@ def assert_equal(found: xarray.DataTree, whole: xarray.DataTree) -> None:
             assert found[node.path].variables[name].values.tobytes() == values.values.tobytes(), (node.path, name)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore::arlequin.results.damage.DamageWarning")
 @pytest.mark.parametrize("how", DAMAGES)
 def test_runs_go_on_to_the_same_bits(how: str, runs: tuple[Path, Path], tmp_path: Path, monkeypatch) -> None:

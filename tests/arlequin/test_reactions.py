@@ -98,6 +98,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_momentum_of_each_step(name):
     """The change of the momentum is what supports, contact and loads give."""
@@ -157,6 +158,7 @@ def test_central_differences(contact):
     assert np.abs(given).max() > 1e5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Multirate(4)], ids=["theta", "multirate"])
 def test_supports_of_glued_parts(scheme):
     """Supports of both parts of a junction, whose forces cancel: the momentum of the two changes by what is outside."""

@@ -95,6 +95,7 @@ def check_prefix(tree: xarray.DataTree) -> int:
     return len(n)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chunk", [1, 3, 4096])
 def test_memory_and_disk_give_the_same_tree(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", chunk)
@@ -194,6 +195,7 @@ for n in range(0, 6_000, 5):
 """
 
 
+@pytest.mark.slow
 def test_readable_after_kill(tmp_path):
     path = tmp_path / "a.zarr"
     code = WRITER.format(here=str(Path(__file__).parent), path=str(path))

@@ -78,6 +78,7 @@ def test_the_share_of_a_wave(wave: float) -> None:
     assert abs(np.mean(shares) / (left_over / (2.0 - left_over)) - 1.0) <= 0.1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("order", [1, 2])
 def test_rigid_and_linear_motions_have_no_share(axes: int, order: int) -> None:

@@ -130,6 +130,7 @@ CASES |= {
 EVERY = [pytest.param(*case, id=n, marks=() if n in QUICK else pytest.mark.slow) for n, case in CASES.items()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system, scheme, step", EVERY)
 def test_equal_bits(system, scheme, step, goes_on):
     def simulate(record, progress):
@@ -140,6 +141,7 @@ def test_equal_bits(system, scheme, step, goes_on):
     assert max(forces) > 0.0
 
 
+@pytest.mark.slow
 def test_steps_in_parts_go_on(goes_on):
     """Five radians a step: they are done in 2, 4, … parts, which share the factor of Newton's iterations."""
 
@@ -195,6 +197,7 @@ def test_ctrl_c_leaves_a_checkpoint_of_the_last_step(stopped):
     assert began[0] == (60, 100) and result.attrs["complete"] == 1 and result.attrs["steps"] == 100
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -265,6 +268,7 @@ def test_the_digest_of_a_reduced_part_does_not_depend_on_its_use():
     assert digest(part) == before != digest(replace(part, modes=9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jumps", [None, 0])
 def test_cycles_of_wear_go_on(jumps, goes_on):
     def system():

@@ -112,6 +112,7 @@ def fallen(law, friction):
 QUICK = ("located", "euler")  # others in short: test_resume.py, test_block_sizes.py
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SCHEMES]
 )
@@ -127,6 +128,7 @@ def test_equal_bits(scheme, goes_on):
         assert np.abs(whole[f"interface/{name}/force"].values).max() > 0.0, name
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme, law", [(scheme, law) for scheme in WITHOUT for law in sorted(WITHOUT[scheme])])
 def test_refused(scheme, law):
     """What has no such test is no run."""
@@ -142,6 +144,7 @@ GUIDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme, law, step", GUIDED.values(), ids=GUIDED)
 def test_guides(scheme, law, step, goes_on):
     def simulate(record, progress):

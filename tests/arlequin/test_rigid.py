@@ -123,6 +123,7 @@ def test_tall_block_topples_and_squat_one_slides():
     assert abs(result["part/squat"].dataset["angle"].values[-1]) < 1e-12
 
 
+@pytest.mark.slow
 def test_stack_of_three_stands_still():
     """10 s on each other and on the floor: no drift."""
     blocks = [box(f"block {i}", 0.4 - 0.1 * i, 0.2, corner=(0.05 * i, 0.2 * i)) for i in range(3)]
@@ -148,6 +149,7 @@ def test_stack_of_three_stands_still():
         assert force == pytest.approx(above * 9.81, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_collision_conserves_momentum(friction):
     """Two boxes in space: linear momentum, and angular momentum about any point, to round-off of the mid-step rule."""
@@ -175,6 +177,7 @@ def test_collision_conserves_momentum(friction):
     assert lost > 0.0 and np.abs(result["balance"]).max() < 1e-13
 
 
+@pytest.mark.slow
 def test_rigid_on_elastic():
     """A rigid block on an elastic bed sinks by its weight."""
     soft = aq.LinearElastic(young=1e6, density=100.0)

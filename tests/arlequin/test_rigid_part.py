@@ -89,6 +89,7 @@ def drift(result, part):
     return np.abs(lengths - arms(part)(part.positions)).max() / lengths.max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("steps", [100, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Midpoint()])
 def test_free_top_keeps_energy_and_momenta(scheme, steps):
@@ -103,6 +104,7 @@ def test_free_top_keeps_energy_and_momenta(scheme, steps):
     assert abs(result["balance"]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_tennis_racket():
     """A spin about the middle axis turns over; order 2 against Euler's equations."""
     body, spin, end = rigid(size=TOP), np.array([0.05, 6.0, 0.0]), 3.0
@@ -137,6 +139,7 @@ def test_pushed_off_its_centre():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_heavy_top():
     """A column spins on a pinned point of its top face; order 2, the pin and the energy to round-off."""
     size, end, spin = np.array([0.2, 0.3, 1.0]), 0.5, np.array([1.0, 2.0, 6.0])
@@ -157,6 +160,7 @@ def test_heavy_top():
     assert errors[1] < 2e-3
 
 
+@pytest.mark.slow
 def test_hinge_of_two_pins():
     """The constraints have a row too many; a physical pendulum of angle φ: J φ̈ = −m g l sin φ."""
     size = (1.0, 0.4, 0.2)
@@ -185,6 +189,7 @@ def test_held_all_over_it_stays():
     assert np.abs(result["part/body"]["displacement"].values).max() < 1e-14
 
 
+@pytest.mark.slow
 def test_on_a_spring():
     """u = (F/k)(1 − cos ωt), ω² = k/m: the spring of a face pulls through the centre."""
     body, stiffness = rigid(), 4e5
@@ -197,6 +202,7 @@ def test_on_a_spring():
     assert np.abs(u[:, :, :2]).max() < 1e-13
 
 
+@pytest.mark.slow
 def test_dropped_flat_it_rests():
     """Impact to the step, m v at once, then the weight; nothing drifts."""
     body, height, step = rigid(size=(1.0, 1.0, 0.5)), 0.01, 1e-3
@@ -273,6 +279,7 @@ def test_on_an_incline(friction):
     np.testing.assert_allclose(u, np.broadcast_to((exact, 0.0, 0.0), u.shape), atol=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("multiplier", ["P1", "nodes"])
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Theta(1.0)])
 def test_a_stack_stands(scheme, multiplier):
@@ -287,6 +294,7 @@ def test_a_stack_stands(scheme, multiplier):
         assert np.abs(result[f"part/{cube.name}"]["displacement"].values).max() < 1e-11
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Theta(1.0)])
 def test_a_stack_of_single_cells_stands(scheme):
     """Of each pair of faces one corner of either lies within the other, and two pairs of edges cross: four supports."""
@@ -301,6 +309,7 @@ def test_a_stack_of_single_cells_stands(scheme):
     assert abs(result["balance"]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_on_an_elastic_column():
     """Set on a light column of stiffness E A/L, ν = 0: u = −(g/ω²)(1 − cos ωt), ω² = E A/(L m)."""
     light = aq.LinearElastic(young=2e6, density=1e-3)
@@ -329,6 +338,7 @@ def test_tied_to_an_elastic_block():
     assert drift(result, body) < 1e-13
 
 
+@pytest.mark.slow
 def test_collision_in_flight():
     """Two bodies that spin hit each other: both momenta stay, and what energy is lost is `impact`."""
     a, b = rigid("a"), rigid("b", (1.3, 0.2, 0.4), (0.8, 1.0, 0.6))
@@ -342,6 +352,7 @@ def test_collision_in_flight():
     assert result["energy"].sel(kind="kinetic").values[-1] < result["energy"].sel(kind="kinetic").values[0]
 
 
+@pytest.mark.slow
 def test_rocking_plate_is_the_rigid_polygon():
     """A tilted block of the plane falls over its corner and back: `RigidBody`, in other coordinates."""
     cos, sin = np.cos(0.05), np.sin(0.05)

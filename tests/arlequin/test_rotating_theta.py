@@ -89,6 +89,7 @@ ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-2, "slip"
 ROUND_OFF |= {"worn_depth": 1e-10, "worn_volume": 1e-10}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system, theta, step, count, allowed", RUNS.values(), ids=RUNS)
 def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed, monkeypatch):
     """Also the iterations, but on stiff layers: there Newton's last steps are of round-off, and differ (13 of 796)."""

@@ -66,6 +66,7 @@ def test_members_of_an_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
     same(one, other)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
 def test_gradients(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run with contact by its speed and friction."""

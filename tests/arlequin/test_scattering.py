@@ -26,6 +26,7 @@ def glued_strips(**fields: Any) -> aq.PlaneWaves:
     return aq.PlaneWaves(aq.System([coarse, fine], [aq.Junction(coarse, fine, **fields)]))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("wave", [2.1, 3.0, 10.0, 100.0])
 @pytest.mark.parametrize("mass", ["consistent", "lumped", "dispersion"])
@@ -69,6 +70,7 @@ def test_impedances(young: float, density: float, start: Any) -> None:
     assert found.amplitude == pytest.approx(2.0 * own / (own + behind), rel=1e-4)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("mass", ["consistent", "lumped"])
 @pytest.mark.parametrize("wave", [2.5, 4.0, 10.0])
@@ -98,6 +100,7 @@ def test_a_jump_of_cell_size(mass: str, wave: float, start: Any) -> None:
     assert found.reflected + found.transmitted == pytest.approx(1.0, abs=1e-10)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize(("wave", "angle"), [("P", 0.0), ("P", 30.0), ("S", 0.0), ("S", 30.0)])
 @pytest.mark.parametrize("length", [2.5, 4.0, 8.0])
@@ -157,6 +160,7 @@ def cube() -> aq.System:
 LINEAR = "PlaneWaves: the system must be linear, without contact and imposed motions"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "how", "says"),
     [

@@ -123,12 +123,14 @@ def profile(x: Any) -> Any:
     return 0.1 * np.cos(1.3 * x) + 0.05 * x**2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_order_in_free_vibration_with_load(name: str, counts: list[int]) -> None:
     part = bar(name, body_force=lambda x, t: (0.3 * np.cos(3.0 * t) * (1.0 + x[0]),))
     check_order(name, System([part], velocity=lambda x: -profile(x), displacement=profile), counts)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -143,6 +145,7 @@ def test_order_with_imposed_motion(name: str, kind: str, counts: list[int]) -> N
     check_order(name, System([part], velocity=lambda x: 0.1 * np.cos(x)), counts, driven=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_order_with_damping(name: str, counts: list[int]) -> None:
     """Rayleigh damping; central differences take it half a step late, which leaves them order 1."""
@@ -207,6 +210,7 @@ CONSTANTS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", CONSTANTS)
 @pytest.mark.parametrize("dt", [0.05, 0.7])
 def test_recursion_of_one_dof(name: str, dt: float) -> None:
@@ -240,6 +244,7 @@ def amplification(name: str, omega_dt: float) -> float:
     return float(np.abs(np.linalg.eigvals(np.linalg.solve(left, right))).max())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_dissipation_of_free_vibration(name: str) -> None:
     """The decay of one dof is the spectral radius of the amplification matrix; at high frequency ρ_∞."""
@@ -255,6 +260,7 @@ def test_dissipation_of_free_vibration(name: str) -> None:
         assert amplification(name, 1e6) == pytest.approx(limit[name], abs=1e-2)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("contact", [False, True])
 def test_central_difference_limit(contact: bool) -> None:
     """Refused above a limit that the message states, which bounds 2/ω from below; stable just below it."""
@@ -279,6 +285,7 @@ def test_central_difference_limit(contact: bool) -> None:
     assert np.abs(states[-1].u - states[-1].u.mean()).max() < 2.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("damping", [Rayleigh(mass=3.0), Rayleigh(stiffness=0.05), Rayleigh(mass=1.0, stiffness=1e-3)])
 def test_central_difference_limit_with_damping(damping: Rayleigh) -> None:
     """Lagging damping lowers the limit to w² + 2d < 4 in each mode, from z² − (2 − w² − d) z + 1 − d."""
@@ -327,6 +334,7 @@ def test_central_difference_needs_lumped_mass(mass: str) -> None:
         CentralDifference().prepare(assemble(System([part], interfaces=[wall])), 1e-3)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "word"),
     [

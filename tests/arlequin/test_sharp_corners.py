@@ -11,6 +11,7 @@ import arlequin as aq
 GRAVITY = 9.81
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [0, 9, 99])
 @pytest.mark.parametrize("kind", ["box", "polyline", "body"])
 def test_a_block_tips_at_the_edge_of_a_table(kind: str, extra: int) -> None:
@@ -48,6 +49,7 @@ STACKS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("friction", [None, 0.3])
 @pytest.mark.parametrize("sides", ["outline", "faces"])
 @pytest.mark.parametrize("name", STACKS)
@@ -121,6 +123,7 @@ def crossing_bars(cells: int, multiplier: Any = None, offset: tuple[float, float
     return aq.simulate(system, aq.Theta(0.5), duration=8e-3, step=4e-5, progress=False)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cells", [7, 8])
 @pytest.mark.parametrize("multiplier", [None, "nodes"])
 def test_crossing_bars_meet_edge_on_edge(multiplier: Any, cells: int) -> None:
@@ -135,6 +138,7 @@ def test_crossing_bars_meet_edge_on_edge(multiplier: Any, cells: int) -> None:
     assert np.abs(result["energy"].sel(kind="scheme").values).max() < 1e-14 * 0.5 * mass
 
 
+@pytest.mark.slow
 def test_bars_that_cross_beside_a_node_rebound_as_those_that_cross_at_it() -> None:
     """Edges whose nodes meet have one contact with the normal of both edges' tangents there: the momentum across grows
     with the offset (8e-4 of the whole at 1e-9 m when each contact had the normal of one edge)."""

@@ -146,6 +146,7 @@ def test_a_stiff_spring_is_coulomb() -> None:
     assert np.abs(paths[0] - paths[1]).max() <= 1e-3 * np.abs(paths[1][:, 0, 0]).max()
 
 
+@pytest.mark.slow
 @pytest.mark.kernels
 def test_a_turned_frame_turns_the_spring() -> None:
     """Stuck on the top of a large ball that is a plane at the scale of the motion: as on the plane, for two turns."""

@@ -83,6 +83,7 @@ def test_bad_input_is_one_line(call, says):
         call()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("count", range(2490, 2500))
 def test_the_end_of_a_history_is_in_its_spectrum(count):
     x = np.zeros(count)

@@ -130,6 +130,7 @@ def test_the_reference_keeps_its_energy() -> None:
     assert force(t).min() > 0.1 * MASS * GRAVITY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_order_in_the_step(scheme: str) -> None:
     """At least 1 in the place, the energy, the force and the impulse of contact; 2 in place and energy where the scheme
@@ -183,6 +184,7 @@ def run_on_layer(scheme: Any, steps: int) -> tuple[float, Any, Any]:
     return float(off), (total - total[0]) / total[0], energy.sel(kind="scheme").values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta 0.5", "newmark"])
 def test_conserving_schemes_give_back_what_turning_took(scheme: str) -> None:
     """Order 2; energy never above that of the start, and below it by what is of order 2."""
@@ -196,6 +198,7 @@ def test_conserving_schemes_give_back_what_turning_took(scheme: str) -> None:
         assert made.min() >= -1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta 0.75", "theta 1", "hht", "alpha"])
 def test_dissipating_schemes_make_none(scheme: str) -> None:
     assert run_on_layer(SCHEMES[scheme], 400)[1].max() <= 1e-12

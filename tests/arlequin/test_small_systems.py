@@ -139,6 +139,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.kernels if n in QUICK else ()) for n in SYSTEMS])
 def test_blocks_are_the_same_steps(name, scheme, monkeypatch):

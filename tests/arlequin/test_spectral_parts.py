@@ -64,6 +64,7 @@ def test_solids_pass_the_patch_test_through_a_junction(axes, orders):
     assert off_uniform(result, parts, [1e-3, -3e-4, -3e-4][:axes]) < 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("axes", "orders"), [(2, (4, 1)), (2, (1, 5)), (3, (3, 4))])
 def test_mortar_ties_pass_the_patch_test(axes, orders):
     parts = halves(axes, orders, 0.6)
@@ -94,6 +95,7 @@ def test_hexahedra_that_are_no_boxes_are_refused_in_junctions():
         _ = aq.Junction(part, fine).overlap
 
 
+@pytest.mark.slow
 def test_glued_bars_ring_at_their_frequency():
     """v = cos(πx) cos(πct) of a free bar of two parts, explicit; the coarse cells have a fifth of the length."""
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.6, cells=6), ROD, order=4, mass="lumped")
@@ -116,6 +118,7 @@ def thrown_bar(order, step, duration):
     return aq.simulate(system, aq.CentralDifference(), duration=duration * limit, step=step * limit)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [3, 4, 6])
 def test_stable_step_is_the_largest(order):
     """Bounded at 0.999 of 2/ω, refused above it (that ω is the largest one is in `tests/models/test_spectral.py`)."""

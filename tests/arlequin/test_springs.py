@@ -183,6 +183,7 @@ ONE = aq.PointMasses("one", (0.0, 0.0), 1.0)
 FACE = aq.Solid("s", aq.mesh.rectangle((0, 1), (0, 1), cells=(2, 2)), aq.LinearElastic(1.0), plane="strain")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "message"),
     [

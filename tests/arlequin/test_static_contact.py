@@ -82,6 +82,7 @@ def test_a_penalty_so_stiff_that_it_feels_the_round_off_of_the_gaps(law):
     assert np.abs(found[0] - found[1]).max() < 0.01 * found[1].max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("spring", [0.0, 1e-6, 1e-3, 0.1, 1.0, 1e3])
 @pytest.mark.parametrize("exponent", [2.0, 3.0])
 def test_asperities_under_a_block_on_soft_springs(exponent, spring):
@@ -158,6 +159,7 @@ def test_a_block_is_pressed_on_a_floor_that_is_far(axes, gap):
     np.testing.assert_allclose(result["part/block/displacement"].values[-1].mean(axis=0)[1], -gap, atol=1e-3)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shift", [0.0, 0.025, -0.025])
 def test_a_round_slider_between_the_nodes_of_its_base(shift):
     """Half a cell from where the nodes of slider and base meet, equilibrium on turning normals is unstable under the

@@ -93,6 +93,7 @@ def test_simple_shear(kinematics):
     assert abs(float(mean.sel(stress_component="xx"))) <= 1e-5 * mu * gamma
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("kind", ["tri", "quad", "tet", "hex"])
 @pytest.mark.parametrize("kinematics", ["small", "finite"])

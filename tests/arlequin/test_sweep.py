@@ -74,6 +74,7 @@ def test_scattered_points(studies, tmp_path):
     assert more["height"].values.tolist() == [21.5, 9.5, 0.5]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("stored", [False, True])
 def test_failed_points_are_said_and_stop_nothing(studies, tmp_path, stored):
     store = tmp_path / "a" if stored else None
@@ -130,6 +131,7 @@ def test_failed_points_are_tried_again_if_asked(studies, tmp_path):
     assert file.stat().st_mtime_ns > before and found["message"].values[1] == "x = 2: is refused"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("always", [False, True])
 def test_a_process_that_dies_loses_nothing(studies, tmp_path, always):
     study = functools.partial(studies.dying, folder=str(tmp_path), always=always)
@@ -142,6 +144,7 @@ def test_a_process_that_dies_loses_nothing(studies, tmp_path, always):
     assert (found["message"].values != "").sum() == always
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("over", "says"),
     [
@@ -254,6 +257,7 @@ def started(folder, seconds):
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_sweep_that_is_stopped_goes_on(tmp_path, how):
     running = started(tmp_path, 0.2)

@@ -237,6 +237,7 @@ def test_none_among_numbers_has_a_place():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "none", "3"]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("call", "says"),
     [

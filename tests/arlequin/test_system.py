@@ -215,6 +215,7 @@ def test_assembly_of_two_parts() -> None:
     assert assembly.kinetic(np.ones(9)) == pytest.approx(0.5 * 1.8)
 
 
+@pytest.mark.slow
 def test_simulate_stays_a_function() -> None:
     """In a fresh interpreter, after another name of the same module."""
     code = "import arlequin as aq; aq.Study; assert not hasattr(aq.simulate, '__path__') and callable(aq.simulate)"

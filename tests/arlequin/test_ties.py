@@ -53,6 +53,7 @@ def patch(junction):
     return np.abs(found[: free.sum()] - exact[free]).max() / np.abs(exact).max()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kinds", PLANE + SPACE)
 @pytest.mark.parametrize("order", [1, 2])
 def test_mortar_passes_the_patch_test(kinds, order):
@@ -72,6 +73,7 @@ def test_tie_passes_the_patch_test_where_nodes_coincide(kinds, order):
     assert 1e-6 < patch(Tie(*surfaces(kinds, order))) < 1e-2
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kinds", [*PLANE, *SPACE])
 @pytest.mark.parametrize("junction", [Tie, Mortar])
 @pytest.mark.parametrize("order", [1, 2])

@@ -106,6 +106,7 @@ def energies(result: Any) -> Any:
     return {str(kind): result["energy"].sel(kind=kind).values for kind in result["kind"].values}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "order"),
     [
@@ -130,6 +131,7 @@ def test_velocity_weakening_keeps_the_order(scheme: Any, order: float) -> None:
     assert abs(errors[-1]) < 1e-3 * THROWN
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
 def test_accumulated_slip(scheme: Any) -> None:
     """s̈ = −g (μ₀ + κ s), s(0) = 0, ṡ(0) = V: a quarter of a sine, then rest."""
@@ -168,6 +170,7 @@ def test_pressure_in_statics() -> None:
     assert u == pytest.approx((push - mu * normal) / stiffness, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), pytest.param(aq.Theta(0.6), marks=pytest.mark.slow)])
 def test_stick_slip_never_gains_energy(scheme: Any) -> None:
     """On a spring under a law that weakens steeply friction takes energy in every step; kinetic and strain energy
@@ -185,6 +188,7 @@ def test_stick_slip_never_gains_energy(scheme: Any) -> None:
     assert own["strain"][-1] > 0.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.CentralDifference()])
 def test_a_law_that_does_not_change_is_coulombs(scheme: Any) -> None:
     first = aq.simulate(block(Constant(0.3), 2e3), scheme, duration=0.2, step=1e-3)

@@ -60,6 +60,7 @@ def last(result, kind):
     return float(result["energy"].sel(kind=kind)[-1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("law", LAWS)
 def test_the_balance_closes_and_the_record_agrees_with_itself(law, scheme):
@@ -87,6 +88,7 @@ def test_the_balance_closes_and_the_record_agrees_with_itself(law, scheme):
         assert last(result, "scheme") < 1e-13 * last(result, "friction")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", ["linear", "gap"])
 def test_statics_wears_by_load_and_way_and_the_load_sinks_by_that_depth(law):
     """V = k F s; every point by k p s; the force works on the way that wear opens."""
@@ -119,6 +121,7 @@ def test_the_wear_rate_of_the_schemes_agrees_with_statics():
     assert moving == pytest.approx(still, rel=0.02)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("multiplier", ["P0", "P1", "nodes"])
 def test_functions_on_the_surface_wear_too(multiplier):
     result = dragged(LAWS["gap"], aq.Static(), coefficient=1e-10, multiplier=multiplier)
@@ -126,6 +129,7 @@ def test_functions_on_the_surface_wear_too(multiplier):
     assert float(result["interface/contact"]["worn_volume"][-1]) == pytest.approx(volume, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Static(), aq.Theta(0.5), aq.CentralDifference()])
 def test_finite_strains_wear_with_steps_in_parts_too(scheme):
     result = dragged(LAWS["linear"], scheme, kinematics="finite", young=1e8, steps=40)

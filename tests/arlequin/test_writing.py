@@ -83,6 +83,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WRITERS)
 def test_files_are_written_through_nothing(name, result, victim, folder):
     """A link, a pipe, a socket and a folder are refused in one line; of a hard link this name alone changes."""

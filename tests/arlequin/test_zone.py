@@ -110,6 +110,7 @@ def test_second_order_quadrilaterals_pass_where_the_zone_keeps_to_their_borders(
     assert 1e-6 < patch(cut)[1] < 3e-2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("thickness", [1.0, 1e-3])
 @pytest.mark.parametrize("kind", ["quad", "tri"])
 @pytest.mark.parametrize("end", [0.06, 0.062, 0.065, 0.069])
@@ -154,6 +155,7 @@ def test_no_dof_is_left_under_the_free_zone(order):
     assert mass_of(floored) == pytest.approx(0.01, rel=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kinds", "axes"), [(("tri", "quad"), 2), (("hex", "tet"), 3)])
 def test_glued_pieces_fill_the_band(kinds, axes):
     if axes == 2:

@@ -61,6 +61,7 @@ def refused(capfd):
     return run
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -348,6 +349,7 @@ def wait_for(path, running, steps=1):
 LONG = ["run", "two_bars", "elements=20", "duration=1"]
 
 
+@pytest.mark.slow
 def test_ctrl_c(tmp_path):
     running = command(*LONG, "--out", "a.zarr")
     wait_for(tmp_path / "a.zarr", running)
@@ -360,6 +362,7 @@ def test_ctrl_c(tmp_path):
     assert main(["show", "a.zarr"]) == 0 and main(["plot", "a.zarr"]) == 0
 
 
+@pytest.mark.slow
 def test_a_result_that_another_run_is_writing_which_is_killed(tmp_path, refused):
     running = command(*LONG, "--out", "a.zarr")
     wait_for(tmp_path / "a.zarr", running)
@@ -404,6 +407,7 @@ def test_files_that_are_not_there(words, refused):
     refused(2, *words)
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own():
     running = command("run", "two_bars", "length_left=x")
     _, err = running.communicate(timeout=60)

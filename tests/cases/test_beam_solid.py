@@ -14,6 +14,7 @@ from arlequin.models.materials.elastic import LinearElastic
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("model", ["arlequin", "beam"])
 def test_the_case_is_within_its_tolerances(model):
     p = case.Parameters(model=model)

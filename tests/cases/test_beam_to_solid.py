@@ -118,6 +118,7 @@ def test_both_models_are_equally_stiff():
     assert static(p, case.SOLID) == pytest.approx(static(p, case.BEAM), rel=3e-4)
 
 
+@pytest.mark.slow
 def test_published_deflections_with_a_switch():
     p = case.Parameters(**SMALL)
     result = case.build(p).run()
@@ -127,6 +128,7 @@ def test_published_deflections_with_a_switch():
     assert set(case.figures(result, p)) == {"deflection", "energies", "shape"}
 
 
+@pytest.mark.slow
 def test_the_switch_leaves_no_oscillations():
     """After it the solid moves as the forced beam does, but for a constant ratio of stiffness."""
     p = case.Parameters(switch=0.1, duration=0.2, step=5e-4, fields_every=1, solid_size=0.01)
@@ -146,6 +148,7 @@ def test_from_rest_the_beam_has_the_free_oscillations_of_the_exact_motion():
     assert case.published(p) == () and case.published(case.Parameters(step=1e-3)) == case.PUBLISHED
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("start", ["forced", "rest"])
 def test_a_reduced_solid_moves_as_the_whole_one(start):
     p = case.Parameters(model="solid", start=start, duration=0.1, **SMALL)

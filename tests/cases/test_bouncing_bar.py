@@ -28,6 +28,7 @@ def pressures(result: xarray.DataTree, count: int) -> Any:
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [CONSERVING, *(pytest.param(options, marks=pytest.mark.slow) for options in ({}, {"scheme": "newmark"}))]
 )

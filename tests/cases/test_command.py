@@ -106,6 +106,7 @@ def test_help_of_a_case(capsys):
     assert main(["plot", "--help"]) == 0
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -129,6 +129,7 @@ def test_every_case_is_here():
     assert {name for name in cases.names() if prepare(name, {})[0].has("comparisons")} == set(COMPARED)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in (*COMPARED, *ALONE)]
 )
@@ -149,6 +150,7 @@ def test_figures_and_checks_of_a_result_run_no_solver(name, no_solver, folder):
 FAST = {"junction_cantilever", "high_frequency", "ironing", "taylor_bar", "fuel_rod"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n not in FAST else n for n in COMPARED])
 def test_what_is_stored_is_shown(name, no_solver, folder):
     """By `compare` once, then read: the figures of Python, where runs are computed in memory, to the bit."""
@@ -176,6 +178,7 @@ def stored(path=RUN):
     return sorted(Path(path, "comparison").glob("*/zarr.json"))
 
 
+@pytest.mark.slow
 def test_commands(folder, capsys, undrawn, no_solver):
     """Each command does what it says, and only with what is stored; a new run drops what was stored for the last."""
     assert main(["run", *BAR]) == 0 and stored() == []
@@ -224,6 +227,7 @@ def test_a_result_with_comparison_runs_is_read_as_one_without(folder, capsys):
     assert "one mesh" not in capsys.readouterr().err and aq.results.open("a.zarr").identical(alone)
 
 
+@pytest.mark.slow
 def test_from_python(folder):
     cases.run("high_frequency", "a.zarr", ratio=3)
     runs = cases.compare("a.zarr")
@@ -246,6 +250,7 @@ def test_runs_in_memory_are_kept(monkeypatch):
             assert comparison(build, {"a": parameters}, "a") is None
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_is_resumed_or_computed_again(folder, monkeypatch, capsys):
     assert main(["run", *BAR]) == 0
     capsys.readouterr()

@@ -31,6 +31,7 @@ def limit(values):
     return values[-1] - second**2 / (second - first)
 
 
+@pytest.mark.slow
 def test_quadratic_cells_tend_to_the_published_limit():
     found = limit([end(elements=n, formulation="quadratic") for n in (4, 8, 16)])
     assert PUBLISHED[0] - 0.03e-3 <= found <= PUBLISHED[1] + 0.03e-3

@@ -68,6 +68,7 @@ def test_rows_of_both_parts_follow_each_other():
             assert np.abs(bottom - point[:, None]).max(axis=0).min() <= 1e-14
 
 
+@pytest.mark.slow
 def test_small():
     p = Parameters(**SMALL)
     result = build(p).run()
@@ -90,6 +91,7 @@ def test_newmark_chatters_on_the_gap():
     assert own <= 1.03 and usual >= 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [0.5, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_pressure_at_nodes(theta):
     """No oscillation at any node that the contact reaches; with Newmark the lowest one chatters."""
@@ -101,6 +103,7 @@ def test_pressure_at_nodes(theta):
     assert roughness(usual.pressure[:, 0]) >= 5.0
 
 
+@pytest.mark.slow
 def test_multilevel_law_holds_at_every_node():
     """κ⟨a − g⟩ while substrates are apart, that or more where they touch; asperities give their energy back."""
     p = Parameters(law="multilevel", fields_every=1, **SMALL)
@@ -143,6 +146,7 @@ def test_frequency():
     assert frequency(time, values, 30.0) == pytest.approx(30.3, rel=2e-4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -203,6 +207,7 @@ def test_refused(changes, says):
         Parameters(**changes)
 
 
+@pytest.mark.slow
 def test_figures(tmp_path):
     p = Parameters(size=1e-3, ratio=2, free=4e-3, overlap=4e-3)
     drawn = figures(build(p).run(), p)

@@ -243,6 +243,7 @@ def check(seeds: range, whole: list[Path], capfd: pytest.CaptureFixture[str], pa
         shutil.rmtree("a.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_damaged_results(whole, capfd, monkeypatch):
     check(range(4), whole, capfd, monkeypatch)
@@ -254,6 +255,7 @@ def test_many_damaged_results(whole, capfd, monkeypatch):
     check(range(4, 212), whole, capfd, monkeypatch)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("field", ["u", "v", "history", "internal", "impulse"])
 def test_arrays_of_a_checkpoint_that_do_not_fit(

@@ -18,6 +18,7 @@ CRITICAL = 2.0 * math.sqrt(4.1e5)
 RELEASED, SHAKEN = (8.5e-4, 0.0), (2e-4, 3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damping", "release", "acceleration"),
     [

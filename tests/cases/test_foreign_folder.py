@@ -30,6 +30,7 @@ def victim(tmp_path_factory):
     assert [file.name for file in place.iterdir()] == ["thesis.txt"] and (place / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_commands_write_through_no_link_beside_a_result(victim, capfd):
     assert main([*RUN, "--out", "a.zarr"]) == 0
     commands = {
@@ -85,6 +86,7 @@ def test_a_refused_run_does_not_take_the_other_for_its_own(capfd):
         os.close(held)
 
 
+@pytest.mark.slow
 def test_commands_in_a_folder_of_modules_execute_none(folder, capfd):
     """Among them those that libraries try to import, beside a study that imports a module beside it."""
     names = (

@@ -10,6 +10,7 @@ from arlequin.cases import fretting_pad as case
 SMALL = {"cells": 6, "steps": 8, "cycles": 60}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("amplitude", [3e-6, 1e-5])
 def test_the_case_is_within_its_tolerances(amplitude):
     p = case.Parameters(cells=6, cycles=60, amplitude=amplitude)
@@ -17,6 +18,7 @@ def test_the_case_is_within_its_tolerances(amplitude):
     assert not [check for check in checks if not check.passed]
 
 
+@pytest.mark.slow
 def test_in_partial_slip_the_middle_does_not_wear():
     p = case.Parameters(**{**SMALL, "cells": 12}, amplitude=2e-6)
     found = case.FrettingHistory.of(case.run(p), p)
@@ -39,6 +41,7 @@ def compared(parameters, full):
     return depth, abs(jumped.volume[-1] / exact.volume[-1] - 1.0), jumped.cycles.size, seconds
 
 
+@pytest.mark.slow
 def test_jumps_agree_with_all_cycles():
     depth, volume, stepped, _ = compared(case.Parameters(**SMALL), case.Parameters(**SMALL, jumps=0))
     assert depth < 0.01

@@ -12,6 +12,7 @@ def run(**options):
     return case.build(p).run(), p
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "options",
     [

@@ -16,6 +16,7 @@ def checked(**options: Any) -> Any:
     return result, parameters, checks
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [

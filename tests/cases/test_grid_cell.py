@@ -26,10 +26,12 @@ def failed(result, p):
     return [check for check in case.check(result, p) if not check.passed]
 
 
+@pytest.mark.slow
 def test_the_case_is_within_its_tolerances(coarse):
     assert not failed(*coarse)
 
 
+@pytest.mark.slow
 def test_figures_are_drawn(coarse):
     figures = case.figures(*coarse)
     assert set(figures) == {"forces", "pressure", "pressure_pushed", "status", "slip"}
@@ -63,6 +65,7 @@ def test_stiff_bodies_have_the_pressures_of_the_rigid_line_contact():
     assert force == pytest.approx(p.preload, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_a_gap_is_closed_before_the_pads_press(coarse):
     p = case.Parameters(**{**COARSE, "steps": 2}, gap=2e-5, push=1e-9)
     result = case.build(p).run()
@@ -71,6 +74,7 @@ def test_a_gap_is_closed_before_the_pads_press(coarse):
     np.testing.assert_allclose(found.normal[2], ref.normal[ref.inserted], rtol=5e-3)
 
 
+@pytest.mark.slow
 def test_a_tube_in_modes_takes_the_place_of_the_solid(coarse):
     """Static shapes of the patches: forces within 1 % of the full tube's."""
     p = case.Parameters(**COARSE)

@@ -60,6 +60,7 @@ def used(path: Path) -> tuple[str, float]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", sorted({change.__name__ for change in stores.OF_RUNS} - {"checkpoint", "many"}))
 def test_changes_of_a_result(change: str, whole: list[Path], tmp_path: Path) -> None:
     for seed in range(3):
@@ -70,6 +71,7 @@ def test_changes_of_a_result(change: str, whole: list[Path], tmp_path: Path) -> 
         assert bytes_used < MOST and "\n" not in said and len(said) < 1000, (seed, said[:2000])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("change", sorted({change.__name__ for change in stores.OF_SWEEPS}))
 def test_changes_of_a_sweep(change: str, whole: list[Path], tmp_path: Path) -> None:
     for seed in range(4):

@@ -12,6 +12,7 @@ from arlequin.system.assembly import assemble
 SMALL = {"steps": 60}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"multiplier": "nodes"}, {"multiplier": "P0"}, {"slave": "slider"}, {"friction": 0.0}, {"order": 2}],
@@ -41,6 +42,7 @@ def test_each_contact_pair_is_in_equilibrium_in_every_step(multiplier):
         assert abs(moment) < 1e-12 * scale * p.length
 
 
+@pytest.mark.slow
 def test_the_mortar_keeps_the_ratio_of_the_forces_where_collocation_rattles():
     spread = {}
     for multiplier in ("P1", "nodes"):
@@ -57,6 +59,7 @@ def test_without_friction_the_horizontal_force_has_no_mean():
     assert abs(forces.ratio(p.distance)) < 1e-4
 
 
+@pytest.mark.slow
 def test_ripple_falls_with_the_cells():
     ripples = []
     for scale in (2.0, 1.0):

@@ -28,6 +28,7 @@ LONG = wave_junction.Parameters(wavelength=2.0, fields_every=10**6)
 PLAIN = wave_junction.Parameters(fields_every=10**6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -123,6 +124,7 @@ def test_high_frequency(model: high_frequency.Model) -> None:
     assert not failed(high_frequency, high_frequency.Parameters(model=model, fields_every=10**6))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("ratio", "overlap"), [(1.0, 0.0254), (0.5, 0.0127), (0.3, 0.0508)])
 def test_junction_cantilever(ratio: float, overlap: float) -> None:
     """A quarter of the run at five times the step."""

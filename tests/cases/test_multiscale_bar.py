@@ -42,6 +42,7 @@ def test_small(tip):
     assert impulse(result) == pytest.approx(acoustic_impulse(p), rel=0.015)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "unilateral"),
     [
@@ -85,6 +86,7 @@ def test_absorbing(tip):
     assert worst_balance(results[1]) <= 1e-12
 
 
+@pytest.mark.slow
 def test_the_front_returns_without_ripples():
     """The defaults against the delay equation: L1 error over the impulse, and total variation over twice the jump."""
     p = Parameters(fields_every=10**6)
@@ -114,6 +116,7 @@ def test_unstructured_sizes(tip):
     assert read_tip(path).sizes == pytest.approx((1e-3, 2.5e-3)) and read_tip(path).x == (0.08, 0.1)
 
 
+@pytest.mark.slow
 def test_figures(tip, tmp_path):
     p = small(tip, duration=2e-5, fields_every=5)
     drawn = figures(build(p).run(tmp_path / "a.zarr"), p)

@@ -61,6 +61,7 @@ def test_a_bar_without_imperfection_stays_uniform():
     assert np.ptp(bar["displacement"].values[-1, outside, 0]) <= 1e-9 * p.radius
 
 
+@pytest.mark.slow
 def test_the_neck_takes_all_and_the_rest_unloads():
     result, pull = pulled(elements=4, steps=100)
     assert pull.load[-1] < 0.5 * pull.largest[0]
@@ -72,6 +73,7 @@ def test_the_neck_takes_all_and_the_rest_unloads():
     assert width > 0.93 * Parameters().radius
 
 
+@pytest.mark.slow
 def test_two_kinds_of_cells_agree():
     """At 12 mm, half of the radius gone: cells of either order with as many freedoms, neck and load within 2 %."""
     ends = []

@@ -36,12 +36,14 @@ def test_maw_does_not_depend_on_friction_and_size():
     assert maw(other, 2.0).reflection == pytest.approx(maw(BALL, 2.0).reflection, rel=1e-10)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("psi", [0.7, *(pytest.param(psi, marks=pytest.mark.slow) for psi in (2.0, 3.0)), 6.0])
 def test_patches_find_maws_curve(psi):
     """Another discretisation of the half-space, with slip in any direction: 1 % of the full scale."""
     assert BALL.impact(psi, steps=100).reflection == pytest.approx(maw(BALL, psi).reflection, abs=0.014)
 
 
+@pytest.mark.slow
 def test_a_rigid_plane_changes_the_curve_but_not_for_an_incompressible_ball():
     rigid = replace(BALL, partner="rigid").impact(0.7, points=13, steps=80)
     assert rigid.impulse[1] == pytest.approx(0.32, abs=0.01)
@@ -79,6 +81,7 @@ def test_strips():
     assert matrix[0, 0, 0, 0] == pytest.approx(-0.7 / np.pi * (np.log(0.005) - 1.0))
 
 
+@pytest.mark.slow
 def test_modes_of_the_disc():
     """Love's lowest frequency; modes and their residues sum to Michell's statics; no force gains energy."""
     rim, plain = (DiscRim(0.3, harmonics=n, highest=60.0) for n in (2, 1))
@@ -109,6 +112,7 @@ def test_maw_is_for_alike_spheres():
         maw(replace(BALL, partner="rigid"), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("partner", "incidence"),
     [
@@ -123,6 +127,7 @@ def test_disc(partner, incidence):
     assert [c.name for c in check(result, p) if not c.passed] == []
 
 
+@pytest.mark.slow
 def test_mirrored():
     """The other direction gives the opposite reflection, and no incidence none."""
     p = Parameters(shape="disc", cells=4, steps=40, incidence=2.0)
@@ -141,6 +146,7 @@ def test_ball(partner, incidence):
     assert [c.name for c in check(result, p) if not c.passed] == []
 
 
+@pytest.mark.slow
 def test_figures(monkeypatch, tmp_path):
     monkeypatch.setattr(oblique_impact, "CURVE", (4.0,))
     monkeypatch.setattr(oblique_figures, "POINTS", 4)

@@ -28,6 +28,7 @@ class Parameters:
     part: Annotated[int | Literal["all"], Quantity("", "number of the part", positive_integer)] = 1
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
@@ -57,6 +58,7 @@ def test_accepted(name, given, expected):
     assert value == expected and type(value) is type(expected)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("name", "given", "says"),
     [
@@ -109,6 +111,7 @@ def test_ranges_in_words():
     assert shown["length"] == ("> 0", "m") and shown["theta"] == ("0.5 to 1", "1")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("check", "passed"),
     [

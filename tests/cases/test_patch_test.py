@@ -13,6 +13,7 @@ def small(cells, **options):
     return case.Parameters(cells=cells, lower_cells=lower, upper_cells=upper, **options)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("slave", case.SLAVES)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("cells", list(SMALL))
@@ -22,6 +23,7 @@ def test_the_default_multiplier_passes(cells, order, slave):
     assert not [check for check in checks if not check.passed]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "cells, order, multiplier",
     [("quad", 1, "P0"), ("tri", 1, "P0"), ("quad", 2, "P0"), ("quad", 2, "P2"), ("tri", 2, "P2"), ("hex", 2, "P2")],

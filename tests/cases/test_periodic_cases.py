@@ -7,6 +7,7 @@ from arlequin.cases import nonlinear_mode, rod_resonance
 from arlequin.results.recorder import Record
 
 
+@pytest.mark.slow
 def test_the_nonlinear_mode_is_that_of_code_aster() -> None:
     parameters = nonlinear_mode.Parameters(points=6)
     result = nonlinear_mode.run(parameters, Record(), None)
@@ -27,6 +28,7 @@ def test_the_force_of_the_stops_is_the_root_of_the_cubic() -> None:
     assert -slope == pytest.approx(force, rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_the_rod_jumps_at_the_folds_of_its_response() -> None:
     """Few modes, steps and a fast change of the frequency: the transients are late."""
     parameters = rod_resonance.Parameters(modes=4, steps=120, points=12, rate=0.04, lowest=9.5, highest=11.2)

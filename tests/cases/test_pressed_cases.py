@@ -42,6 +42,7 @@ def test_nafems_heavily_loaded_cylinder_lies_within_what_half_spaces_miss():
     assert float(np.abs(p_result["balance"]).max()) < 1e-12
 
 
+@pytest.mark.slow
 def test_more_multipliers_than_displacements_are_refused_but_for_the_stabilised_form():
     """Three Gauss points a facet against two displacements: the forces at the nodes are unique, at the points not."""
     p = hertz.Parameters(order=2, multiplier="gauss", cells=15, steps=2)
@@ -50,6 +51,7 @@ def test_more_multipliers_than_displacements_are_refused_but_for_the_stabilised_
     assert not failed(hertz, replace(p, formulation="stabilised"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [{"cells": 20}, {"cells": 30, "order": 2}, {"cells": 20, "kind": "simplex"}])
 def test_a_ball_about_its_axis(options):
     assert not failed(sphere, sphere.Parameters(steps=2, **options))
@@ -64,6 +66,7 @@ def test_a_ball_in_three_dimensions():
     assert 4 * result["interface/contact/force"].values[-1, 1] == pytest.approx(exact.load, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("formulation", ["lagrangian", "stabilised"])
 def test_partial_slip(formulation):
     assert not failed(cattaneo, cattaneo.Parameters(cells=15, steps=4, formulation=formulation))

@@ -291,6 +291,7 @@ LAWS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("other", [None, Rod(0.17, 7e10, 2700, -40.0)])
 def test_energy_balance_of_rods_and_interface(name, other):
@@ -422,6 +423,7 @@ def test_convergence_order_is_the_slope():
 # ---- wrong usage
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "call",
     [

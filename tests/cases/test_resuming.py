@@ -32,6 +32,7 @@ def stop(blocks_of):
     return run_until
 
 
+@pytest.mark.slow
 def test_a_case_goes_on(stop, capsys):
     stop("bar_wall", SMALL, 30)
     assert aq.results.open("a.zarr").sizes["time"] == 31
@@ -45,6 +46,7 @@ def test_a_case_goes_on(stop, capsys):
     assert capsys.readouterr().out == "a.zarr is complete\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values", "total"),
     [
@@ -118,6 +120,7 @@ def test_what_cannot_go_on_says_why(stop, monkeypatch, capsys):
         cases.resume(Path("a.zarr"))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", cases.names())
 def test_parameters_come_back_from_a_result_as_they_were(name):
     case, given = prepare(name, {})

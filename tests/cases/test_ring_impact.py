@@ -43,6 +43,7 @@ def test_friction_makes_it_roll():
     assert (x[:, 0] * v[:, 1] - x[:, 1] * v[:, 0]).mean() < 0.0  # clockwise: forwards, on the floor
 
 
+@pytest.mark.slow
 def test_slow_impact_loses_little():
     """As the velocity falls the ring answers as a spring: more of it comes back."""
     slow, fast = (restitution(result, p) for p, result in (run(velocity=1.0, duration=0.12), run()))

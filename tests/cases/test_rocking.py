@@ -122,6 +122,7 @@ SHAKEN = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("block, tilt, shaking", SHAKEN)
 def test_shaken_rocking_obeys_the_equations_of_the_page(block, tilt, shaking):
     motion = rock(block, tilt, 6, shaking)

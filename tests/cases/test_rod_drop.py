@@ -30,6 +30,7 @@ def slow(**changes):
     return pytest.param(changes, marks=pytest.mark.slow)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -50,6 +51,7 @@ def test_straight_fall_is_ballistic(changes):
     assert not result["interface/cards/force"].values.any()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -118,6 +120,7 @@ def test_a_nose_that_lands_on_a_card_is_found():
     assert "penetration into a card over its limit" in failed(build(p).run(), p)
 
 
+@pytest.mark.slow
 def test_figures(tmp_path):
     p = replace(SMALL, duration=0.03, drop=0.25)
     result = ran(p)

@@ -14,6 +14,7 @@ def result():
     return run(SMALL, Record(), None)
 
 
+@pytest.mark.slow
 def test_the_truth_is_found(result):
     """Far better than the 1 % of the check: the minimum of the least squares is the truth."""
     assert not [own for own in check(result, SMALL) if not own.passed]

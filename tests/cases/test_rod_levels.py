@@ -26,6 +26,7 @@ def levels():
     return RodLevels(SMALL)
 
 
+@pytest.mark.slow
 def test_the_piece_of_a_rod_is_near_that_of_a_tube(levels):
     """A tube of three cells through the wall, in thirty around: its stiffness is that of beam theory to some percent,
     shear to some ten; a uniform beam's piece has an inner beam of the same stiffness."""
@@ -39,6 +40,7 @@ def test_the_piece_of_a_rod_is_near_that_of_a_tube(levels):
     np.testing.assert_allclose(uniform.inner(rod, GLUED), (stretch, torsion, bending, shear), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_both_levels_have_the_same_frequencies(levels):
     """Floating rod without supports, bending up to 500 Hz."""
     found = []
@@ -82,6 +84,7 @@ def knock():
     return own.study().run(), own.zoom.study().run()
 
 
+@pytest.mark.slow
 def test_a_knock_is_that_of_the_permanent_zoom(knock):
     """Forces, work rates and motion to 0.2 %; a solid from before the first contact until after the last one."""
     result, permanent = knock
@@ -94,6 +97,7 @@ def test_a_knock_is_that_of_the_permanent_zoom(knock):
     assert level.mean() < 0.25
 
 
+@pytest.mark.slow
 def test_checks_pass_and_figures_are_drawn(knock):
     """Checks but those of frequencies, which are of the mesh alone, of four cells between two grids."""
     result, permanent = knock

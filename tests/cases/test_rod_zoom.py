@@ -22,6 +22,7 @@ def small():
     return fuel_rod.build(SMALL).run()
 
 
+@pytest.mark.slow
 def test_it_starts_in_equilibrium_under_the_preload_of_a_rod_without_a_zoom(small):
     hand = fuel_rod.preload(replace(SMALL, zoom=0))
     expected = dict(zip(hand.labels, hand.expected, strict=True))
@@ -33,6 +34,7 @@ def test_it_starts_in_equilibrium_under_the_preload_of_a_rod_without_a_zoom(smal
     assert small["energy"].sel(kind="kinetic").values.max() < 1e-9 * small["energy"].sel(kind="strain").values.max()
 
 
+@pytest.mark.slow
 def test_checks_pass_and_figures_are_drawn(small):
     assert not [check.name for check in fuel_rod.check(small, SMALL) if not check.passed]
     assert {"zoom_pressure", "zoom_slip", "zoom_status", "zoom_worn_depth"} <= set(fuel_rod.figures(small, SMALL))

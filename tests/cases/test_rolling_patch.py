@@ -17,6 +17,7 @@ def moved():
     return case.build(case.Parameters(**SMALL)).run()
 
 
+@pytest.mark.slow
 def test_the_forces_are_those_of_the_patch_everywhere(moved):
     parameters = case.Parameters(**SMALL)
     assert all(check.passed for check in case.check(moved, parameters))
@@ -53,6 +54,7 @@ def test_it_moves_back():
     assert np.abs(result.dataset["balance"].values).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_patch_that_leaves_the_mesh():
     parameters = case.Parameters(**SMALL)
     system = case.system(parameters)
@@ -76,6 +78,7 @@ def test_bad_input(changed, line):
         cases.run("rolling_patch", **changed)
 
 
+@pytest.mark.slow
 def test_the_patch_as_slave():
     """A rigid disc into which the block is lifted: the force stays while the patch moves to and fro; the patch must not
     wear."""

@@ -17,6 +17,7 @@ def failed(case, p):
     return [item for item in case.check(result, p) if not item.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", ["half-space", "persson", "greenwood-williamson", "kogut-etsion", "power"])
 def test_press(law):
     assert not failed(rough_press, rough_press.Parameters(law=law, loads=12, cells=2))
@@ -37,6 +38,7 @@ def test_the_law_keeps_near_loads_that_it_was_not_fitted_to():
     assert errors[1].max() > 3.0 * errors[0].max()
 
 
+@pytest.mark.slow
 def test_stored_samples_are_what_tamaas_finds():
     """One sample at three loads; the rest of the file is the same computation."""
     pytest.importorskip("tamaas")
@@ -50,6 +52,7 @@ def test_stored_samples_are_what_tamaas_finds():
     assert found.areas == pytest.approx(areas[3][kept], rel=1e-3, abs=2e-6)
 
 
+@pytest.mark.slow
 def test_other_spectra_are_computed_and_scale():
     """A small sample; gaps over heights do not depend on wavelength, slope or modulus."""
     pytest.importorskip("tamaas")
@@ -82,6 +85,7 @@ def test_the_delay_equation_is_that_of_the_other_reference():
     assert rod.restitution() == pytest.approx(-other.mean_velocity("left", 5.5e-5) / 0.5, abs=1e-7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -97,6 +101,7 @@ def test_impact(options):
     assert not failed(rough_impact, rough_impact.Parameters(**options))
 
 
+@pytest.mark.slow
 def test_a_bar_on_less_and_less_roughness_is_one_on_a_smooth_wall():
     """Contact lasts 2L/c, and the centre leaves at V, at order 1 in the height."""
     p = rough_impact.Parameters()
@@ -120,6 +125,7 @@ def test_a_ball_stays_longer_the_rougher_the_wall():
     assert lasted[0] > lasted[1] > lasted[2] and lasted[2] == pytest.approx(lasted[3], rel=0.01)
 
 
+@pytest.mark.slow
 def test_figures(monkeypatch):
     p = rough_press.Parameters(loads=6, cells=1)
     assert set(rough_press.figures(rough_press.build(p).run(), p)) == {"surface", "pressure", "area"}

@@ -303,6 +303,7 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", registry.NAMES)
 def test_every_case(name, monkeypatch):
     """Numbers with units and texts, without another run; what is missing is known to be."""

@@ -27,6 +27,7 @@ def test_located_turning_points(step: float) -> None:
     assert lost == pytest.approx(0.5e4 * (0.85e-3**2 - 0.05e-3**2), rel=1e-12)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "options",
     [
@@ -72,6 +73,7 @@ PENALISED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("options", PENALISED, ids=str)
 def test_penalised_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("sdnd100", **options) if not check.passed]
@@ -152,6 +154,7 @@ def test_bad_input(options: dict[str, Any], line: str) -> None:
         cases.run("sdnd100", **options)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("events", ["locate", "step"])
 def test_no_creep_over_a_hundred_seconds(events: str) -> None:
     """At 0.05 mm the spring pulls with half of what friction holds: the mass does not move by a digit."""

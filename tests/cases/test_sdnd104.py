@@ -14,6 +14,7 @@ from arlequin.models.errors import UserError
 MEANS = {15.0: (15.26709959, 15.25752179), 1.5: (0.4090624510, 0.4091031329), 1.01: (2.2616412e-4, 2.2644718e-4)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("acceleration", [15.0, pytest.param(1.5, marks=pytest.mark.slow), 1.01])
 def test_reference_means(acceleration: float) -> None:
     """The published intervals, and one that ends inside a step; located and plain."""
@@ -32,6 +33,7 @@ def test_reference_means(acceleration: float) -> None:
         assert not [check for check in sdnd104.check(result, parameters) if not check.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("events", ["locate", "step"])
 def test_below_the_threshold_nothing_slips(events: str) -> None:
     """Not a digit of wear, in either scheme."""
@@ -43,6 +45,7 @@ def test_below_the_threshold_nothing_slips(events: str) -> None:
     assert sdnd104.stuck_share(result, 4.0, 12.0) == 1.0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "options",
     [
@@ -75,6 +78,7 @@ ELEMENTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("options", "acceleration"),
     [

@@ -67,6 +67,7 @@ def test_reference_against_an_integration(seed: int) -> None:
     assert exact.friction_loss(end) == pytest.approx(given - energy, rel=1e-10, abs=1e-8)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [

@@ -15,6 +15,7 @@ def failed(result, **options):
     return [check.name for check in sdnv105.check(result, sdnv105.Parameters(**options)) if not check.passed]
 
 
+@pytest.mark.slow
 def test_rigid_block_converges_with_the_step():
     """Two impacts at two steps: every check, and errors of order 1."""
     exact = rock(RockingBlock(), impacts=2)
@@ -90,6 +91,7 @@ def test_squat_block_slides_on_a_shaken_table():
         sdnv105.Parameters(half_width=0.5, half_height=0.05, friction=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kinematics", "step"), [("finite", 1e-4), ("small", 5e-5)])
 def test_first_impact_of_the_elastic_block(kinematics, step):
     options = {"model": "elastic", "cells": 3, "kinematics": kinematics, "step": step, "impacts": 1, "duration": 0.058}

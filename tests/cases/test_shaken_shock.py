@@ -62,6 +62,7 @@ def test_its_forces_and_friction_balance() -> None:
     assert work == pytest.approx(element.threshold * slipping + 0.5 * element.threshold**2 / 9e5, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_stiffer_element_tends_to_coulomb() -> None:
     slider = ShakenSlider(1.5)
     exact = slider.mean_work_rate(1.0, 3.0)

@@ -49,6 +49,7 @@ def made(make, kind, order):
     return mesh, aq.Solid("body", mesh, MATERIAL, plane="strain" if flat else None)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("make", "share", "kind", "order"), PLANE + SPACE)
 def test_measure_and_surface_of_the_body(make, share, kind, order):
     mesh, solid = made(make, kind, order)
@@ -68,6 +69,7 @@ def test_measure_and_surface_of_the_body(make, share, kind, order):
     assert solid.boundary("contact").areas.sum() == pytest.approx(halves * width, rel=0.02 if flat else 0.05)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("make", "share", "kind", "order"), PLANE + SPACE)
 def test_nodes_of_the_arc_lie_on_it(make, share, kind, order):
     mesh, solid = made(make, kind, order)
@@ -81,6 +83,7 @@ def test_nodes_of_the_arc_lie_on_it(make, share, kind, order):
         np.testing.assert_allclose(arc.normals[lowest], -np.eye(mesh.dim())[1], atol=0.05)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("make", "share", "kind", "order"), PLANE + SPACE)
 def test_a_linear_field_is_in_equilibrium(make, share, kind, order):
     """Forces of a constant stress vanish inside: cells fit together, on curved geometry too."""
@@ -114,6 +117,7 @@ def test_a_half_disc_is_fine_at_the_contact_and_small(kind, refinement, most):
     assert np.diff(np.log(np.diff(depth))).max() < math.log(1.16)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "kind", "zone", "order"),
     [

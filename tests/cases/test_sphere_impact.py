@@ -20,6 +20,7 @@ def hertz(p):
     return duration, 4 / 3 * modulus * np.sqrt(p.radius) * approach**1.5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("changes", "tolerance"),
     [
@@ -45,6 +46,7 @@ def test_small(changes, tolerance):
     assert worst(result, "scheme") <= 1e-12
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("geometry", ["axisymmetric", "solid"])
 def test_mesh_is_the_whole_ball(geometry):
     p = Parameters(geometry=geometry, cells=2, growth=1.6, steps=5)
@@ -63,6 +65,7 @@ def test_shapes():
         assert mesh.p[1, mesh.facets[:, mesh.boundaries["contact"]]].max() <= 0.05
 
 
+@pytest.mark.slow
 def test_full(tmp_path):
     p = Parameters()
     result = build(p).run()

@@ -9,6 +9,7 @@ from arlequin.cases import spinning_block as case
 from arlequin.cases.case.comparison import comparison
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -66,6 +67,7 @@ def attitude(parameters, end):
     return found.y[:, -1].reshape(3, 3)[:, 1]
 
 
+@pytest.mark.slow
 def test_a_stiff_block_turns_over_as_a_rigid_one():
     """Over 20 rad, in which the axis turns over; order 2 in the step."""
     off = []

@@ -31,6 +31,7 @@ def test_the_first_flight_keeps_the_energy_of_block_and_springs():
     np.testing.assert_allclose(motion.motion.forces(0.0)[:, :, 0], [[0, 0, 0], [weight, 0, 0]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_landings_change_sides():
     """θ̇ points to the corner that lands; stiff springs meet the rigid block's first impact."""
     motion = rock_on_springs(RockingBlock(), ShockElement(3e9, 1e9, 5e5, 0.9), 0.01, 2, 0.16)
@@ -44,6 +45,7 @@ def test_landings_change_sides():
         held_block(RockingBlock(), ShockElement(1e9, 1e7), -0.01, 0.1)
 
 
+@pytest.mark.slow
 def test_the_case_on_springs_until_its_first_landing():
     options = {"model": "springs", "impacts": 1, "step": 2e-4, "duration": 0.0546}
     assert failed(cases.run("sdnv105", **options), **options) == []
@@ -84,6 +86,7 @@ def test_first_impact_on_the_elastic_table():
     assert found.time == pytest.approx(0.054411, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("impacts", "duration"), [(1, 0.058), pytest.param(2, 0.139, marks=pytest.mark.slow)])
 def test_impacts_with_newmark(impacts, duration):
     options = {"scheme": "newmark", "impacts": impacts, "step": 2e-4, "duration": duration}

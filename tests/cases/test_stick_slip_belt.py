@@ -52,6 +52,7 @@ def test_a_steep_curve_is_static_and_dynamic_friction() -> None:
     assert errors[0] < 0.03 and errors[1] < 0.7 * errors[0] and errors[2] < 0.7 * errors[1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -119,6 +120,7 @@ def test_bad_input(options: dict[str, Any], line: str) -> None:
         cases.run("stick_slip_belt", **options)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", ["static-dynamic", "stribeck"])
 def test_figures(law: Any) -> None:
     parameters = stick_slip_belt.Parameters(law=law, steps=300, cycles=3)

@@ -102,6 +102,7 @@ def test_sine_modes_are_those_of_the_finite_elements() -> None:
     assert thin[0] == pytest.approx(bare, rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dashpot", [pytest.param(0.0, marks=pytest.mark.slow), 20.0])
 def test_the_reference_against_blind_integration(dashpot: float) -> None:
     """Blows do not know of friction; what rubs differs by the creep that the rule allows instead of stick."""
@@ -140,6 +141,7 @@ def test_the_open_rod_is_a_forced_oscillator() -> None:
     assert motion.place[-1, 0] == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rod", [ROD, replace(ROD, dashpot=0.0)], ids=["damped", "elastic"])
 def test_runs_agree_with_it(rod: StoppedRod) -> None:
     """Impacts, long contacts, slip both ways and stick, over 0.2 s from rest."""

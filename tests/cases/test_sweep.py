@@ -51,6 +51,7 @@ def test_values(given, values):
     assert plan.axes[0].values == tuple(values)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("over", "fixed", "says"),
     [
@@ -103,6 +104,7 @@ def test_series_and_errors():
     assert not Path("a").exists()
 
 
+@pytest.mark.slow
 def test_the_command(capsys, one_line):
     words = ["sweep", CASE, "stiffness=2,8", "shape=cosine,sine", "mass=3", "--workers", "1"]
     assert main(words) == 0
@@ -180,6 +182,7 @@ def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys, one_line
     assert one_line() == f"a: 0 of {size} computed, {size} not computed: nothing to plot"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "command"),
     [
@@ -269,6 +272,7 @@ def test_help_of_a_case_ends_with_the_usage_of_the_command(capsys):
         assert usage.startswith(f"arlequin {command} two_bars ") and usage.endswith("[--force]")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", cases.names())
 def test_help_shows_values_that_can_be_swept(name, capsys, monkeypatch):
     """What it shows is what a sweep takes: a choice has all of its values, spread values reach both ends."""

@@ -37,6 +37,7 @@ def test_three_meshes_converge_to_the_published_limits():
     assert limit == pytest.approx([7.2225e-3, 21.4206e-3], abs=0.03e-3)
 
 
+@pytest.mark.slow
 def test_dimensions_agree():
     """By 3 µs, at 4 cells across the radius: the section of the solid one is a polygon of 16 sides."""
     runs = [ends(elements=4, dimension=name, duration=3e-6)[1] for name in ("axisymmetric", "3d")]
@@ -60,6 +61,7 @@ def test_work_of_the_update_converges_with_the_step():
     assert (orders >= 0.9).all(), (missing, orders)
 
 
+@pytest.mark.slow
 def test_a_unilateral_wall_lets_the_rim_rise_and_friction_holds_the_foot():
     free, (radius, _) = ends(elements=3, wall="unilateral", duration=12e-6)
     _, (rough, _) = ends(elements=3, wall="unilateral", friction=0.3, duration=12e-6)
@@ -74,6 +76,7 @@ def test_a_unilateral_wall_lets_the_rim_rise_and_friction_holds_the_foot():
     assert np.diff(momentum) == pytest.approx(force[1:] * 2e-8, abs=1e-12 * abs(momentum[0]))
 
 
+@pytest.mark.slow
 def test_forces_of_the_foot_do_not_oscillate_as_with_newmark():
     """After the shock of the first nodes: how far the force goes up and down, over how far it goes."""
     models = comparisons(None, Parameters(elements=4, wall="unilateral", friction=0.3, duration=1e-6))
@@ -86,6 +89,7 @@ def test_forces_of_the_foot_do_not_oscillate_as_with_newmark():
     assert (ways[0] < 3.0).all() and (ways[1][:2] > 2.0 * ways[0][:2]).all(), ways
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta", pytest.param("newmark", marks=pytest.mark.slow)])
 def test_implicit_schemes_agree_with_central_differences(scheme):
     """By 4 µs, a rising share of plastic strain: each resolves the wave by its own."""

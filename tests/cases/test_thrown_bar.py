@@ -51,6 +51,7 @@ def test_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("thrown_bar", **options) if not check.passed]
 
 
+@pytest.mark.slow
 def test_conserving_contact_rebounds_whole() -> None:
     """Energy to round-off, and order 1 of the pressure; its ripple is bounded, but above that of the velocity law."""
     errors = []

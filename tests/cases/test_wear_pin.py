@@ -9,6 +9,7 @@ from arlequin.cases.reference.worn_layer import WornPin
 SMALL = {"cells": 12, "steps": 60}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{}, {"friction": 0.3}, {"stiffness": 1e12}])
 def test_the_case_is_within_its_tolerances(options):
     # a softer layer is further from the stiff pin, whose depth is not that of the reference then
@@ -18,6 +19,7 @@ def test_the_case_is_within_its_tolerances(options):
     assert failed == (["greatest depth against a rigid pin"] if "stiffness" in options else [])
 
 
+@pytest.mark.slow
 def test_shorter_steps_come_nearer_to_the_reference():
     errors = []
     for steps in (15, 60):
@@ -26,6 +28,7 @@ def test_shorter_steps_come_nearer_to_the_reference():
     assert errors[1] < 0.6 * errors[0]
 
 
+@pytest.mark.slow
 def test_the_reference_wears_off_what_archard_says_and_becomes_flat():
     pin = WornPin(radius=0.05, force=4e4, stiffness=1e13, coefficient=1e-12, width=2.5e-3)
     x = np.linspace(-2.5e-3, 2.5e-3, 20001)

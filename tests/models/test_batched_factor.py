@@ -41,6 +41,7 @@ def solved(factor: BatchedFactor, b):
     return out
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("count", [1, 5, 70])

@@ -44,6 +44,7 @@ def solve(beam, t=0.0):
     return u
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("with_shear", [True, False])
 @pytest.mark.parametrize("cells", [1, 3, 8])
 @pytest.mark.parametrize("dimension", [2, 3])

@@ -47,6 +47,7 @@ def cases() -> dict[str, tuple[Any, Any]]:
     }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", cases())
 def test_against_dense_solutions(name: str) -> None:
     A, rows = cases()[name]

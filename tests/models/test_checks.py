@@ -16,6 +16,7 @@ NUMBERS = (checks.finite, checks.positive, checks.non_negative, checks.integer, 
 NOT_NUMBERS = (math.nan, math.inf, -math.inf, np.nan, np.float32("inf"), "1", None, True, np.True_, 1j, [1.0])
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("check", NUMBERS)
 @pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
 def test_what_is_no_finite_number_is_refused(check, value):

@@ -84,6 +84,7 @@ HANGING["hexahedra, second order"] = (skfem.MeshHex2.from_mesh(HANGING["hexahedr
 HANGING["tetrahedra, second order"] = (skfem.MeshTet2.from_mesh(HANGING["tetrahedra"][0]), (1, 0, 0.5))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", HANGING)
 def test_hanging_nodes_are_refused(name):
     """The place named is the node that hangs, of the ring either of two."""
@@ -123,6 +124,7 @@ def cracked(kind):
     return mesh if kind == 1 else skfem.MeshQuad2.from_mesh(mesh)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "mesh",
     [

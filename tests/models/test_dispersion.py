@@ -144,6 +144,7 @@ DISTORTED = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", DISTORTED)
 @pytest.mark.parametrize("nu", [0.3, 0.49])
 @pytest.mark.parametrize("amplitude", [0.1, 0.35])

@@ -40,6 +40,7 @@ def parts():
 ALL = pytest.mark.parametrize("part", list(parts()), ids=lambda part: part.name.replace(" ", "-"))
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_patch(part):
     """A linear displacement imposed on the sides is found inside, with its constant stress."""
@@ -74,6 +75,7 @@ def stress_by_hand(part, gradient):
     return np.array([stress[letters.index(a), letters.index(b)] for a, b in part.stress_components])
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @ALL
 def test_rigid_motions(part):
@@ -95,6 +97,7 @@ def test_rigid_motions(part):
         assert np.abs(force).max() <= 1e-12 * size and energy <= 1e-24 * size
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @ALL
 def test_internal_force_is_the_stiffness(part):
@@ -112,6 +115,7 @@ def test_internal_force_is_the_stiffness(part):
     assert energy == pytest.approx(0.5 * u @ (K @ u), rel=1e-13)
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_partition_of_unity(part):
     """M and K of weights that sum to one sum to those without weights."""
@@ -179,6 +183,7 @@ def test_bad_material(change, text):
         replace(STEEL, **change)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

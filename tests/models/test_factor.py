@@ -168,6 +168,7 @@ def api(request, monkeypatch):
 # -- right answers
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("A", [chain(30), laplacian(6, 2), laplacian(4, 3), random_spd(25, 1)])
 def test_solves_as_dense_lapack_does(api, A):
     b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
@@ -180,6 +181,7 @@ def test_solves_as_dense_lapack_does(api, A):
         np.testing.assert_allclose(x, answer, rtol=1e-10, atol=1e-12 * abs(answer).max())
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("ordering", [None, "default", "amd", "metis", "nesdis", "natural"])
 def test_every_ordering_gives_the_answer_of_superlu(api, ordering):
     A = laplacian(12, 2)
@@ -284,6 +286,7 @@ def test_a_diagonal_must_be_positive(diagonal):
 # -- refusals
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "A",
     [

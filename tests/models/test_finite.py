@@ -104,6 +104,7 @@ def derivative(function, x, w):
     return (8 * near - far) / 12
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_energy_and_force(part):
     """The energy by hand, and the force as its derivative by complex steps, under weights that vary in the cells."""
@@ -117,6 +118,7 @@ def test_energy_and_force(part):
         assert force[d] == pytest.approx(energy_by_hand(part, complex_u, weight).imag / 1e-30, rel=1e-12, abs=1e-13)
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_rigid_motions_make_no_force(part):
     """Turned by more than a right angle, far away too."""
@@ -134,6 +136,7 @@ def test_rigid_motions_make_no_force(part):
     assert np.abs(assembled.mean_viscous(np.zeros_like(u), u, DAMPED.stiffness)).max() <= 1e-14
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_forces_turn_with_the_part(part):
     if part.axisymmetric:
@@ -147,6 +150,7 @@ def test_forces_turn_with_the_part(part):
     assert np.abs(other - turned(part, force.reshape(x.shape)).ravel()).max() <= 1e-13 * np.abs(force).max()
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_tangent(part):
     """The derivative of the force (a cubic: the five-point rule is exact), symmetric, on the pattern of K."""
@@ -162,6 +166,7 @@ def test_tangent(part):
     assert abs(at_rest - assembled.stiffness).max() <= 1e-14 * abs(at_rest).max()
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_mean_force(part):
     """It does the work of the change of energy exactly, and tends to the force of equal ends."""
@@ -179,6 +184,7 @@ def test_mean_force(part):
     assert viscous @ (u1 - u0) == pytest.approx(dissipated, rel=1e-12) and dissipated > 0
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_volumes(part):
     """det F by hand at every point, and below zero where the part is turned inside out."""
@@ -199,6 +205,7 @@ def test_volumes(part):
     assert more == pytest.approx(0.3 * (rate * part.cells.dx).sum(), rel=1e-11)
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_momenta_of_the_mean_forces(part):
     """No resultant, and no moment about the mean positions; on an axis only along it."""
@@ -214,6 +221,7 @@ def test_momenta_of_the_mean_forces(part):
             assert np.abs(moment - moment.T).max() <= 2e-14 * size
 
 
+@pytest.mark.sampled(7)
 @KERNELS
 def test_mean_tangent(part):
     """The derivative of both mean forces by the end of the step (a cubic too), and its symmetric approximation."""
@@ -236,6 +244,7 @@ def test_mean_tangent(part):
     assert abs(same - assembled.mean_tangent(u0, u0)).max() <= 1e-14 * abs(same).max()
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_small_strains(part):
     """Force, energy and stress are the linear ones to first order; the viscous force is b K v."""
@@ -259,6 +268,7 @@ def test_small_strains(part):
     assert finite.highest_frequency() == linear.highest_frequency()
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_weights_of_a_junction(part):
     """Shares that sum to one sum to the whole part, in force, energy and tangents."""
@@ -284,6 +294,7 @@ def homogeneous(part, stretch):
     return (part.positions * (np.array(stretch[: part.components]) - 1)).ravel()
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_uniaxial_stretch(part):
     """Pulled along its last axis and free across: S = E_Y·½(s² − 1), P = s S, σ = s S/s⊥², s⊥² = 1 − ν(s² − 1)."""
@@ -321,6 +332,7 @@ def test_uniaxial_stretch(part):
             assert np.abs((again**2).sum(-1) - squares).max() <= 1e-13 * squares.max()
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_newton_finds_the_stretched_bar(part):
     """Ends given, sides free: quadratic convergence to the homogeneous solution of the test above."""

@@ -69,6 +69,7 @@ def parts(mass):
             )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
 def test_bound(mass):
     """Above the largest frequency of the part, and at most 80 % above; the weights do not break it."""

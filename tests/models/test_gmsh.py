@@ -32,6 +32,7 @@ def chord(cells, radius, order):
     )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", [*RINGS, "ring_quad2_v41b.msh", "ring_tri1_v22b.msh"])
 def test_ring(name):
     order = int(name.split("_")[1][-1])
@@ -56,6 +57,7 @@ def test_ring(name):
     assert area == pytest.approx(2.25 if order == 1 else 0.75 * np.pi, rel=1e-9 if order == 1 else 5e-4)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_block(name):
     order = int(name.split("_")[1][-1])
@@ -146,6 +148,7 @@ def as_4_0(text, version="4", binary=False):
     return b"".join(out)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("version", ["4", "4.0", "4.1"])
 @pytest.mark.parametrize("name", ["ring_quad2_v41.msh", "block_tet2_v41.msh", "square_v41.msh"])
@@ -206,6 +209,7 @@ def foreign(kind, nodes, layout, binary):
     return head + rows + number("<f8", *points) + b"\n$EndNodes\n$Elements\n" + cell + b"\n$EndElements\n"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("layout", ["2.2", "4.0", "4.1"])
 @pytest.mark.parametrize(
@@ -297,6 +301,7 @@ def cut(text, share):
 FORMATS = pytest.mark.parametrize("name", ["square_v22.msh", "square_v41.msh"])
 
 
+@pytest.mark.sampled(7)
 @FORMATS
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 0.98])
 def test_truncated(tmp_path, name, share):
@@ -322,6 +327,7 @@ def test_lines_lost_inside(tmp_path, name, share, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("content", "text", "code"),
     [

@@ -44,6 +44,7 @@ def test_elastic_force_is_the_gradient_of_the_energy(shape, volumetric):
     assert (energies[0] - energies[1]) / (2 * h) == pytest.approx(force @ way, rel=1e-7)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("law", [RUBBER, COPPER, RATED], ids=["neo-Hooke", "J2", "J2 rated"])
 @pytest.mark.parametrize("volumetric", ["mean", "points"])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -18,6 +18,7 @@ PARTS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @pytest.mark.parametrize("count", [1, 19])
 @pytest.mark.parametrize("name", PARTS)

@@ -57,6 +57,7 @@ def run(package, **environment):
     return int(hits), int(misses), Path(folder.strip())
 
 
+@pytest.mark.slow
 def test_kernels_compile_once_for_all_copies_of_one_text(copy, tmp_path):
     cache = (
         {"XDG_CACHE_HOME": str(tmp_path / "cache")} if sys.platform == "linux" else {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -76,6 +77,7 @@ def test_kernels_compile_once_for_all_copies_of_one_text(copy, tmp_path):
     assert run(first, **cache) == (1, 0, folder)
 
 
+@pytest.mark.slow
 def test_the_folder_that_the_user_sets_is_taken(copy, tmp_path):
     _, compiled, folder = run(copy("first"), NUMBA_CACHE_DIR=str(tmp_path / "own"))
     assert compiled == 1 and tmp_path / "own" / "arlequin" in folder.parents
@@ -117,6 +119,7 @@ print(_closed.closed(leaf, 1.0), _fields.fields(records.make(7.0, 8.0)), *compil
 """
 
 
+@pytest.mark.slow
 def test_an_edit_recompiles_the_kernels_that_contain_the_edited_file_and_no_others(copy, tmp_path):
     package = copy("first")
     (package / "trial").mkdir()
@@ -182,6 +185,7 @@ print(*sorted(Linkage(each.linkage).name for each in own if "leaf" in each.name)
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_shares_no_copy_of_those_that_it_calls(copy, tmp_path):
     """Of functions of one name and linkage `linkonce_odr` a process takes the first that it loads."""
     package = copy("first")
@@ -351,6 +355,7 @@ print(sum(sum(each.stats.cache_misses.values()) for each in found), len(found) >
 """
 
 
+@pytest.mark.slow
 def test_another_process_compiles_ahead(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
     for which in ("first", "second"):  # the second finds that nothing is left to do
@@ -403,6 +408,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("named", "lines"), [({}, 1), ({WORKER: "first"}, 1), ({WORKER: "other"}, 0), ({"OMPI_COMM_WORLD_RANK": "1"}, 0)]
 )

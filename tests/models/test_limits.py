@@ -25,6 +25,7 @@ def test_cells_by_the_memory(small, monkeypatch):
     limits.check_cells("cells", 1e9, 1e9, 3)
 
 
+@pytest.mark.slow
 def test_the_parts_together(small):
     """Each mesh alone fits, all of them do not."""
     steel = aq.LinearElastic(2e11, 0.3, 7800.0)

@@ -110,6 +110,7 @@ def heating(metal):
     return 0.0
 
 
+@pytest.mark.sampled(7)
 @AXES
 @LARGE
 def test_objectivity(material, kind, axes):
@@ -125,6 +126,7 @@ def test_objectivity(material, kind, axes):
         assert equal == pytest.approx(energy, rel=1e-12)
 
 
+@pytest.mark.sampled(7)
 @ALL
 def test_two_axes_are_three(material, kind):
     """The law of two axes and a third is that of three."""
@@ -134,6 +136,7 @@ def test_two_axes_are_three(material, kind):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.sampled(7)
 @AXES
 @ALL
 def test_what_was_written_is_not_read(material, kind, axes):
@@ -156,6 +159,7 @@ SPECIAL = [
 SPECIAL += [Rotation.from_rotvec([0, 0, 0.7]).as_matrix() @ np.diag([1.2, 1.2 + 1e-8, 0.9]) - EYE]
 
 
+@pytest.mark.sampled(7)
 @AXES
 @ALL
 def test_tangent(material, kind, axes):
@@ -362,6 +366,7 @@ def test_rate_equations_of_small_strains():
     order_one(errors)
 
 
+@pytest.mark.sampled(1)
 @AXES
 def test_rate_equations_of_large_strains(axes):
     """Simple shear to γ = 2, whose axes turn: F Ċ_p⁻¹ Fᵀ = −3 α̇ (s/q) b_e, α̇ = 3μ s:d/(q (3μ + σ_y′)), by SciPy."""
@@ -467,6 +472,7 @@ def test_the_return_does_not_fail(name, tries):
     assert flowing > count / 3
 
 
+@pytest.mark.sampled(7)
 @AXES
 @ALL
 def test_large_random_states(material, kind, axes):
@@ -478,6 +484,7 @@ def test_large_random_states(material, kind, axes):
         assert np.isfinite(tau).all() and np.isfinite(after).all() and energy >= 0
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("line", "make"),
     [

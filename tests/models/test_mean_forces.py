@@ -39,6 +39,7 @@ def loaded(part, own):
     return 0.9995 * u, own.respond(u, own.fresh(), 0.0).memory
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("size", [1e-9, 1e-4, 0.1])
 @pytest.mark.parametrize("volumetric", ["mean", "points"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -63,6 +64,7 @@ def test_small_steps_keep_their_digits():
     assert np.abs(force - linear).max() <= 10 * small * np.abs(force).max()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("theta", [0.5, 0.8])
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("shape", ["strain", "3d"])
@@ -115,6 +117,7 @@ def derivative(own, u0, u1, memory, theta):
     return np.array([(a - b) / (2 * h) for a, b in ends]).T
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("theta", [0.5, 0.8])
 @pytest.mark.parametrize("volumetric", ["mean", "points"])
 @pytest.mark.parametrize("law", LAWS)

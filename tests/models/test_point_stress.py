@@ -47,6 +47,7 @@ def by_name(part, u, memory):
     return dict(zip(part.stress_components, np.moveaxis(part.stress(u, memory), -1, 0), strict=True))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("law", [COPPER, RATED], ids=["J2", "J2 rated"])
 @pytest.mark.parametrize("volumetric", ["mean", "points"])
 @pytest.mark.parametrize("kinematics", ["small", "finite"])

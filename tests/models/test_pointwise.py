@@ -156,6 +156,7 @@ def test_mean_force_has_no_resultant_and_no_moment():
     assert np.abs(np.cross(middle, force).sum(axis=0)).max() < 1e-12 * size
 
 
+@pytest.mark.slow
 def test_a_spinning_block_keeps_its_energy_and_momentum():
     mesh = aq.mesh.rectangle((-0.5, 0.5), (-0.5, 0.5), cells=(3, 3))
     part = aq.Solid("block", mesh, Rubber(2e6, 0.3, 1000.0), plane="strain", kinematics="finite")

@@ -59,6 +59,7 @@ def by_points(part, u):
     return force.ravel(), 0.5 * np.einsum("cqij,cqij,cq->", stress, strain, part.kernel_weight)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @pytest.mark.parametrize("plane", ["strain", "stress"])
 @pytest.mark.parametrize("weighted", [False, True])

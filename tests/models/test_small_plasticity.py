@@ -85,6 +85,7 @@ def test_points_lock_where_the_mean_does_not():
     assert limits["points"] > 1.01 * limits["mean"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("theta", [0.5, 1.0])
 def test_dynamics_add_up(theta):
     """A bar is thrown at a wall and yields: balance, and plastic work as with finite strains."""

@@ -53,6 +53,7 @@ def test_each_station_has_one_value_however_it_is_asked_for():
         np.testing.assert_array_equal(FLOW.at_stations(numbers[chosen]), whole[:, :, chosen])
 
 
+@pytest.mark.slow
 def test_panels_join():
     """Steps from station to station have the variance 2 (1 − ρ) across the ends of panels as inside them."""
     flow = replace(FLOW, spectrum=lambda f: 2.0 + 0 * f, highest=5000.0, seed=8)

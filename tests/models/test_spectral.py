@@ -63,6 +63,7 @@ def test_rules_of_order_3_and_4_are_those_of_the_books():
     assert lobatto_rule(4)[1] == pytest.approx([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10], abs=1e-15)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("refdom", [RefQuad, RefHex])
 def test_adjacent_cells_agree_on_their_nodes_in_all_orientations(refdom, order):
@@ -75,6 +76,7 @@ def test_adjacent_cells_agree_on_their_nodes_in_all_orientations(refdom, order):
         assert np.abs(basis.doflocs[:, basis.element_dofs.T] - places).max() < 1e-14
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("refdom", [RefQuad, RefHex])
 def test_polynomials_of_the_order_are_reproduced_on_affine_cells(refdom, order):
@@ -96,6 +98,7 @@ def test_polynomials_of_the_order_are_reproduced_on_affine_cells(refdom, order):
         assert np.abs(gradient - order * line ** (order - 1) * a[:, None, None]).max() < 1e-11
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [3, 5])
 def test_facets_have_their_nodes_in_order_seen_from_outside(order):
     """Nodes of each facet: corners, edges and inner ones of the bilinear map of its corners; normals outward."""

@@ -124,6 +124,7 @@ def test_bar(order):
     assert found >= required(order)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("kind", ["tri", "quad"])
 @pytest.mark.parametrize("plane", ["strain", "stress", "axisymmetric"])
@@ -139,6 +140,7 @@ def test_two_dimensions(plane, kind, order):
     assert order_of(build, exact, (10, 20) if order == 1 else (6, 12)) >= required(order)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("kind", ["tet", "hex"])
 def test_three_dimensions(kind, order):
@@ -168,6 +170,7 @@ def test_curved_cells(curved):
     assert order_of(build, exact, (6, 12)) >= 2.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curved", [skfem.MeshTet2, skfem.MeshHex2])
 def test_curved_cells_in_space(curved):
     exact = Wave(LAME, np.array([1.0, -0.6, 0.4]), np.array([1.2, 0.8, -0.9]))

@@ -44,6 +44,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("sides", [1, 3, 5])
 def test_solution_is_the_dense_one(shape, sides, monkeypatch):
@@ -76,6 +77,7 @@ def test_equal_bits_on_any_number_of_threads_and_for_any_batch(monkeypatch):
     assert b"".join(solver.squares(one[None]).tobytes() for one in b) == squares.tobytes()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("coupled", [False, True])
 def test_factor_of_components_solves_by_it(coupled):
     A, eye = grid(13, 14, 15), np.eye(3)
@@ -101,6 +103,7 @@ def test_small_factors_stay_with_cholmod():
     np.testing.assert_allclose(factorise_components(whole).squares(b), exact, rtol=1e-12)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("shape", [(3,), (40,), (9, 14), (30, 30), (6, 7, 8)])
 @pytest.mark.parametrize("border", [0, 3])
 def test_columns_are_gathered_to_supernodes(shape, border):

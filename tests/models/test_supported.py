@@ -77,6 +77,7 @@ def cases() -> dict[str, tuple[Any, sp.csr_array, int, Any]]:
     }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", cases())
 def test_against_the_dense_matrix(name: str) -> None:
     """Against A + CᵀDC, formed; errors in units of the diagonal and of the rows' own motions."""

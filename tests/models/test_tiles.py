@@ -78,6 +78,7 @@ def by_points(part, u):
     return force.ravel(), 0.5 * np.einsum("cqij,cqij,cq->", stress, strain, part.kernel_weight)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -101,6 +102,7 @@ def test_forces_and_energy_are_those_of_the_points(kind, shape, weighted):
     assert energy == pytest.approx(stored, rel=1e-12)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", ["tri", "tet", "hex"])
 @pytest.mark.parametrize("cells", [(1, 1, 1), (3, 2, 2), (4, 2, 4), (11, 1, 3)])
 def test_tiles_of_a_few_cells(kind, cells):
@@ -119,6 +121,7 @@ def big(kind):
     return solid(bent(block(kind, BIG[kind])), {"plane": "strain"} if kind == "tri" else {}).assemble()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", BIG)
 def test_many_displacements_give_what_each_gives_alone(kind):
     part = big(kind)
@@ -132,6 +135,7 @@ def test_many_displacements_give_what_each_gives_alone(kind):
     assert (force.base[:, :2] == 1.0).all() and (force.base[:, -3:] == 1.0).all()  # what lies beside is left alone
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", BIG)
 def test_a_translation_gives_nothing(kind):
     part = big(kind)

@@ -105,6 +105,7 @@ def test_patches():
     np.testing.assert_allclose(np.unique(turned.round(12)), [-spans[1], 0.0, spans[1]], atol=1e-11)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("given", "text"), [
     ({"outer": 3e-3}, "outer = 0.003: must be more than inner"),
     ({"inner": 0.0}, "inner"),

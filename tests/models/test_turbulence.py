@@ -83,6 +83,7 @@ def test_work_equivalent_forces_have_the_joint_acceptance():
     assert not load.varying[0].coefficients.reshape(-1, part.node_count, 3)[:, :, 0].any()
 
 
+@pytest.mark.slow
 def test_random_vibration_of_one_mode():
     """White noise S through a resonator: E[q²] = S J/(8 ζ ω³ M²), M = mL/2 (one-sided S per Hz)."""
     m, ratio, level = STEEL.density * ROD.area, 0.05, 2.0
@@ -143,6 +144,7 @@ def test_beside_other_loads_in_a_system_and_under_weights():
     np.testing.assert_allclose(half.load(0.3), 0.5 * bare.assemble().load(0.3), atol=1e-14)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("wrong, text", [
     ({"spectrum": 3.0}, "spectrum = 3.0: must be a PlateauSpectrum or a function of f"),
     ({"spectrum": lambda f: -1.0 + 0 * f}, "spectrum = -1.0: must not be negative"),

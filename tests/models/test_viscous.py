@@ -88,6 +88,7 @@ def test_small_strains_are_rayleighs(plane: str | None, volumetric: str) -> None
     assert np.abs(force - linear).max() < 1e-6 * np.abs(linear).max()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("theta", "near"), [(0.5, 1e-3), (1.0, 0.02)])
 def test_relaxation_of_a_large_stretch(theta: float, near: float) -> None:
     """A block of one cell released from a stretch of 2: each axis obeys b (2μ dev d + K tr d 1) = −τ(l₁, l₂, l₃), with

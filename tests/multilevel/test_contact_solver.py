@@ -115,6 +115,7 @@ def certificate(p: Problem, s: ContactSolution) -> float:
     return worst / max(np.abs(s.impulse).max(), 1e-300)
 
 
+@pytest.mark.slow
 def test_a_thousand_random_starts() -> None:
     """Every one converges, without a weak one; median at most eight steps."""
     steps = []
@@ -232,6 +233,7 @@ def redundant(axes: int, bodies: int = 3) -> tuple[Problem, Array, Array]:
     return Problem(laws, w, zero, -spread @ base @ sums, np.ones(count, bool), zero, np.zeros(rows), axes), spread, sums
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bodies", [3, 20, 120])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_singular_operators_are_told_and_stabilised(axes: int, bodies: int) -> None:

@@ -52,6 +52,7 @@ def gauss_seidel(motion: FreeMotion, impulse: np.ndarray, sweeps: int) -> np.nda
     return p
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("closed", [False, True])
 def test_warm_steps_are_cold_solutions_and_satisfy_the_laws(closed: bool, monkeypatch: Any) -> None:
     def refuse(*_: Any) -> None:
@@ -74,6 +75,7 @@ def test_warm_steps_are_cold_solutions_and_satisfy_the_laws(closed: bool, monkey
     assert again.iterations == 0 and (again.status == warm.status).all()
 
 
+@pytest.mark.slow
 def test_gauss_seidel_reaches_the_same_impulses() -> None:
     solution, motion = solve_step(POINTS, W, 0.0, np.zeros(len(W)), False, MU)
     swept = gauss_seidel(motion, np.zeros(len(W)), 300)

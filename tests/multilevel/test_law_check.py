@@ -35,6 +35,7 @@ LAWS = (
 )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_built_in_laws_pass(law):
     aq.check_law(law)
@@ -173,6 +174,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_regular_law_is_named(fault):
     law, line = FAULTS[fault]

@@ -54,6 +54,7 @@ def test_mean_power_is_the_mean(start: float, end: float, m: float) -> None:
         assert slope == pytest.approx(exact_slope, rel=1e-10, abs=2e-11 * exact / max(start, end))
 
 
+@pytest.mark.slow
 @given(st.floats(1e-6, 1e-3), st.floats(-12, -0.5), st.booleans(), st.sampled_from([1.0, 1.5, 2.0, 3.0, 10.0, 100.0]))
 def test_mean_power_at_close_ends(start: float, logarithm: float, down: bool, m: float) -> None:
     end = start * (1.0 + (-1.0 if down else 1.0) * 10.0**logarithm)
@@ -64,6 +65,7 @@ def test_mean_power_at_close_ends(start: float, logarithm: float, down: bool, m:
     assert slope == pytest.approx(exact_slope, rel=1e-8, abs=smallest)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("m", [0.0, 1.0, 1.5, 2.0, 3.0])
 @pytest.mark.parametrize(("start", "end"), [(-1e-4, 3e-4), (3e-4, -1e-4), (0.0, 2e-4), (2e-4, 0.0), (1e-4, 4e-4)])
 def test_mean_power_by_quadrature(start: float, end: float, m: float) -> None:
@@ -240,6 +242,7 @@ def test_protocols_tell_laws_apart() -> None:
         assert not isinstance(other, RegularLaw)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "word"),
     [

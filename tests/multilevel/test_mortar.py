@@ -64,6 +64,7 @@ def wavy(positions, rng, height):
     return moved
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("axes", "kind", "order", "space"), ELEMENTS)
 @pytest.mark.parametrize("swapped", [pytest.param(False, marks=pytest.mark.kernels), True], ids=["", "swapped"])
 def test_uniform_pressure_loads_both_sides_consistently(axes, kind, order, space, swapped):
@@ -116,6 +117,7 @@ def test_thickness_and_rotational_symmetry_are_in_the_areas(options, order, spac
     assert np.abs(force[1::2] - np.concatenate([slave.areas, -master.areas])).max() < 1e-13
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.kernels
 @pytest.mark.parametrize(("axes", "kind", "order", "space"), ELEMENTS)
 def test_rows_vanish_in_common_rigid_motions(axes, kind, order, space):

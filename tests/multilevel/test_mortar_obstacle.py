@@ -67,6 +67,7 @@ CASES = [("quad", 1, "P0"), ("quad", 1, "P1"), ("quad", 2, "P0"), ("quad", 2, "P
 CASES += [("hex", 1, "P1"), ("tet", 1, "P0"), ("tet", 2, "P1"), ("hex", 2, "P1"), ("hex", 2, "P2")]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("kind", "order", "space"), CASES)
 def test_uniform_pressure_on_a_plane(kind, order, space):
     """Hᵀ areas = n ∫φ dΓ (areas of the surface, by scikit-fem); on a plane the gap is linear."""

@@ -64,6 +64,7 @@ def rigid_motions(x):
     return np.stack([m.ravel() for m in motions])
 
 
+@pytest.mark.sampled(7)
 @kinds
 @pytest.mark.parametrize("points", ["nodes", "gauss"])
 @pytest.mark.parametrize("along", [False, True])
@@ -89,6 +90,7 @@ def test_rigid_motions_and_frames(axes, cell, order, points, along):
     assert slave_part.reshape(-1, axes, axes)[k.paired] == pytest.approx(frame, abs=1e-14)
 
 
+@pytest.mark.sampled(7)
 @kinds
 @pytest.mark.parametrize("points", ["nodes", "gauss"])
 def test_normal_rows_are_the_rate_of_the_gap(axes, cell, order, points):
@@ -107,6 +109,7 @@ def test_normal_rows_are_the_rate_of_the_gap(axes, cell, order, points):
         assert rate == pytest.approx(difference, abs=2e-8)
 
 
+@pytest.mark.sampled(7)
 @kinds
 @pytest.mark.parametrize("points", ["nodes", "gauss"])
 def test_kept_partners(axes, cell, order, points):

@@ -90,6 +90,7 @@ def brute(shapes, facets, x, p):
     return best
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("axes", "cell", "order"), KINDS, ids=NAMES)
 def test_closest_points_against_brute_force(axes, cell, order):
     surface = top_of(axes, cell, order)

@@ -151,6 +151,7 @@ def bits(solution: ContactSolution) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("theta", [0.5, 0.7, 1.0])
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_random_mixed_laws_are_satisfied(n: int, theta: float) -> None:
@@ -344,6 +345,7 @@ def test_cycling_statuses(n: int, seed: int) -> None:
     assert solution.impulse == pytest.approx(exact, rel=1e-9, abs=1e-10 * exact.max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", [(Unilateral(),), (SOFT, Unilateral("gap")), (HARD, Unilateral("velocity"))])
 def test_ill_conditioned_operators(law: tuple[Any, ...]) -> None:
     """Conditions up to 1e7, where statuses do cycle now and then."""

@@ -109,6 +109,7 @@ def duffing_folds(guesses: list[tuple[float, complex]]) -> list[float]:
     return found
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "system",
     [
@@ -133,6 +134,7 @@ def test_the_monodromy_is_the_derivative_of_the_map(system: aq.System, scheme: A
         assert column == pytest.approx(wanted, abs=1e-6 * np.abs(found).max())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", FAMILY, ids=str)
 def test_the_transient_arrives_at_the_periodic_motion(scheme: Any) -> None:
     """After 300 periods, of e^(−30) of the start each."""
@@ -176,6 +178,7 @@ def test_the_linear_response_is_the_closed_form() -> None:
     assert found["stable"].values.all() and not (found["bifurcation"].values != "").any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "tolerance"),
     [
@@ -195,6 +198,7 @@ def test_explicit_schemes_have_the_linear_response(scheme: Any, tolerance: float
     assert found["amplitude_mass"].item() == pytest.approx(FORCE / (1.0 - omega**2), rel=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("glued", [False, True])
 def test_bars_without_contact_vibrate_under_central_differences(glued: bool) -> None:
     """Whose runs take many steps at once: the amplitude of Newmark's scheme with fine steps, to 1e-3."""
@@ -217,6 +221,7 @@ def test_bars_without_contact_vibrate_under_central_differences(glued: bool) -> 
     assert found == pytest.approx(wanted, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_loads_between_the_steps_of_a_scheme_are_stretched_too() -> None:
     """De Vogelaere's scheme takes them at half steps: F/(k − mω²) over frequency."""
     part = mass(FORCE)
@@ -226,6 +231,7 @@ def test_loads_between_the_steps_of_a_scheme_are_stretched_too() -> None:
     np.testing.assert_allclose(found["amplitude_mass"].values.ravel(), FORCE / (1.0 - omega**2), rtol=2e-6)
 
 
+@pytest.mark.slow
 def test_the_folds_of_a_duffing_oscillator_are_those_of_harmonic_balance() -> None:
     found = aq.periodic(duffing(), aq.Theta(0.5), period=1.0, frequency=(0.12, 0.32), points=20, steps=600)
     at = np.flatnonzero(found["bifurcation"].values == "fold")
@@ -242,6 +248,7 @@ def test_the_folds_of_a_duffing_oscillator_are_those_of_harmonic_balance() -> No
     assert not stable[at[0] + 1 : at[1]].any() and stable[: at[0]].all() and stable[at[1] + 1 :].all()
 
 
+@pytest.mark.slow
 def test_the_backbone_of_a_duffing_oscillator_is_that_of_elliptic_functions() -> None:
     system = between(mass(), aq.Asperities(1.0, exponent=3.0))
     found = aq.periodic(system, aq.Theta(0.5), energy=(1e-3, 1.0), points=10, steps=600)
@@ -253,6 +260,7 @@ def test_the_backbone_of_a_duffing_oscillator_is_that_of_elliptic_functions() ->
     assert found["stable"].values.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("located", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_impact_oscillator_grazes_at_the_amplitude_of_the_closed_form(located: bool) -> None:
     w = 2.0 * np.pi / 5.0
@@ -266,6 +274,7 @@ def test_an_impact_oscillator_grazes_at_the_amplitude_of_the_closed_form(located
     assert found["smallest_gap"].values[at[0], 0] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_behind_a_flip_the_transient_repeats_after_two_periods() -> None:
     """A mass that rests on its stop and is shaken: the period doubles as the frequency rises."""
 
@@ -332,6 +341,7 @@ def pressed(friction: Any, floor: Any) -> aq.System:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.8)], ids=str)
 def test_motions_whose_jacobian_is_found_from_differences(scheme: Any) -> None:
     """A coefficient that does not depend on the slip rate is Coulomb's; a ball of 100 km is a plane."""
@@ -342,6 +352,7 @@ def test_motions_whose_jacobian_is_found_from_differences(scheme: Any) -> None:
     same_motion(pressed(None, plane), pressed(None, ball), scheme, 1e-5)
 
 
+@pytest.mark.slow
 def test_a_branch_over_a_parameter_of_the_system() -> None:
     """Static deflection k(u) under a constant and a harmonic force: amplitude over the stiffness of the spring."""
 
@@ -376,6 +387,7 @@ def test_a_subharmonic_starts_from_a_point_of_a_branch(tmp_path: Any) -> None:
     )
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("options", "line"),
     [
@@ -423,6 +435,7 @@ def test_a_branch_that_is_cut_short_says_so() -> None:
     assert found.attrs["complete"] == 0
 
 
+@pytest.mark.slow
 def test_figures_show_stability_and_bifurcations() -> None:
     found = aq.periodic(duffing(), aq.Theta(0.5), period=1.0, frequency=(0.2, 0.32), points=10, steps=100)
     (axes,) = aq.plots.frequency_response(found).axes

@@ -88,6 +88,7 @@ def found(tmp_path, mpiexec):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", (2, pytest.param(4, marks=pytest.mark.slow)))
 def test_results_are_those_of_one_rank(found, count):
     """θ-scheme, Newmark's family and statics; junction, friction, layers; direct and iterative: to 1e-10 of the

@@ -66,6 +66,7 @@ def assert_goes_on(path, whole, mpiexec, count):
             assert values.values.tobytes() == end[node.path].variables[name].values.tobytes(), (node.path, name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the ranks in /proc")
 @pytest.mark.parametrize("victim, count", [(0, 3), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_a_rank_that_is_killed(victim, count, start, mpiexec, whole, tmp_path):
@@ -79,6 +80,7 @@ def test_a_rank_that_is_killed(victim, count, start, mpiexec, whole, tmp_path):
     assert_goes_on(tmp_path / "a.zarr", whole, mpiexec, count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, to",
     [
@@ -103,6 +105,7 @@ def test_a_run_that_is_stopped(name, to, start, mpiexec, whole, tmp_path):
     assert_goes_on(tmp_path / "a.zarr", whole, mpiexec, 2)
 
 
+@pytest.mark.slow
 def test_an_error_of_all_ranks(mpiexec, tmp_path):
     """Is told of once, as on one process."""
     run = mpiexec(2, [STUDIES, "together", tmp_path / "a.zarr"])
@@ -145,6 +148,7 @@ def test_a_rank_that_ends_early(mpiexec):
     assert run.returncode == 1 and "rank 1: its end" in run.stderr
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_while_another_waits_for_it(mpiexec):
     run = mpiexec(2, [STUDIES, "exits"])
     assert run.returncode == 1 and run.stderr.count("arlequin: rank 1: SystemExit: 3") == 1

@@ -36,6 +36,7 @@ def own_lines(run):
     return [line for line in run.stderr.splitlines() if line.startswith("arlequin: ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_one_record_with_the_bits_of_one_rank(count, mpiexec, tmp_path):
     """Each rank has the same result, opened from the record that the first one wrote."""
@@ -73,6 +74,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_spread_is_refused(name, monkeypatch):
     """In one line that says what to do; the environment is what mpiexec gives."""
@@ -98,6 +100,7 @@ def test_what_is_not_spread_is_refused(name, monkeypatch):
     assert REFUSED[name] in text and "not spread over 3 ranks: " in text and "without mpiexec" in text
 
 
+@pytest.mark.slow
 def test_a_refusal_is_printed_once(mpiexec):
     run = mpiexec(2, [STUDIES, "refused", "central"])
     assert run.returncode == 1
@@ -105,11 +108,13 @@ def test_a_refusal_is_printed_once(mpiexec):
     assert "MPI_ABORT" not in run.stderr
 
 
+@pytest.mark.slow
 def test_studies_that_differ_between_ranks(mpiexec):
     run = mpiexec(2, [STUDIES, "random"])
     assert run.returncode == 1 and run.stderr.count("UserError: the ranks run different studies") == 1
 
 
+@pytest.mark.slow
 def test_the_command_line(mpiexec, tmp_path, monkeypatch):
     """One rank prints; the result is that of one rank; a usage error is one line, with code 2."""
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,7 @@ def thrown(speed, step, scheme=None):
     return aq.Study(system, scheme or aq.Theta(0.5), duration=1.0, step=step)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("step", "allowed"), [(1e-2, 1e-2), (1e-3, 1e-3)])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
@@ -73,6 +74,7 @@ def falling(height, gravity, restitution, speed, step, scheme):
     return aq.Study(system, scheme, duration=TIME, step=step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_three_bounces(scheme):
     """First order in the step; responses, adjoints and functions of the result give the same."""
@@ -170,6 +172,7 @@ def driven_by_events(force, limit, speed):
     return by_events(rates, event, change, np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0]), SPAN, 1.0)
 
 
+@pytest.mark.slow
 def test_an_oscillator_with_seven_stops():
     """First order in the step: 240 and 480 steps in a period of the load."""
     _, signs = driven_by_events(**OSCILLATOR)
@@ -208,6 +211,7 @@ FLIGHT = {"gap": 0.1137, "speed": 0.5}
 MOMENTUM = {"momentum": aq.Response("part/bar/momentum", "final", component="x")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("cells", "courant", "scheme"),
     [*itertools.product((10, 20, 40), (0.25, 1.0, 2.0), ("theta",)), (10, 1.0, "newmark"), (10, 1.0, "hht")],
@@ -239,6 +243,7 @@ def test_a_large_bar_as_a_small_one():
     np.testing.assert_allclose(adjoint, found, rtol=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("friction", [1e4, 90.0])
 def test_a_pin_that_falls_on_a_layer_with_springs_of_friction(friction):
     """Its spring stretches from the first touch on: a later touch leaves it shorter by the slip rate times the delay.
@@ -295,6 +300,7 @@ def by_complex_step(exact, at):
     return np.array([np.imag(exact(**{**at, name: value + 1e-30j})) / 1e-30 for name, value in at.items()]).T
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("scheme", "coarse", "fine"), [("theta", 2.5e-3, 3e-5), ("hht", 9e-3, 9e-4)])
 def test_a_pin_that_slips_before_it_parts_from_a_layer(scheme, coarse, fine):
     exact = by_complex_step(speed_of_the_pin, PINS)
@@ -337,6 +343,7 @@ def end_of_a_sprung_pin(speed, along, friction):
     return pulled - np.sign(along) * friction * speed * (1.0 + np.cos(omega * slips))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta", "newmark"])
 def test_springs_of_friction_at_every_phase_of_the_step(scheme):
     """Both pins touch in one step, and their springs yield to a pressure that falls to less than a half within a step.
@@ -426,6 +433,7 @@ def errors_of_yield(sways, steps, scheme, methods=("tangent",)):
     return np.abs((found[0] - by_events) / size).max(), np.abs((found[-1] - found[0]) / size).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta", "hht"])
 def test_springs_of_friction_that_yield(scheme):
     """200 and 400 steps in a period of the load."""
@@ -435,6 +443,7 @@ def test_springs_of_friction_that_yield(scheme):
         assert apart < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phases", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_springs_of_friction_under_a_pressure_that_sways(phases):
     """At every phase of the step, the last step of slip before stick among them: 400 and 1,600 steps in a period of the
@@ -466,6 +475,7 @@ def thrown_velocity(gap, speed, friction, restitution):
     return along + np.array([0.0, 8.0]) * (0.2 - time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta", "hht"])
 def test_an_impact_with_friction_in_space(scheme):
     exact = by_complex_step(thrown_velocity, THROWN)
@@ -480,6 +490,7 @@ def test_an_impact_with_friction_in_space(scheme):
         np.testing.assert_allclose(found[1], found[0], rtol=0.0, atol=1e-11 * np.abs(exact).max())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
 def test_springs_of_friction_in_impacts_of_one_step(method):
     """What they lose is ∝ (v Δt)² with the speed v along the plane, and does not depend on the instants of the
@@ -536,6 +547,7 @@ def knocking_by_events(gap, speed, stiffness, restitution):
     return z, len(signs) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["theta", "hht"])
 def test_a_rod_that_knocks_on_a_stop(scheme):
     """First order in the step."""
@@ -564,6 +576,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("case", CASES)
 def test_adjoints_are_tangents(case, scheme):

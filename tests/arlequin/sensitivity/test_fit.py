@@ -49,6 +49,7 @@ def record():
 GUESS = {"stiffness": 360.0, "damping": 0.7, "friction": 0.25}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:fit. damping and friction are nearly dependent")
 def test_the_truth_without_noise(record):
     found = aq.fit(slider, {"moved": (moved, record)}, GUESS, deviation=1e-4)
@@ -105,6 +106,7 @@ SWUNG = closed(N, **SWING) + NOISE * np.random.default_rng(0).standard_normal(CO
 TIGHT = {"ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("deviation", [None, 2e-2])
 def test_estimates_and_covariance_are_those_of_curve_fit(deviation):
     """SciPy's fit of the closed form, with differences of its own."""
@@ -116,6 +118,7 @@ def test_estimates_and_covariance_are_those_of_curve_fit(deviation):
     assert (found["at_bound"] == 0).all() and found.attrs["offset"] < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bounds", "side", "at"), [((0.7, 2.0), -1, 0.7), ((0.01, 0.3), 1, 0.3)])
 def test_at_a_bound_the_others_are_those_of_a_fit_without_it(bounds, side, at):
     """SciPy's fit of the closed form with the damping held at its bound; the interval of the damping ends where the
@@ -141,6 +144,7 @@ def test_at_a_bound_the_others_are_those_of_a_fit_without_it(bounds, side, at):
     assert held(end)[2] - cost == pytest.approx(0.5 * reach**2, rel=0.02)  # to first order
 
 
+@pytest.mark.slow
 def test_all_parameters_at_their_bounds():
     bounds = {"stiffness": (41.0, 50.0), "damping": (0.7, 2.0), "speed": (1.0, 1.8)}
     guess = {"stiffness": 44.0, "damping": 1.0, "speed": 1.5}
@@ -150,6 +154,7 @@ def test_all_parameters_at_their_bounds():
     assert found["at_bound"].values.tolist() == [-1, -1, 1] and found.attrs["freedom"] == COUNT
 
 
+@pytest.mark.slow
 def test_a_bound_that_does_not_hold_at_the_end_is_left():
     """From a guess at the bound, and with another parameter that ends at its own."""
     bounds = {"damping": (0.3, 2.0), "speed": (1.0, 1.9)}
@@ -161,6 +166,7 @@ def test_a_bound_that_does_not_hold_at_the_end_is_left():
     np.testing.assert_allclose(found["value"], [*best, 1.9], rtol=1e-6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("apart", [1e-3, 1e-10, 0.0])
 def test_dependent_parameters_are_named(apart):
     """Two springs side by side, of which one damps a little: their correlation is that of SciPy's covariance."""
@@ -181,6 +187,7 @@ def test_dependent_parameters_are_named(apart):
     assert f"correlation {correlation:.5f}" in str(told[0].message)
 
 
+@pytest.mark.slow
 def test_a_parameter_that_changes_nothing_is_named():
     def idle(stiffness, other):
         return oscillator(stiffness, 0.5, 2.0 + 0.0 * other)
@@ -189,6 +196,7 @@ def test_a_parameter_that_changes_nothing_is_named():
         aq.fit(idle, {"swing": (swing, SWUNG)}, {"stiffness": 35.0, "other": 1.0})
 
 
+@pytest.mark.slow
 def test_an_end_that_is_no_minimum_is_told():
     """A mass that has to fly 4 m/s, but is stopped by a wall in the record's last third from 3.3 m/s on: the steps end
     at the jump, beyond which the cost is larger."""
@@ -252,6 +260,7 @@ def test_intervals_near_a_bound_hold_the_truth():
     assert held[0] / count >= 0.9 and held[1] / count >= 0.88, held
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
@@ -313,6 +322,7 @@ def test_starts_between_bounds_find_the_least_minimum(rings):
     assert found["start_first"].values[0].tolist() == list(guess.values()) and found["start_minimum"][0] > 0
 
 
+@pytest.mark.slow
 def test_a_wrong_minimum_is_told(rings):
     study = lambda stiffness: oscillator(stiffness, 0.2, 2.0)  # noqa: E731
     with pytest.warns(ModelWarning, match=r"change their sign \d+ times, where noise does \d+ times"):
@@ -324,6 +334,7 @@ def test_a_wrong_minimum_is_told(rings):
         aq.fit(study, {"swing": (swing, rings)}, {"stiffness": 400.0}, deviation=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factor", "says"), [(0.1, "intervals are too short"), (10.0, "too large, and so are the int")]
 )
@@ -416,6 +427,7 @@ def knocking(gap, stiffness, friction=0.3):
     return aq.Study(system, aq.Theta(0.5), duration=1.2, step=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guess", [0.9, 1.2])
 def test_a_gap_is_found_from_impacts(guess):
     """The gap moves the impact alone: without the events, nothing depends on it. It is known to the step, in which the
@@ -436,6 +448,7 @@ def test_a_gap_is_found_from_impacts(guess):
         aq.fit(knocking, data, first, events=False)
 
 
+@pytest.mark.slow
 def test_events_that_the_steps_do_not_resolve_are_told():
     def ball(gravity):
         mass = aq.PointMasses("mass", 0.05, 1.0)

@@ -325,6 +325,7 @@ def difference(
     return total / (12.0 * step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_are_those_of_central_differences(case):
     """1e-6 of the derivative, or of a tenth of the quantity over the parameter where the derivative is less: the
@@ -345,6 +346,7 @@ def test_gradients_are_those_of_central_differences(case):
         assert (off <= 1e-6).all(), (name, off, step / at[name])
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.7), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5), aq.Newmark()])
 @pytest.mark.parametrize("make", [glued, worn, fretting, lambda friction: sliding(static=friction)])
 def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
@@ -352,6 +354,7 @@ def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     _compare_records(within(make, scheme))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "make", [partial(glued, mass="lumped"), lambda friction: sliding(static=friction), lambda friction: knocking()]
 )
@@ -359,6 +362,7 @@ def test_what_a_gradient_of_central_differences_records(make):
     _compare_records(within(make, aq.CentralDifference()))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "options", [{}, {"rigid": True}, {"rigid": True, "glued": True}, {"wear": 3e-8, "slide": 4e-5}]
 )
@@ -476,6 +480,7 @@ def tied(stiffness=100.0, amplitude=1e-2, mass=1.0, place=1.0, scheme=None):
     return aq.Study(system, scheme or aq.Theta(0.5), 0.1, 1e-3)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.HHT(-0.1)])
 def test_impulses_of_constraints(scheme):
     """Reactions and works through a relation, and the force of a junction. Reactions are second differences of the
@@ -590,6 +595,7 @@ RESPONSES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", RESPONSES)
 @pytest.mark.parametrize("small", [True, False])
 def test_adjoints_are_tangents(case, small, monkeypatch):
@@ -684,6 +690,7 @@ def test_reach_is_where_a_status_changes():
     assert found["down"].item() == pytest.approx(-0.7e-3, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_smoothed_gradient_of_jumps():
     """J = 1 for p > 0: the mean over p ~ N(m, s²) is Φ(m/s), its derivative the normal density."""
 
@@ -700,6 +707,7 @@ def test_smoothed_gradient_of_jumps():
     assert found["gradient_error"].item() < 0.05 * density
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("of", "wrt", "options", "message"),
     [
@@ -773,6 +781,7 @@ def test_what_is_no_study_is_refused():
         aq.smoothed_gradient(worn, "interface/rub/wear_power", ["load"], spread={"load": 1.0, "mass": 1.0})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rigid", [False, True])
 def test_a_pressed_rod(rigid):
     """A rod of stiffness k = EA/L whose end is driven by δ on a layer of stiffness c, or on a floor: the force is
@@ -807,6 +816,7 @@ STATIC_RESPONSES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wear", "small"), [(None, True), (3e-8, True), (3e-8, False)])
 def test_responses_of_statics(wear, small, monkeypatch):
     """Values of the result; tangents and adjoints agree, with each other and with those of functions of the result."""

@@ -52,6 +52,7 @@ def growth_of_the_exact_motion(frequency, periods, per):
     return max(1.0, *(pieces[j] / pieces[:j].min() for j in range(1, 10)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("frequency", REGULAR)
 def test_growth_is_that_of_neighbouring_motions(frequency, method):
@@ -67,12 +68,14 @@ def refused(study, method):
     assert found.attrs["growth"] == 1.0  # not asked for
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_whose_neighbours_part_is_refused(method):
     assert growth_of_the_exact_motion(CHAOTIC, 24, 200) > 500.0
     refused(partial(hammer, frequency=CHAOTIC, periods=24), method)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_on_layers_part_without_events(method):
     study = partial(hammer, frequency=2.65, periods=24, law=aq.Penalty(1e3))

@@ -65,6 +65,7 @@ def trends(study, responses, name, around):
     return np.array([np.polyfit(around, values, order)[order - 1] for order in (3, 1)]) / AT[name]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("seed", "steps", "response", "name"),
     [

@@ -157,6 +157,7 @@ def every_response(result, staggered=False):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STUDIES)
 def test_every_response(case):
     """Values are those of the result, to 1e-12; derivatives those of central differences of runs, to 1e-6 of them, of a
@@ -189,6 +190,7 @@ def test_every_response(case):
         assert (np.abs(one - other) <= 1e-10 * np.maximum(np.abs(one), sizes / at[name])).all()
 
 
+@pytest.mark.slow
 def test_relative_sensitivities_are_those_of_other_units():
     """A block in m, kg, s and the same in mm, t, s: p/J dJ/dp does not change, to 1e-7 of the largest."""
 
@@ -214,6 +216,7 @@ def test_relative_sensitivities_are_those_of_other_units():
     np.testing.assert_allclose(*relative, rtol=1e-7, atol=1e-7 * np.abs(relative[0]).max())
 
 
+@pytest.mark.slow
 def test_all_variables_over_time_are_responses():
     """But for whole numbers, and impulses of constraints, which have no adjoint."""
     seen = set()
@@ -240,6 +243,7 @@ def test_a_record_on_frames_and_of_a_point():
         assert found["gradient"].item() == pytest.approx(against, rel=1e-6)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [

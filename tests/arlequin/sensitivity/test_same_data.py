@@ -31,6 +31,7 @@ def bar(young=2e11, force=5.0):
     return aq.Bar("bar", mesh, steel, section=1e-4, tractions={"right": lambda x, t: (force * t,)})
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

@@ -59,12 +59,14 @@ def covered(answer: float, count: int, **options) -> int:
     return hits
 
 
+@pytest.mark.slow
 def test_coverage_of_the_multilevel_interval():
     """95 % of 200 repetitions; the number of hits has a standard deviation of 3.1."""
     hits = covered(exact(64), 200, levels=LEVELS, costs=COSTS, tolerance=0.15)
     assert 186 <= hits <= 194
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -219,6 +221,7 @@ def test_the_store_resumes_with_the_same_bits(studies, tmp_path):
         aq.estimate(lambda a: a, None, {"a": (0.0, 1.0)}, samples=2, store=tmp_path / "a.sweep", workers=0)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path):
     """Killed in its 150th sample: what follows computes the others, and answers as a run that was not killed."""
     code = f"""
@@ -249,6 +252,7 @@ print(count, float(found["value"]).hex(), float(found["half_width"]).hex())
     assert rest[1:] == whole[1:]
 
 
+@pytest.mark.slow
 def test_processes_give_the_bits_of_one(studies):
     options = {"levels": LEVELS[:2], "costs": COSTS[:2], "tolerance": 0.3, "progress": False}
     here, there = (aq.estimate(studies.growth, "value", INPUTS, workers=n, **options) for n in (0, 2))
@@ -256,6 +260,7 @@ def test_processes_give_the_bits_of_one(studies):
     assert here["value"].attrs == there["value"].attrs == {"units": "m", "long_name": "length"}
 
 
+@pytest.mark.slow
 def test_a_dask_client_gives_the_bits_of_one_process(studies, tmp_path):
     """Every sample of every function, also from a store that the other has half filled; the client stays open."""
     distributed = pytest.importorskip("distributed")
@@ -375,6 +380,7 @@ BAD = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("given", "says"), BAD, ids=[str(n) for n in range(len(BAD))])
 def test_bad_input_is_one_line(studies, given, says):
     options = {"study": studies.growth, "quantity": "value", "inputs": INPUTS, "tolerance": 0.1} | given
@@ -449,6 +455,7 @@ def test_a_case_checks_the_ranges_of_its_parameters():
         cases.study("sdnd106", spets=3)
 
 
+@pytest.mark.slow
 def test_models_as_levels():
     """Supports of a rod as shock elements and with asperities: each value is that of the case run by itself."""
     size = {"length": 1.1, "grids": 3, "duration": 1e-3, "modes": 10, "cells": 8, "amplitude": 30.0, "step": 5e-5}

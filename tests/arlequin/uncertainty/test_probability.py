@@ -21,6 +21,7 @@ def probability(study, inputs, **options):
     return aq.probability(study, None, inputs, **{"workers": 0, "progress": False, **options})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("limit", "relative"), [(3.0902, 0.2), (4.7534, 0.3)], ids=["1e-3", "1e-6"])
 def test_a_plane_in_normal_space(limit, relative):
     exact = scipy.stats.norm.sf(limit)
@@ -82,6 +83,7 @@ def direct(limit: float, count: int, seed: int = 0) -> np.ndarray:
     return np.array([answer[0] for answer in answers])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", [3.0902, 4.7534])
 def test_repetitions_are_unbiased(limit):
     """Their mean within three standard errors, of 2 %, of the probability."""
@@ -91,6 +93,7 @@ def test_repetitions_are_unbiased(limit):
     assert error < 0.04 * exact and abs(found.mean() - exact) < 3.0 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "least", "most"), [(40, 35, 40), pytest.param(200, 182, 197, marks=pytest.mark.slow)]
 )
@@ -135,6 +138,7 @@ def test_monte_carlo_has_the_exact_interval():
     assert float(np.diff(found["interval"])[0]) <= 0.4 * float(found["value"])
 
 
+@pytest.mark.slow
 def test_the_store_has_the_samples(tmp_path):
     options = {"above": 2.0, "relative": 0.4, "store": tmp_path / "a.sweep"}
     found = probability(plane, PLANE, **options)
@@ -164,6 +168,7 @@ def test_bad_input_is_one_line(options, says):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_quantities_that_have_no_rare_values():
     with pytest.raises(aq.UserError, match="quantity: is 1 at all samples of a level: no rarer values are found"):
         probability(lambda x, y: 1.0, PLANE, above=2.0)

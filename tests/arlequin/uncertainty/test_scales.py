@@ -42,6 +42,7 @@ def plain(kind):
     return answer(kind, 1.0)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", ["monte-carlo", "quasi-monte-carlo", "tolerance", "levels", "probability", "sobol"])
 def test_answers_scale(kind, scale):

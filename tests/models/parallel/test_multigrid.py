@@ -94,12 +94,14 @@ def accurate(found: dict[str, float]) -> None:
     assert found["constraints"] < 1e-14
 
 
+@pytest.mark.sampled(1)
 @needs_petsc
 @pytest.mark.parametrize(("courant", "held"), [(20.0, False), (20.0, True), (200.0, True)])
 def test_factored(courant: float, held: bool) -> None:
     accurate(solved(SIZES[0], courant, held))
 
 
+@pytest.mark.slow
 @needs_petsc
 @pytest.mark.parametrize("courant", [20.0, 200.0])
 def test_iterations_do_not_grow(courant: float) -> None:

@@ -27,6 +27,7 @@ def spread(matrix: sp.csr_array) -> DistributedMatrix:
     return DistributedMatrix(matrix, OneRank())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("border", (0, 1, 7))
 def test_solutions_and_schur_complement(border):
     """A⁻¹ b, R A⁻¹ b, A⁻¹(b + Rᵀp) and R A⁻¹ Rᵀ, whatever the order in which the halves are asked for."""
@@ -49,6 +50,7 @@ def test_solutions_and_schur_complement(border):
     np.testing.assert_allclose(factor.solve(b), 0.5 * np.linalg.solve(dense, b), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("matrix", (grid(5, shift=-1.0), grid(5) @ sp.diags_array(np.sign(np.arange(50.0))), None))
 def test_not_definite(matrix):
     """Negative pivots, zeros on the diagonal, and a free motion that round-off hides."""

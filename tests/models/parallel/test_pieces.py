@@ -36,6 +36,7 @@ def parts():
     }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", parts())
 @pytest.mark.parametrize("count", (1, 3))
 def test_pieces_sum_to_the_part(name, count):

@@ -29,12 +29,14 @@ def above(f, d, deviation=1.0):
     return total / (deviation * math.sqrt(2.0 * math.pi))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("order", [0.0, 0.5, 1.0, 1.5, 2.5])
 @pytest.mark.parametrize("d", [-25.0, -19.9, -6.0, -1.0, 0.0, 0.3, 2.0, 5.9, 8.0, 20.0])
 def test_partial_moments_by_quadrature(order, d):
     assert partial_moment(order, d) == pytest.approx(above(lambda x: x**order, d), rel=3e-9, abs=0.0)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("order", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("d", [-3000.0, -60.1, -59.9, -3.0, 0.0, 2.0, 700.0])
 def test_exponential_moments_by_quadrature(order, d):

@@ -28,6 +28,7 @@ def test_fixed_amplitudes_lie_on_the_line(hurst):
     assert sought.rolloff == pytest.approx(L / 4, rel=0.05) and sought.cutoff == pytest.approx(L / 64, rel=1e-6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("hurst", [0.5, 0.8])
 def test_samples_of_a_gaussian_process(hurst):
     """Twenty seeds: no bias, and errors that are the scatter, near the bound of Cramér and Rao.

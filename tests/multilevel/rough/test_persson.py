@@ -108,6 +108,7 @@ def test_exponential_law_at_small_loads():
     assert t.pressure(far) == pytest.approx(p[:1] * math.exp(-30.0), rel=2e-4)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("gamma", [0.2, 0.45, 1.0])
 def test_work_of_squeezing_flat_is_the_energy_of_full_contact(gamma):
     """∫ p d(−ū) = π/2 E* ∫ q² C dq, whatever γ."""

@@ -34,6 +34,7 @@ def test_npy(tmp_path, heights):
     assert t.corrections == ("read: a.npy, heights in µm",)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("separator", [" ", "\t", ",", ";", "  "])
 @pytest.mark.parametrize("unit", ["µm", "um", "μm"])
 def test_a_matrix(tmp_path, heights, separator, unit):
@@ -106,6 +107,7 @@ def test_a_confused_unit_is_doubted(tmp_path, heights):
     assert "the heights seem 1e6 times too large" in str(caught[0].message)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("name", "text", "given", "said"),
     [
@@ -136,6 +138,7 @@ def test_bad_files_are_one_clear_line(tmp_path, name, text, given, said):
 X = np.linspace(0.0, 9.0, 10)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("given", [{}, {"unit": "µm"}, {"unit": "µm", "size": (9e-6, 1e-6)}])
 @pytest.mark.parametrize("separator", [" ", "\t", ",", ";"])
 @pytest.mark.parametrize("x", [X, X**2, -X, 1e3 + X], ids=["even", "uneven", "back", "far"])
@@ -188,6 +191,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("language", HEADERS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252"])
 @pytest.mark.parametrize(("unit", "factor"), [("m", 1.0), ("nm", 1e9), ("µm", 1e6), ("Å", 1e10), ("pm", 1e12)])
@@ -220,6 +224,7 @@ def test_headers_that_contradict_or_tell_of_no_heights(tmp_path):
         read(tmp_path / "a.txt")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.xyz", "a.dat"])
 def test_utf_16_is_named(tmp_path, heights, name, encoding):
@@ -230,6 +235,7 @@ def test_utf_16_is_named(tmp_path, heights, name, encoding):
         read(tmp_path / name, unit="µm")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", ["<f8", "<f4", "<i2", ">i4"])
 @pytest.mark.parametrize("name", ["a.dat", "a.txt", "a.xyz"])
 def test_binary_files_are_named(tmp_path, heights, kind, name):
@@ -239,6 +245,7 @@ def test_binary_files_are_named(tmp_path, heights, kind, name):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("comment", ["#", "%", "//", "!"])
 @pytest.mark.parametrize("mark", [" ", "\t", ";", "  "])
 @pytest.mark.parametrize("missing", ["NaN", "nan", "---", "BAD", "1.70141e+38", "1,70141E+38"])

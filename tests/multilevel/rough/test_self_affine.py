@@ -130,6 +130,7 @@ def test_moments_do_not_depend_on_the_pixels():
     assert (a.m0, a.m2, a.m4) == pytest.approx((b.m0, b.m2, b.m4), rel=1e-10)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

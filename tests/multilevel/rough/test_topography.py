@@ -36,6 +36,7 @@ def test_it_is_frozen_and_keeps_its_own_copy():
     assert "40 x 30 points" in t.report and "not periodic" in t.report
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("heights", "size", "said"),
     [
