@@ -20,6 +20,8 @@ def attach(package: str, file: str, namespace: dict[str, Any]) -> tuple[Callable
     modules = {name: module for module, name in _IMPORT.findall(stub)}
 
     def load(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
         if name not in modules:
             from arlequin.models.signatures import meant
 
