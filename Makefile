@@ -4,11 +4,14 @@ BIN := .venv/bin
 # byte code is kept, whatever the environment says: without it each process compiles the tests, which takes 10 s
 export PYTHONDONTWRITEBYTECODE =
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+# without the compiler, so that coverage includes the lines of the kernels
+INTERPRETED = NUMBA_DISABLE_JIT=1 $(TEST) -q -n 2 --dist worksteal
+KERNELS = `grep -rl --include='*.py' 'mark\.kernels' tests`
 
 # PETSC=1 sets up PETSc, too, for runs on several ranks
 export PETSC
 
-.PHONY: demo test lint bench docs setup setup-run
+.PHONY: demo test slow lint bench docs setup setup-run
 .DEFAULT_GOAL := test
 
 setup:
@@ -24,9 +27,13 @@ demo: setup-run
 test: setup
 	@# kernels that both processes of the second pass need first are compiled beside the pass without compiler
 	$(BIN)/python tests/compile_kernels.py & \
-	NUMBA_DISABLE_JIT=1 $(TEST) -q -n 2 --dist worksteal -m "kernels and not slow" \
-		`grep -rl --include='*.py' 'mark\.kernels' tests`; code=$$?; wait; exit $$code
+	$(INTERPRETED) -m "kernels and not slow" $(KERNELS); code=$$?; wait; exit $$code
 	$(TEST) -n 2 --dist worksteal -m "not slow"
+
+# what `make test` leaves out, some two hours on 2 cores
+slow: setup
+	$(INTERPRETED) -m "kernels and (not slow or unsampled)" $(KERNELS)
+	$(TEST) -n 2 --dist worksteal -m "slow"
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -21,17 +21,26 @@ hypothesis.settings.load_profile("deterministic")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`@pytest.mark.sampled(n)`: n parameter sets of the test, evenly spread, are quick; the others are `slow`."""
+    """`@pytest.mark.sampled(n)`: n parameter sets of a test, evenly spread, are quick; the others are slow.
+
+    Without compiler one set of each test is quick, none of those with `@pytest.mark.kernels(slow=True)`. What is slow for
+    this reason has the mark `unsampled`, too.
+    """
+    interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
     families: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+        if not item.get_closest_marker("slow"):
             families.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for family in families.values():
-        (count,) = family[0].get_closest_marker("sampled").args  # type: ignore[union-attr]
+        sampled, kernels = (family[0].get_closest_marker(name) for name in ("sampled", "kernels"))
+        count = sampled.args[0] if sampled else len(family)
+        if interpreted:
+            count = 0 if kernels and kernels.kwargs.get("slow") else 1
         quick = {(2 * i + 1) * len(family) // (2 * count) for i in range(count)}
         for place, item in enumerate(family):
             if place not in quick:
                 item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.unsampled)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -180,7 +180,7 @@ def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
         assert np.concatenate([batch.multipliers for batch in batches]).tobytes() == seen.multipliers.tobytes()
 
 
-@pytest.mark.kernels
+@pytest.mark.kernels(slow=True)
 def test_steps_with_a_compiled_solution_of_the_constraints(monkeypatch):
     """Those with CHOLMOD's, and equal bits on any number of threads; 1,701 constraints."""
     monkeypatch.setattr("arlequin.models.linalg.supernodal._LEAST", 1)

@@ -13,6 +13,7 @@ from arlequin.models.errors import UserError
 pytestmark = pytest.mark.kernels
 
 
+@pytest.mark.kernels(slow=True)
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "given",

@@ -63,6 +63,7 @@ def glued(n: int) -> Any:
     return sp.csr_array(matrix), sp.csr_array(found.constraints), sp.csr_array(found.contact.basis)
 
 
+@pytest.mark.kernels(slow=True)
 def test_glued_boxes() -> None:
     """As by a Cholesky factor with a dense border of the constraints; residuals of round-off."""
     A, C, B = glued(1)

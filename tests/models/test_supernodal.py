@@ -62,6 +62,7 @@ def test_solution_is_the_dense_one(shape, sides, monkeypatch):
     np.testing.assert_allclose(solver.squares(b), np.vecdot(b, exact), rtol=1e-12)
 
 
+@pytest.mark.kernels(slow=True)
 def test_equal_bits_on_any_number_of_threads_and_for_any_batch(monkeypatch):
     A = grid(13, 14, 15)
     solver = solver_of(A)

@@ -84,6 +84,7 @@ def certificate(
     return worst / size
 
 
+@pytest.mark.kernels(slow=True)
 @pytest.mark.parametrize("problems", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_random_starts_end(problems: int) -> None:
     """Problems of 1 to 6 points in 2D and 3D with mixed laws, weakening ones included: each is solved, certified

@@ -198,6 +198,7 @@ def test_linear_complementarity_by_enumeration(level: Any, viscosity: float | No
             )
 
 
+@pytest.mark.kernels(slow=True)
 def test_any_start_reaches_the_same_solution() -> None:
     """1,000 random first guesses: the problem is monotone, its solution is one."""
     rng = np.random.default_rng(3)
@@ -345,6 +346,7 @@ def test_cycling_statuses(n: int, seed: int) -> None:
     assert solution.impulse == pytest.approx(exact, rel=1e-9, abs=1e-10 * exact.max())
 
 
+@pytest.mark.kernels(slow=True)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", [(Unilateral(),), (SOFT, Unilateral("gap")), (HARD, Unilateral("velocity"))])
 def test_ill_conditioned_operators(law: tuple[Any, ...]) -> None:
