@@ -23,8 +23,8 @@ hypothesis.settings.load_profile("deterministic")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`@pytest.mark.sampled(n)`: n parameter sets of a test, evenly spread, are quick; the others are slow.
 
-    Without compiler one set of each test is quick, none of those with `@pytest.mark.kernels(slow=True)`. What is slow for
-    this reason has the mark `unsampled`, too.
+    Without compiler one set of each test is quick, none of those with `@pytest.mark.kernels(slow=True)`. What is slow
+    for this reason has the mark `unsampled`, too.
     """
     interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
     families: dict[str, list[pytest.Item]] = {}

@@ -29,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 GENERATED = ("api", "figures", "gallery", "build")
 PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] not in GENERATED)
-SLOW = (
+# pages that take more than a few seconds
+SLOW = ("gradients", "tour", "periodic", "uncertainty", "friction-law", "sweep", "scheme")
     "gradients",
     "tour",
     "periodic",
