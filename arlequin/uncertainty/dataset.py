@@ -1,4 +1,4 @@
-"""Answers of `estimate`, `probability` and `sobol` as one xarray.Dataset each."""
+"""Datasets of the results of `estimate`, `probability` and `sobol_indices`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BOUNDS = ["lower", "upper"]
 _THRESHOLDS = 101  # values of the quantity at which its distribution is given
 
 
-def of_levels(work: Multilevel, found: Sum, sampler: Sampler, attributes: dict[str, Any]) -> xarray.Dataset:
-    """The answer of Monte Carlo on one level or several."""
+def of_levels(work: Multilevel, estimate: Sum, sampler: Sampler, attributes: dict[str, Any]) -> xarray.Dataset:
+    """The dataset of Monte Carlo on one level or several."""
     active, unit = work.active, sampler.unit
     total = sum(float(np.sum(level.fine_seconds) + np.sum(level.coarse_seconds)) for level in active)
-    fields = _answer(found.value, found.width, found.error, found.degrees, sampler, total)
+    fields = _common_fields(estimate.value, estimate.width, estimate.error, estimate.degrees, sampler, total)
     count = max(level.count for level in active)
     numbers = {
         "samples": ([level.count for level in active], "1", "number of samples"),
@@ -45,22 +45,28 @@ def of_levels(work: Multilevel, found: Sum, sampler: Sampler, attributes: dict[s
     }
     fields |= {name: ("level", values, _about(*about)) for name, (values, *about) in numbers.items()}
     for name, rate, text in zip(
-        ("mean_rate", "variance_rate", "cost_rate"), found.rates, ("α: mean", "β: variance", "γ: cost"), strict=True
+        ("mean_rate", "variance_rate", "cost_rate"), estimate.rates, ("α: mean", "β: variance", "γ: cost"), strict=True
     ):
         fields[name] = ((), rate, _about("1", f"{text} of the corrections, powers of 2 per level"))
-    fields["bias"] = ((), found.bias, _about(unit, "distance of the finest level from the limit, extrapolated"))
-    plain = work.plain_cost(found.error)
+    fields["bias"] = ((), estimate.bias, _about(unit, "distance of the finest level from the limit, extrapolated"))
+    plain = work.plain_cost(estimate.error)
     fields["plain_cost"] = ((), plain, _about("s", "cost of Monte Carlo on the finest level for the same interval"))
     for name, values, text in (
         ("fine", [level.fine for level in active], "quantity on the level"),
         ("coarse", [level.coarse if level.number else np.full(level.count, np.nan) for level in active], "quantity on "
          "the level below"),
     ):  # fmt: skip
-        fields[name] = (("level", "sample"), np.array([_padded(own, count) for own in values]), _about(unit, text))
+        fields[name] = (
+            ("level", "sample"),
+            np.array([_padded(row, count) for row in values]),
+            _about(unit, text),
+        )
     for name in work.inputs.names:
         rows = [_padded(np.array([point[name] for point in level.points], dtype=float), count) for level in active]
         fields[f"input_{name}"] = (("level", "sample"), np.array(rows), _about("1", name))
-    fields |= _distribution([(level.fine, level.coarse) for level in active], found, sampler, attributes["confidence"])
+    fields |= _distribution(
+        [(level.fine, level.coarse) for level in active], estimate, sampler, attributes["confidence"]
+    )
     coords: dict[str, Any] = {"level": np.arange(len(active))}
     for name in active[0].parameters:
         if name not in fields:
@@ -69,16 +75,18 @@ def of_levels(work: Multilevel, found: Sum, sampler: Sampler, attributes: dict[s
 
 
 def of_replicates(
-    samples: QuasiSamples, found: Replicated, inputs: Inputs, sampler: Sampler, attributes: dict[str, Any]
+    samples: QuasiSamples, estimate: Replicated, inputs: Inputs, sampler: Sampler, attributes: dict[str, Any]
 ) -> xarray.Dataset:
-    """The answer of quasi-Monte Carlo."""
+    """The dataset of quasi-Monte Carlo."""
     unit, shape = sampler.unit, samples.values.shape
-    fields = _answer(found.value, found.width, found.error, found.degrees, sampler, float(samples.seconds.sum()))
+    fields = _common_fields(
+        estimate.value, estimate.width, estimate.error, estimate.degrees, sampler, float(samples.seconds.sum())
+    )
     fields["samples"] = ((), samples.values.size, _about("1", "number of samples"))
     fields["cost"] = ((), float(np.median(samples.seconds)), _about("s", "cost of a sample"))
     spread = deviation(samples.values)
     fields["variance"] = ((), _squared(spread), _about(_square(unit), "variance of the quantity"))
-    plain = float(fields["cost"][1]) * (spread / found.error) ** 2 if found.error else 0.0
+    plain = float(fields["cost"][1]) * (spread / estimate.error) ** 2 if estimate.error else 0.0
     fields["plain_cost"] = ((), plain, _about("s", "cost of plain Monte Carlo for the same standard error"))
     fields["mean"] = ("replicate", mean(samples.values, axis=1), _about(unit, "mean of a scrambling"))
     fields["fine"] = (("replicate", "sample"), samples.values, _about(unit, "quantity"))
@@ -86,37 +94,37 @@ def of_replicates(
         values = np.array([point[name] for point in samples.points], dtype=float).reshape(shape)
         fields[f"input_{name}"] = (("replicate", "sample"), values, _about("1", name))
     ends = _thresholds(samples.values.ravel())
-    shares = np.array([[float(np.mean(own <= end)) for end in ends] for own in samples.values])
+    shares = np.array([[float(np.mean(replicate <= end)) for end in ends] for replicate in samples.values])
     middle = shares.mean(axis=0)
-    half = student(attributes["confidence"], found.degrees) * shares.std(axis=0, ddof=1) / np.sqrt(shape[0])
+    half = student(attributes["confidence"], estimate.degrees) * shares.std(axis=0, ddof=1) / np.sqrt(shape[0])
     fields |= _band(ends, middle, middle - half, middle + half, sampler)
     return _dataset(fields, {"replicate": np.arange(shape[0])}, attributes)
 
 
-def of_proportion(found: Proportion, sampler: Sampler, attributes: dict[str, Any]) -> xarray.Dataset:
+def of_proportion(estimate: Proportion, sampler: Sampler, attributes: dict[str, Any]) -> xarray.Dataset:
     """A probability by plain Monte Carlo: a proportion with its exact interval."""
-    count, share = found.values.size, found.value
-    half, error = 0.5 * (found.interval[1] - found.interval[0]), float(np.sqrt(share * (1.0 - share) / count))
-    fields = _answer(share, half, error, np.inf, sampler, float(found.seconds.sum()))
-    fields["interval"] = ("bound", np.array(found.interval), _about("1", "confidence interval"))
+    count, share = estimate.values.size, estimate.value
+    half, error = 0.5 * (estimate.interval[1] - estimate.interval[0]), float(np.sqrt(share * (1.0 - share) / count))
+    fields = _common_fields(share, half, error, np.inf, sampler, float(estimate.seconds.sum()))
+    fields["interval"] = ("bound", np.array(estimate.interval), _about("1", "confidence interval"))
     fields["samples"] = ((), count, _about("1", "number of samples"))
-    fields["cost"] = ((), float(np.median(found.seconds)), _about("s", "cost of a sample"))
-    fields["fine"] = ("sample", found.values, _about(sampler.unit, "quantity"))
+    fields["cost"] = ((), float(np.median(estimate.seconds)), _about("s", "cost of a sample"))
+    fields["fine"] = ("sample", estimate.values, _about(sampler.unit, "quantity"))
     return _probability(fields, {}, sampler, attributes)
 
 
-def of_subsets(found: RareEvent, sampler: Sampler, attributes: Any) -> xarray.Dataset:
+def of_subsets(estimate: RareEvent, sampler: Sampler, attributes: Any) -> xarray.Dataset:
     """A probability by subset simulation."""
-    fields = _answer(found.value, found.width, found.error, found.degrees, sampler, found.seconds)
-    ends = np.clip([found.value - found.width, found.value + found.width], 0.0, 1.0)
+    fields = _common_fields(estimate.value, estimate.width, estimate.error, estimate.degrees, sampler, estimate.seconds)
+    ends = np.clip([estimate.value - estimate.width, estimate.value + estimate.width], 0.0, 1.0)
     fields["interval"] = ("bound", ends, _about("1", "confidence interval"))
-    fields["samples"] = ((), found.samples, _about("1", "number of samples"))
-    fields["cost"] = ((), found.seconds / found.samples, _about("s", "cost of a sample"))
-    fields["repetitions"] = ("repetition", found.repetitions, _about("1", "probability of a repetition"))
-    thresholds = (-1.0 if "below" in attributes else 1.0) * np.array(found.subsets.thresholds)
+    fields["samples"] = ((), estimate.samples, _about("1", "number of samples"))
+    fields["cost"] = ((), estimate.seconds / estimate.samples, _about("s", "cost of a sample"))
+    fields["repetitions"] = ("repetition", estimate.repetitions, _about("1", "probability of a repetition"))
+    thresholds = (-1.0 if "below" in attributes else 1.0) * np.array(estimate.subsets.thresholds)
     fields["thresholds"] = ("subset", thresholds, _about(sampler.unit, "thresholds"))
-    fields["acceptance"] = ("subset", np.array(found.subsets.accepted), _about("1", "accepted moves"))
-    plain = found.value * (1.0 - found.value) / found.error**2 if found.error else 0.0
+    fields["acceptance"] = ("subset", np.array(estimate.subsets.accepted), _about("1", "accepted moves"))
+    plain = estimate.value * (1.0 - estimate.value) / estimate.error**2 if estimate.error else 0.0
     text = "number of samples of plain Monte Carlo for the same standard error"
     fields["plain_samples"] = ((), plain, _about("1", text))
     return _probability(fields, {}, sampler, attributes)
@@ -140,8 +148,10 @@ def of_shares(shares: Shares, inputs: Inputs, sampler: Sampler, attributes: dict
     return _dataset(fields, {"input": list(inputs.names)}, attributes)
 
 
-def _answer(value: float, width: float, error: float, degrees: float, sampler: Sampler, seconds: float) -> Fields:
-    """What every answer has."""
+def _common_fields(
+    value: float, width: float, error: float, degrees: float, sampler: Sampler, seconds: float
+) -> Fields:
+    """The variables that all methods have."""
     unit = sampler.unit
     return {
         "value": ((), value, _about(unit, sampler.text)),
@@ -154,14 +164,14 @@ def _answer(value: float, width: float, error: float, degrees: float, sampler: S
 
 
 def _probability(fields: Fields, coords: dict[str, Any], sampler: Sampler, attributes: Any) -> xarray.Dataset:
-    """Units of a probability instead of those of the quantity."""
+    """The dataset of a probability: dimensionless, whatever the unit of the quantity."""
     for name in ("value", "interval", "half_width", "standard_error"):
         text = "probability" if name == "value" else fields[name][2]["long_name"]
         fields[name] = (*fields[name][:2], _about("1", text))
     return _dataset(fields, coords, {**attributes, "unit": sampler.unit})
 
 
-def _distribution(pairs: Sequence[tuple[Array, Array]], found: Sum, sampler: Sampler, confidence: float) -> Fields:
+def _distribution(pairs: Sequence[tuple[Array, Array]], estimate: Sum, sampler: Sampler, confidence: float) -> Fields:
     """Distribution function F(y) = P(q ≤ y), with its pointwise interval.
 
     On one level the proportion of samples, with Clopper & Pearson's interval. On several
@@ -170,18 +180,20 @@ def _distribution(pairs: Sequence[tuple[Array, Array]], found: Sum, sampler: Sam
     ends = _thresholds(np.concatenate([fine for fine, _ in pairs]))
     if len(pairs) == 1:
         values = np.sort(pairs[0][0])
-        beyond = np.searchsorted(values, ends, side="right")
-        low, high = proportion(beyond, values.size, confidence)
-        return _band(ends, beyond / values.size, low, high, sampler)
+        counts = np.searchsorted(values, ends, side="right")
+        low, high = proportion(counts, values.size, confidence)
+        return _band(ends, counts / values.size, low, high, sampler)
     middle, variance = np.zeros(ends.size), np.zeros(ends.size)
     for n, (fine, coarse) in enumerate(pairs):
-        own = (fine[:, None] <= ends).astype(float)
+        indicator = (fine[:, None] <= ends).astype(float)
         if n:
-            own -= coarse[:, None] <= ends
-        middle += own.mean(axis=0)
+            indicator -= coarse[:, None] <= ends
+        middle += indicator.mean(axis=0)
         # a difference that no sample shows yet: one of n + 1
-        variance += np.maximum(own.var(axis=0, ddof=1), 1.0 / (own.shape[0] + 1.0) ** 2) / own.shape[0]
-    half = student(confidence, found.degrees) * np.sqrt(variance)
+        variance += (
+            np.maximum(indicator.var(axis=0, ddof=1), 1.0 / (indicator.shape[0] + 1.0) ** 2) / indicator.shape[0]
+        )
+    half = student(confidence, estimate.degrees) * np.sqrt(variance)
     return _band(ends, middle, middle - half, middle + half, sampler)
 
 
@@ -206,7 +218,7 @@ def _squared(deviation: float) -> float:
 
 
 def _dataset(fields: Fields, coords: Mapping[str, Any], attributes: Mapping[str, Any]) -> xarray.Dataset:
-    bounds = {"bound": BOUNDS} if any("bound" in _dims(one[0]) for one in fields.values()) else {}
+    bounds = {"bound": BOUNDS} if any("bound" in _dims(field[0]) for field in fields.values()) else {}
     return xarray.Dataset(fields, {**coords, **bounds}, dict(attributes))
 
 

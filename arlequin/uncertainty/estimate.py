@@ -27,7 +27,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call, takes
 from arlequin.sweeps.plan import value as point_value
 from arlequin.uncertainty.inputs import Inputs, described
-from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Multilevel, Told
+from arlequin.uncertainty.multilevel import MAX_SAMPLES, Goal, Multilevel, Report
 from arlequin.uncertainty.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def estimate(
     from arlequin.uncertainty import dataset
 
     goal = _goal(tolerance, relative, samples, confidence)
-    given = Inputs.of(inputs)
-    steps = _levels(levels, given)
-    own_method = "multilevel" if len(steps) > 1 else "monte-carlo"
-    kind = str(one_of("method", own_method if method is None else method, get_args(Method)))
+    distributions = Inputs.of(inputs)
+    steps = _levels(levels, distributions)
+    default_method = "multilevel" if len(steps) > 1 else "monte-carlo"
+    kind = str(one_of("method", default_method if method is None else method, get_args(Method)))
     if kind == "multilevel" and len(steps) < 2:
         raise UserError("levels: must be given, coarse first, with method='multilevel': [{'step': 2e-5}, …]")
     if kind != "multilevel" and len(steps) > 1:
@@ -122,14 +122,16 @@ def estimate(
     seed = non_negative_integer("seed", seed)
     attributes = _attributes("estimate", kind, inputs, goal, seed)
     whole = {"store": store, "workers": workers, "scheduler": scheduler, "overwrite": overwrite}
-    with _sampling(study, quantity, given, steps[0], whole, progress, goal) as (sampler, tell):
+    with _sampling(study, quantity, distributions, steps[0], whole, progress, goal) as (sampler, tell):
         if kind == "quasi-monte-carlo":
             from arlequin.uncertainty.quasi import quasi_monte_carlo
 
-            own = replace(given, fixed=steps[0])
-            found = quasi_monte_carlo(own, goal, sampler, tell, seed=seed, replicates=replicates, pilot=pilot)
-            return dataset.of_replicates(*found, given, sampler, attributes)
-        work = Multilevel(given, steps, goal, seed=seed, pilot=pilot, limit=limit, costs=costs)
+            distributions_at_level = replace(distributions, fixed=steps[0])
+            samples_and_mean = quasi_monte_carlo(
+                distributions_at_level, goal, sampler, tell, seed=seed, replicates=replicates, pilot=pilot
+            )
+            return dataset.of_replicates(*samples_and_mean, distributions, sampler, attributes)
+        work = Multilevel(distributions, steps, goal, seed=seed, pilot=pilot, limit=limit, costs=costs)
         answer = work.run(sampler, tell)
         return dataset.of_levels(work, answer, sampler, {**attributes, "limit": int(limit)})
 
@@ -177,26 +179,26 @@ def probability(
 
     if (above is None) == (below is None):
         raise UserError("probability: give one limit, above=… or below=…")
-    name, given_end, sign = ("above", above, 1.0) if above is not None else ("below", below, -1.0)
-    end = finite(name, given_end, ANY_SIZE)
+    name, bound, sign = ("above", above, 1.0) if above is not None else ("below", below, -1.0)
+    limit = finite(name, bound, ANY_SIZE)
     method = one_of("method", method, get_args(RareMethod))
     count = integer("samples", 200 if samples is None else samples, 20 if method == "subset" else 1)
     fixed = samples if method == "monte-carlo" else None
     goal = _goal(tolerance, relative if fixed is None else None, fixed, confidence)
-    seed, given = non_negative_integer("seed", seed), Inputs.of(inputs)
+    seed, distributions = non_negative_integer("seed", seed), Inputs.of(inputs)
     attributes = _attributes("probability", method, inputs, goal, seed)
-    attributes |= {"above" if sign > 0.0 else "below": end}
+    attributes |= {"above" if sign > 0.0 else "below": limit}
     whole = {"store": store, "workers": workers, "scheduler": scheduler, "overwrite": overwrite}
-    with _sampling(study, quantity, given, {}, whole, progress, goal, unit="1") as (sampler, tell):
+    with _sampling(study, quantity, distributions, {}, whole, progress, goal, unit="1") as (sampler, tell):
         if method == "subset":
             from arlequin.uncertainty.subset import subset_simulation
 
-            found = subset_simulation(given, end, sign, goal, sampler, tell, seed=seed, samples=count)
-            return dataset.of_subsets(found, sampler, attributes)
+            rare_event = subset_simulation(distributions, limit, sign, goal, sampler, tell, seed=seed, samples=count)
+            return dataset.of_subsets(rare_event, sampler, attributes)
         from arlequin.uncertainty.proportion import plain_probability
 
         return dataset.of_proportion(
-            plain_probability(given, end, sign, goal, sampler, tell, seed=seed), sampler, attributes
+            plain_probability(distributions, limit, sign, goal, sampler, tell, seed=seed), sampler, attributes
         )
 
 
@@ -228,16 +230,16 @@ def sobol_indices(
     from arlequin.uncertainty import dataset
     from arlequin.uncertainty.sobol import sobol_shares
 
-    count = integer("samples", samples, 2, MOST_SAMPLES)
+    count = integer("samples", samples, 2, MAX_SAMPLES)
     if count & (count - 1):
         raise UserError.parameter("samples", samples, "must be a power of 2")
     goal = _goal(None, None, count, confidence)
-    seed, given = non_negative_integer("seed", seed), Inputs.of(inputs)
+    seed, distributions = non_negative_integer("seed", seed), Inputs.of(inputs)
     attributes = _attributes("sobol", "saltelli_2010", inputs, goal, seed)
     whole = {"store": store, "workers": workers, "scheduler": scheduler, "overwrite": overwrite}
-    with _sampling(study, quantity, given, {}, whole, progress, goal) as (sampler, tell):
-        shares = sobol_shares(given, sampler, tell, samples=count, seed=seed, confidence=goal.confidence)
-        return dataset.of_shares(shares, given, sampler, attributes)
+    with _sampling(study, quantity, distributions, {}, whole, progress, goal) as (sampler, tell):
+        shares = sobol_shares(distributions, sampler, tell, samples=count, seed=seed, confidence=goal.confidence)
+        return dataset.of_shares(shares, distributions, sampler, attributes)
 
 
 @contextlib.contextmanager
@@ -250,7 +252,7 @@ def _sampling(
     progress: Any,
     goal: Goal,
     unit: str | None = None,
-) -> Iterator[tuple[Sampler, Told]]:
+) -> Iterator[tuple[Sampler, Report]]:
     """The sampler of a call, and what is told of its progress; unit: of the value, by default that of the quantity."""
     from arlequin.run.progress import EstimateBar
 
@@ -265,7 +267,7 @@ def _sampling(
     inputs.check_ranges(study)
     with contextlib.ExitStack() as stack:
         stack.enter_context(sampler)
-        tell: Told = _silent
+        tell: Report = _silent
         if not isinstance(progress, bool | None):
             tell = progress
         elif progress is not False:
@@ -284,7 +286,7 @@ def _silent(done: int, total: int, value: float, width: float) -> None:
 def _goal(tolerance: Any, relative: Any, samples: Any, confidence: Any) -> Goal:
     absolute = None if tolerance is None else positive("tolerance", tolerance, ANY_SIZE, 0.0)
     share = None if relative is None else positive("relative", relative)
-    count = None if samples is None else integer("samples", samples, 2, MOST_SAMPLES)
+    count = None if samples is None else integer("samples", samples, 2, MAX_SAMPLES)
     if count is not None and (absolute, share) != (None, None):
         raise UserError("samples: and a tolerance exclude each other")
     if (absolute, share, count) == (None, None, None):
@@ -300,19 +302,21 @@ def _levels(levels: Any, inputs: Inputs) -> list[dict[str, Any]]:
         return [{}]
     if isinstance(levels, str | Mapping) or not isinstance(levels, Sequence) or not levels:
         raise UserTypeError.parameter("levels", levels, rule)
-    found = []
-    for n, own in enumerate(levels):
-        given = mapping(f"levels[{n}]", own, "must map parameters to their values on the level")
-        if set(given) != set(levels[0]) or not given:
-            raise UserError(f"levels: level {n} has {', '.join(given) or 'none'}, the first {', '.join(levels[0])}")
-        for name in given:
+    checked = []
+    for n, level in enumerate(levels):
+        parameters = mapping(f"levels[{n}]", level, "must map parameters to their values on the level")
+        if set(parameters) != set(levels[0]) or not parameters:
+            raise UserError(
+                f"levels: level {n} has {', '.join(parameters) or 'none'}, the first {', '.join(levels[0])}"
+            )
+        for name in parameters:
             if name in inputs.names:
                 raise UserError(f"levels: {name} is an input too: it is either one or the other")
-        found.append({name: point_value(name, given[name]) for name in levels[0]})
-    for n, own in enumerate(found[1:], 1):
-        if own in found[:n]:
+        checked.append({name: point_value(name, parameters[name]) for name in levels[0]})
+    for n, level in enumerate(checked[1:], 1):
+        if level in checked[:n]:
             raise UserError(f"levels: level {n} is the same as an earlier one")
-    return found
+    return checked
 
 
 def _attributes(kind: str, method: str, inputs: Mapping[str, Any], goal: Goal, seed: int) -> dict[str, Any]:

@@ -39,16 +39,16 @@ class Inputs:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Any) -> Inputs:
+    def of(cls, inputs: Any) -> Inputs:
         """From {name: distribution}; UserError for what is none."""
-        found = mapping("inputs", given, "must map parameters to distributions, as {'gap': (1e-5, 5e-5)}")
-        if not found:
+        distributions = mapping("inputs", inputs, "must map parameters to distributions, as {'gap': (1e-5, 5e-5)}")
+        if not distributions:
             raise UserError("inputs: is empty: give at least one parameter and its distribution")
-        for name in found:
+        for name in distributions:
             if not name.isidentifier() or name in RESERVED:
                 raise UserError.parameter("inputs", name, "must have names of parameters")
-        made = [_distribution(f"inputs[{name!r}]", one) for name, one in found.items()]
-        return cls(tuple(found), tuple(made), tuple(map(_is_whole, made)))
+        frozen = [_distribution(f"inputs[{name!r}]", distribution) for name, distribution in distributions.items()]
+        return cls(tuple(distributions), tuple(frozen), tuple(map(_is_whole, frozen)))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -66,10 +66,10 @@ class Inputs:
     def _points(self, below: Array, above: Array) -> list[Point]:
         """Points of the probabilities (n, d) below and above them."""
         columns = []
-        for name, one, whole, low, high in zip(
+        for name, distribution, whole, low, high in zip(
             self.names, self.distributions, self.whole, below.T, above.T, strict=True
         ):
-            values = _quantiles(one, low, high)
+            values = _quantiles(distribution, low, high)
             if not np.isfinite(values).all():
                 raise UserError(f"inputs[{name!r}]: the distribution gives values that are not finite")
             columns.append(np.rint(values).astype(np.int64).tolist() if whole else values.tolist())
@@ -93,30 +93,36 @@ class Inputs:
                     raise UserError(f"inputs[{name!r}]: the distribution leaves the range: {error}") from error
 
 
-def _distribution(name: str, given: Any) -> Any:
+def _distribution(name: str, distribution: Any) -> Any:
     from scipy import stats
 
-    if isinstance(given, range):
-        if given.start + 1 >= given.stop or given.step != 1 or max(-given.start, given.stop) > _LARGEST:
+    if isinstance(distribution, range):
+        if (
+            distribution.start + 1 >= distribution.stop
+            or distribution.step != 1
+            or max(-distribution.start, distribution.stop) > _LARGEST
+        ):
             rule = f"must be a range of at least two whole numbers up to {_LARGEST} with the step 1"
-            raise UserError.parameter(name, given, rule)
-        return stats.randint(given.start, given.stop)
-    if isinstance(given, np.ndarray) and given.ndim == 1:
-        given = given.tolist()
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        if len(given) != 2:
-            raise UserError.parameter(name, given, _RULE)
-        low, high = (finite(name, end) for end in given)
+            raise UserError.parameter(name, distribution, rule)
+        return stats.randint(distribution.start, distribution.stop)
+    if isinstance(distribution, np.ndarray) and distribution.ndim == 1:
+        distribution = distribution.tolist()
+    if isinstance(distribution, Sequence) and not isinstance(distribution, str):
+        if len(distribution) != 2:
+            raise UserError.parameter(name, distribution, _RULE)
+        low, high = (finite(name, end) for end in distribution)
         if not low < high:
-            raise UserError.parameter(name, given, "must be a pair (low, high) with low < high")
+            raise UserError.parameter(name, distribution, "must be a pair (low, high) with low < high")
         return stats.uniform(low, high - low)
-    if isinstance(given, type) or not callable(getattr(given, "ppf", getattr(given, "icdf", None))):
-        raise UserTypeError.parameter(name, given, _RULE)
-    if not (hasattr(given, "args") or hasattr(given, "icdf") or np.isscalar(_median(name, given))):
-        raise UserTypeError.parameter(name, given, _RULE)
-    if not np.isfinite(_median(name, given)):
+    if isinstance(distribution, type) or not callable(
+        getattr(distribution, "ppf", getattr(distribution, "icdf", None))
+    ):
+        raise UserTypeError.parameter(name, distribution, _RULE)
+    if not (hasattr(distribution, "args") or hasattr(distribution, "icdf") or np.isscalar(_median(name, distribution))):
+        raise UserTypeError.parameter(name, distribution, _RULE)
+    if not np.isfinite(_median(name, distribution)):
         raise UserError(f"{name}: the parameters of the distribution make none")
-    return given
+    return distribution
 
 
 def _is_whole(distribution: Any) -> bool:
@@ -126,12 +132,12 @@ def _is_whole(distribution: Any) -> bool:
     return hasattr(distribution, "pmf")
 
 
-def _median(name: str, given: Any) -> float:
+def _median(name: str, distribution: Any) -> float:
     try:
-        middle = np.asarray(_quantiles(given, np.array(0.5), np.array(0.5)), dtype=float)
+        middle = np.asarray(_quantiles(distribution, np.array(0.5), np.array(0.5)), dtype=float)
         return float(middle.item())
     except (TypeError, ValueError, OverflowError):
-        raise UserTypeError.parameter(name, given, _RULE) from None
+        raise UserTypeError.parameter(name, distribution, _RULE) from None
 
 
 def _quantiles(distribution: Any, below: Array, above: Array) -> Array:
@@ -146,18 +152,20 @@ def _quantiles(distribution: Any, below: Array, above: Array) -> Array:
     return np.where(below > 0.5, np.asarray(upper(above), dtype=float), values)
 
 
-def described(given: Mapping[str, Any]) -> dict[str, str]:
+def described(inputs: Mapping[str, Any]) -> dict[str, str]:
     """The distributions as text, for attributes.
 
     >>> described({"gap": (1.0, 2.0)})
     {'gap': '(1.0, 2.0)'}
     """
-    found = {}
-    for name, one in given.items():
-        kind = getattr(one, "dist", None)
+    texts = {}
+    for name, distribution in inputs.items():
+        kind = getattr(distribution, "dist", None)
         if kind is not None:
-            words = [f"{value:g}" for value in one.args] + [f"{key}={value:g}" for key, value in one.kwds.items()]
-            found[name] = f"{kind.name}({', '.join(words)})"
+            words = [f"{value:g}" for value in distribution.args] + [
+                f"{key}={value:g}" for key, value in distribution.kwds.items()
+            ]
+            texts[name] = f"{kind.name}({', '.join(words)})"
         else:
-            found[name] = " ".join(repr(one).split())
-    return found
+            texts[name] = " ".join(repr(distribution).split())
+    return texts

@@ -29,9 +29,9 @@ from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import degrees_of_freedom, deviation, kurtosis, mean, scale_of, student
 from arlequin.uncertainty.sampler import Sampler
 
-Told = Callable[[int, int, float, float], None]
+Report = Callable[[int, int, float, float], None]
 
-MOST_SAMPLES = 500_000
+MAX_SAMPLES = 500_000
 _GROWTH = 4.0  # of the number of samples in a round, at most
 _DEGREES = 60.0
 _SHARE = 0.8  # of the samples that are thought to be missing, taken at once: their number is an estimate
@@ -92,10 +92,10 @@ class LevelSamples:
 
     def wanted(self, inputs: Inputs, count: int) -> list[Point]:
         """Points of further samples, up to a count: of this level, then of the level below."""
-        fresh = inputs.points(self.random.random((max(count - self.count, 0), len(inputs))))
-        self.points += fresh
-        fine = [{**point, **self.parameters} for point in fresh]
-        return fine + ([{**point, **self.below} for point in fresh] if self.below is not None else [])
+        new_points = inputs.points(self.random.random((max(count - self.count, 0), len(inputs))))
+        self.points += new_points
+        fine = [{**point, **self.parameters} for point in new_points]
+        return fine + ([{**point, **self.below} for point in new_points] if self.below is not None else [])
 
     def take(self, values: Array, seconds: Array) -> None:
         """Values and costs of the points that `wanted` gave."""
@@ -140,8 +140,8 @@ class Multilevel:
         self.inputs, self.goal, self.pilot, self.limit = inputs, goal, pilot, limit
         below = [None, *levels[:-1]]
         generators = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))) for n in range(len(levels))]
-        found = zip(levels, below, generators, strict=True)
-        self.levels = [LevelSamples(n, own, under, random) for n, (own, under, random) in enumerate(found)]
+        specifications = zip(levels, below, generators, strict=True)
+        self.levels = [LevelSamples(n, *specification) for n, specification in enumerate(specifications)]
         self._given = None if costs is None else np.asarray(costs, dtype=float)
         self._last: Sum | None = None
         self._active = min(3, len(levels)) if limit else len(levels)
@@ -155,54 +155,54 @@ class Multilevel:
         """Cost of one sample of each active level, s."""
         if self._given is None:
             return np.array([level.cost(self.pilot) for level in self.active])
-        own = self._given[: self._active]
-        return own + np.append(0.0, own[:-1])
+        level_costs = self._given[: self._active]
+        return level_costs + np.append(0.0, level_costs[:-1])
 
-    def run(self, sampler: Sampler, tell: Told) -> Sum:
+    def run(self, sampler: Sampler, tell: Report) -> Sum:
         """Take samples until the goal is reached."""
         counts = np.full(self._active, self.pilot)
         if self.goal.samples is not None:
             counts[0] = max(self.goal.samples, 2) if len(counts) == 1 else counts[0]
         while True:
             self._sample(sampler, counts, tell)
-            found = self._last = self.estimate()
-            tell(int(counts.sum()), int(counts.sum()), found.value, found.width)
+            estimate = self._last = self.estimate()
+            tell(int(counts.sum()), int(counts.sum()), estimate.value, estimate.width)
             if self._active > 1 and counts.max() == self.pilot:
-                self._check_convergence(found)
-            aim = self.goal.width(found.value)
+                self._check_convergence(estimate)
+            aim = self.goal.width(estimate.value)
             # the bias is known once the means are
-            allowed = max(aim - found.bias, (1.0 - _BIAS) * aim) if self.limit else aim
-            if not self._reached(found, allowed):
-                counts = self._next(found, allowed, counts)
-            elif not self.limit or found.bias <= _BIAS * aim:
+            allowed = max(aim - estimate.bias, (1.0 - _BIAS) * aim) if self.limit else aim
+            if not self._reached(estimate, allowed):
+                counts = self._next(estimate, allowed, counts)
+            elif not self.limit or estimate.bias <= _BIAS * aim:
                 self._warn_of_no_variance()
-                return found
+                return estimate
             elif self._active < len(self.levels):
                 self._active += 1
                 counts = np.append(counts, self.pilot)
             else:
-                said = rates_text(found.rates)
-                if not found.rates[0] > 0.0:
-                    raise UserError(f"levels: do not converge: the corrections do not decrease ({said})", 1)
-                line = f"levels: the finest leaves a bias of {found.bias:.3g}, more than half the tolerance"
-                raise UserError(f"{line} {aim:.3g} ({said}): add a finer level", 1)
+                fitted = rates_text(estimate.rates)
+                if not estimate.rates[0] > 0.0:
+                    raise UserError(f"levels: do not converge: the corrections do not decrease ({fitted})", 1)
+                line = f"levels: the finest leaves a bias of {estimate.bias:.3g}, more than half the tolerance"
+                raise UserError(f"{line} {aim:.3g} ({fitted}): add a finer level", 1)
 
-    def _reached(self, found: Sum, allowed: float) -> bool:
+    def _reached(self, estimate: Sum, allowed: float) -> bool:
         if self.goal.samples is not None:
             return True
-        return student(self.goal.confidence, found.degrees) * found.error <= allowed
+        return student(self.goal.confidence, estimate.degrees) * estimate.error <= allowed
 
-    def _next(self, found: Sum, allowed: float, counts: Array) -> Array:
+    def _next(self, estimate: Sum, allowed: float, counts: Array) -> Array:
         """Numbers of samples of the next round."""
         deviations = np.array([level.deviation for level in self.active])
         scale = scale_of(deviations)
         # degrees of freedom as there will be
-        aim = (allowed / scale / student(self.goal.confidence, max(found.degrees, _DEGREES))) ** 2
+        aim = (allowed / scale / student(self.goal.confidence, max(estimate.degrees, _DEGREES))) ** 2
         best = allocation((deviations / scale) ** 2, self.costs, aim)
-        if not best.sum() <= MOST_SAMPLES:
+        if not best.sum() <= MAX_SAMPLES:
             raise UserError(
-                f"tolerance: needs about {best.sum():.2g} samples; at most {MOST_SAMPLES} are taken (the half-width is "
-                f"{found.width:.3g} with {int(counts.sum())})",
+                f"tolerance: needs about {best.sum():.2g} samples; at most {MAX_SAMPLES} are taken (the half-width is "
+                f"{estimate.width:.3g} with {int(counts.sum())})",
                 1,
             )
         # few samples know a variance to a factor only
@@ -212,7 +212,7 @@ class Multilevel:
             new = counts + np.maximum(1, counts // 10)
         return new
 
-    def _sample(self, sampler: Sampler, counts: Array, tell: Told) -> None:
+    def _sample(self, sampler: Sampler, counts: Array, tell: Report) -> None:
         """Take samples up to these numbers, all levels together, dear ones first."""
         lists = [level.wanted(self.inputs, int(count)) for level, count in zip(self.active, counts, strict=True)]
         order = list(reversed(range(len(lists))))
@@ -228,9 +228,9 @@ class Multilevel:
         values, seconds = sampler(points, done)
         start = 0
         for n in order:
-            own = slice(start, start + len(lists[n]))
-            self.active[n].take(values[own], seconds[own])
-            start = own.stop
+            rows = slice(start, start + len(lists[n]))
+            self.active[n].take(values[rows], seconds[rows])
+            start = rows.stop
 
     def estimate(self) -> Sum:
         """The estimate of the samples so far."""
@@ -250,24 +250,25 @@ class Multilevel:
         width = student(self.goal.confidence, degrees) * error + (bias if self.limit else 0.0)
         return Sum(float(means.sum()), error, degrees, width, bias, fitted)
 
-    def _check_convergence(self, found: Sum) -> None:
+    def _check_convergence(self, estimate: Sum) -> None:
         """Raise `UserError` where the corrections are as large as the quantity, and where the limit has no rate."""
         last = self.active[-1]
-        own = deviation(last.fine)
-        said = rates_text(found.rates)
-        if last.deviation >= own and last.deviation > 0.0:
-            ratio = (last.deviation / own) ** 2 if own else np.inf
+        finest_deviation = deviation(last.fine)
+        fitted = rates_text(estimate.rates)
+        if last.deviation >= finest_deviation and last.deviation > 0.0:
+            ratio = (last.deviation / finest_deviation) ** 2 if finest_deviation else np.inf
             raise UserError(
                 f"levels: do not converge: the variance of the correction of level {last.number} is {ratio:.3g} times "
-                f"that of the quantity ({said}): choose levels that follow each other, or method='monte-carlo' on one",
+                f"that of the quantity ({fitted}): choose levels that follow each other, or "
+                "method='monte-carlo' on one",
                 1,
             )
         deviations = np.array([level.deviation for level in self.active])
-        scale = scale_of(deviations, own)
+        scale = scale_of(deviations, finest_deviation)
         cost, plain = float((deviations / scale * np.sqrt(self.costs)).sum() ** 2), self.plain_cost(scale)
         if cost > plain:
             warn_user(
-                f"levels: cost {cost / plain:.2g} times as much as plain Monte Carlo on the finest level ({said})",
+                f"levels: cost {cost / plain:.2g} times as much as plain Monte Carlo on the finest level ({fitted})",
                 ModelWarning,
             )
 
@@ -283,10 +284,10 @@ class Multilevel:
     def plain_cost(self, error: float) -> float:
         """Cost, s, of plain Monte Carlo on the finest active level for a standard error: V(P_L) C(P_L)/s²."""
         last = self.active[-1]
-        own = float(np.median(last.fine_seconds[: self.pilot]))
+        cost = float(np.median(last.fine_seconds[: self.pilot]))
         if self._given is not None:
-            own = float(self._given[last.number])
-        return (deviation(last.fine) / error) ** 2 * own if error > 0.0 else 0.0
+            cost = float(self._given[last.number])
+        return (deviation(last.fine) / error) ** 2 * cost if error > 0.0 else 0.0
 
 
 def allocation(variances: Array, costs: Array, aim: float) -> Array:
@@ -310,25 +311,25 @@ def rates(means: Array, variances: Array, costs: Array, errors: Array | None = N
     """
     sizes = np.abs(means)
     weights = np.ones(means.size) if errors is None else sizes / np.maximum(errors, 1e-6 * sizes + 1e-300)
-    found = []
+    exponents = []
     for sign, values, weight in ((-1.0, sizes, weights), (-1.0, variances, None), (1.0, costs, None)):
-        own = values[1:]
-        used = own > 0.0
+        corrections = values[1:]
+        used = corrections > 0.0
         if used.sum() < 2:
-            found.append(float("nan"))
+            exponents.append(float("nan"))
             continue
         w = None if weight is None else weight[1:][used]
-        found.append(sign * float(np.polyfit(np.flatnonzero(used), np.log2(own[used]), 1, w=w)[0]))
-    return found[0], found[1], found[2]
+        exponents.append(sign * float(np.polyfit(np.flatnonzero(used), np.log2(corrections[used]), 1, w=w)[0]))
+    return exponents[0], exponents[1], exponents[2]
 
 
-def rates_text(found: tuple[float, float, float]) -> str:
+def rates_text(exponents: tuple[float, float, float]) -> str:
     """The rates in a line of words."""
-    if not np.isfinite(found).any():
+    if not np.isfinite(exponents).any():
         return "two levels have no rates"
     words = ("mean", "variance", "cost")
     signs = (-1.0, -1.0, 1.0)
-    shown = [f"{word} 2^({sign * rate:+.2g} l)" for word, sign, rate in zip(words, signs, found, strict=True)]
+    shown = [f"{word} 2^({sign * rate:+.2g} l)" for word, sign, rate in zip(words, signs, exponents, strict=True)]
     return f"fitted rates: {', '.join(shown)}"
 
 

@@ -38,34 +38,34 @@ class Evaluation:
         return "value" if self.quantity is None else self.quantity.strip("/").replace("/", ".")
 
     def __call__(self, **point: Any) -> dict[str, Any]:
-        found = self.study(**point)
-        if isinstance(found, Study):
-            found = found.run(progress=False)
+        outcome = self.study(**point)
+        if isinstance(outcome, Study):
+            outcome = outcome.run(progress=False)
         if callable(self.quantity):
-            return {self.name: _number(self.quantity(found))}
-        if isinstance(found, Mapping) and not isinstance(found, xarray.DataTree | xarray.Dataset):
-            numbers = {name: value for name, value in found.items() if not getattr(value, "ndim", 0)}
+            return {self.name: _number(self.quantity(outcome))}
+        if isinstance(outcome, Mapping) and not isinstance(outcome, xarray.DataTree | xarray.Dataset):
+            numbers = {name: value for name, value in outcome.items() if not getattr(value, "ndim", 0)}
             if self.quantity not in numbers:
                 raise UserError.parameter("quantity", self.quantity, f"the study gives {', '.join(numbers) or 'none'}")
             return numbers
-        if isinstance(found, xarray.DataTree | xarray.Dataset):
+        if isinstance(outcome, xarray.DataTree | xarray.Dataset):
             if self.quantity is None:
                 raise UserError("quantity: must be given: the study gives a result, not a number")
-            return {self.name: time_mean(found, self.quantity, "quantity")}
+            return {self.name: time_mean(outcome, self.quantity, "quantity")}
         if self.quantity is not None:
             raise UserError.parameter(
                 "quantity", self.quantity, "must be None: the study gives a number, without names"
             )
-        return {self.name: _number(found)}
+        return {self.name: _number(outcome)}
 
 
-def _number(found: Any) -> Any:
+def _number(quantity: Any) -> Any:
     """A number or a Scalar; `UserTypeError` for another object."""
-    if isinstance(found, Scalar):
-        return found
-    if isinstance(found, xarray.DataArray) and not found.ndim:
-        return found
-    value = np.asarray(found)
+    if isinstance(quantity, Scalar):
+        return quantity
+    if isinstance(quantity, xarray.DataArray) and not quantity.ndim:
+        return quantity
+    value = np.asarray(quantity)
     if value.ndim or value.dtype.kind not in "biuf":
-        raise UserTypeError.parameter("quantity", found, "must be a number")
+        raise UserTypeError.parameter("quantity", quantity, "must be a number")
     return float(value)

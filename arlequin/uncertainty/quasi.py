@@ -17,7 +17,7 @@ from arlequin.models.types import Array
 from arlequin.sweeps.plan import Point
 from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import deviation, mean, student
-from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
+from arlequin.uncertainty.multilevel import MAX_SAMPLES, Goal, Report
 from arlequin.uncertainty.sampler import Sampler
 
 _SMALLEST = 1e-12  # distance of the numbers from 0 and 1, where quantiles may be infinite
@@ -52,39 +52,39 @@ def unit_points(dimension: int, count: int, seed: int, replicate: int) -> Array:
 
 
 def quasi_monte_carlo(
-    inputs: Inputs, goal: Goal, sampler: Sampler, tell: Told, *, seed: int, replicates: int, pilot: int
+    inputs: Inputs, goal: Goal, sampler: Sampler, tell: Report, *, seed: int, replicates: int, pilot: int
 ) -> tuple[QuasiSamples, Replicated]:
     """Double the points of the replicates until the goal is reached."""
-    found = QuasiSamples(np.zeros((replicates, 0)), np.zeros((replicates, 0)), [])
+    quasi_samples = QuasiSamples(np.zeros((replicates, 0)), np.zeros((replicates, 0)), [])
     points: list[list[Point]] = [[] for _ in range(replicates)]
-    wanted = pilot if goal.samples is None else -(-goal.samples // replicates)
-    count = 2 ** int(np.ceil(np.log2(max(wanted, 1))))
-    now = Replicated(np.nan, np.nan, replicates - 1.0, np.nan)
+    least_count = pilot if goal.samples is None else -(-goal.samples // replicates)
+    count = 2 ** int(np.ceil(np.log2(max(least_count, 1))))
+    estimate = Replicated(np.nan, np.nan, replicates - 1.0, np.nan)
     while True:
-        had, total = found.values.shape[1], replicates * count
-        if total > MOST_SAMPLES:
-            rule = f"at most {MOST_SAMPLES} are taken (the half-width is {now.width:.3g} with {total // 2})"
+        computed, total = quasi_samples.values.shape[1], replicates * count
+        if total > MAX_SAMPLES:
+            rule = f"at most {MAX_SAMPLES} are taken (the half-width is {estimate.width:.3g} with {total // 2})"
             raise UserError(f"tolerance: needs more samples: {rule}", 1)
-        fresh = [inputs.points(unit_points(len(inputs), count, seed, r)[had:]) for r in range(replicates)]
-        flat = [point for own in fresh for point in own]
+        new_points = [inputs.points(unit_points(len(inputs), count, seed, r)[computed:]) for r in range(replicates)]
+        flat = [point for own in new_points for point in own]
 
-        def done(k: int, had: int = had, total: int = total, now: Replicated = now) -> None:
+        def done(k: int, had: int = computed, total: int = total, now: Replicated = estimate) -> None:
             tell(replicates * had + k, total, now.value, now.width)
 
         values, seconds = sampler(flat, done)
-        for own, more in zip(points, fresh, strict=True):
+        for own, more in zip(points, new_points, strict=True):
             own += more
-        shape = replicates, count - had
-        found = QuasiSamples(
-            np.concatenate([found.values, values.reshape(shape)], axis=1),
-            np.concatenate([found.seconds, seconds.reshape(shape)], axis=1),
+        shape = replicates, count - computed
+        quasi_samples = QuasiSamples(
+            np.concatenate([quasi_samples.values, values.reshape(shape)], axis=1),
+            np.concatenate([quasi_samples.seconds, seconds.reshape(shape)], axis=1),
             [point for own in points for point in own],
         )
-        means = mean(found.values, axis=1)
+        means = mean(quasi_samples.values, axis=1)
         error = float(deviation(means) / np.sqrt(replicates))
         degrees = replicates - 1.0
-        now = Replicated(float(mean(means)), error, degrees, student(goal.confidence, degrees) * error)
-        tell(total, total, now.value, now.width)
-        if goal.samples is not None or now.width <= goal.width(now.value):
-            return found, now
+        estimate = Replicated(float(mean(means)), error, degrees, student(goal.confidence, degrees) * error)
+        tell(total, total, estimate.value, estimate.width)
+        if goal.samples is not None or estimate.width <= goal.width(estimate.value):
+            return quasi_samples, estimate
         count *= 2

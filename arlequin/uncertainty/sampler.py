@@ -25,7 +25,7 @@ from arlequin.sweeps.store import SweepStore, is_sweep, read_plan, read_point
 from arlequin.sweeps.sweep import check_names, evaluator, function_identity
 from arlequin.uncertainty.quantity import RULE, Evaluation
 
-Told = Callable[[int], None]
+Report = Callable[[int], None]
 
 
 class Sampler:
@@ -78,7 +78,7 @@ class Sampler:
     def __exit__(self, *error: object) -> None:
         self._contexts.close()
 
-    def __call__(self, points: Sequence[Point], tell: Told | None = None) -> tuple[Array, Array]:
+    def __call__(self, points: Sequence[Point], tell: Report | None = None) -> tuple[Array, Array]:
         """Values (n,) and wall times (n,), s; UserError where a sample fails. tell(k): called as k are finished."""
         values, seconds = np.full(len(points), np.nan), np.full(len(points), np.nan)
         done = 0
@@ -93,8 +93,8 @@ class Sampler:
     def _outcomes(self, points: Sequence[Point]) -> Iterator[tuple[list[int], PointOutcome]]:
         """The outcome of each distinct point, with its places."""
         if self._store is None:
-            with contextlib.closing(self._compute(points)) as found:
-                for n, outcome in found:
+            with contextlib.closing(self._compute(points)) as outcomes:
+                for n, outcome in outcomes:
                     self.computed += 1
                     yield [n], outcome
             return
@@ -103,15 +103,15 @@ class Sampler:
             places.setdefault(key(point), []).append(n)
         store = self._opened({name: points[own[0]] for name, own in places.items()})
         missing, earlier = [], []
-        for own in places.values():
-            outcome = read_point(self._store, points[own[0]])
+        for rows in places.values():
+            outcome = read_point(self._store, points[rows[0]])
             if outcome is None or outcome.message or self.evaluation.name not in outcome.scalars:
-                missing.append(own)
+                missing.append(rows)
                 earlier.append({} if outcome is None else outcome.scalars)
             else:
-                yield own, outcome
-        with contextlib.closing(self._compute([points[own[0]] for own in missing])) as found:
-            for n, outcome in found:
+                yield rows, outcome
+        with contextlib.closing(self._compute([points[own[0]] for own in missing])) as outcomes:
+            for n, outcome in outcomes:
                 outcome = replace(outcome, scalars={**earlier[n], **outcome.scalars})
                 store.write(points[missing[n][0]], outcome)
                 self.computed += 1

@@ -18,7 +18,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import scale_of
-from arlequin.uncertainty.multilevel import Told
+from arlequin.uncertainty.multilevel import Report
 from arlequin.uncertainty.quasi import unit_points
 from arlequin.uncertainty.sampler import Sampler
 
@@ -38,7 +38,9 @@ class Shares:
     independent: int
 
 
-def sobol_shares(inputs: Inputs, sampler: Sampler, tell: Told, *, samples: int, seed: int, confidence: float) -> Shares:
+def sobol_shares(
+    inputs: Inputs, sampler: Sampler, tell: Report, *, samples: int, seed: int, confidence: float
+) -> Shares:
     """samples: n, a power of 2."""
     from scipy.stats import bootstrap
 

@@ -35,7 +35,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import proportion, student
-from arlequin.uncertainty.multilevel import MOST_SAMPLES, Goal, Told
+from arlequin.uncertainty.multilevel import MAX_SAMPLES, Goal, Report
 from arlequin.uncertainty.sampler import Sampler
 
 SUCCESSORS = 10  # samples of a level from each that is beyond its threshold: 1/p₀
@@ -47,7 +47,7 @@ FEWEST = 16  # repetitions
 SEARCH = 1000  # samples of a level of the first simulation
 _SMALLEST_MOVE = 1e-3
 
-Asking = Generator[Array, Array, None]  # z (m, d) → their values (m,)
+SampleRequests = Generator[Array, Array, None]  # z (m, d) → their values (m,)
 
 
 @dataclass
@@ -73,30 +73,30 @@ class RareEvent:
     seconds: float
 
 
-class _Asked:
-    """Values of a quantity times a sign, of all simulations that are under way, together."""
+class _Evaluations:
+    """Evaluates sign · q for all running simulations in common batches."""
 
-    def __init__(self, inputs: Inputs, sign: float, sampler: Sampler, tell: Told) -> None:
+    def __init__(self, inputs: Inputs, sign: float, sampler: Sampler, tell: Report) -> None:
         self._inputs, self._sign, self._sampler, self._tell = inputs, sign, sampler, tell
         self.samples, self.seconds, self.now = 0, 0.0, (np.nan, np.nan)
 
-    def run(self, runs: list[Asking]) -> None:
-        """Serve generators until all have ended."""
-        asked = [next(run) for run in runs]
+    def run(self, runs: list[SampleRequests]) -> None:
+        """Evaluate the requests of the generators until all of them have ended."""
+        requests = [next(run) for run in runs]
         while runs:
-            values = np.split(self._values(np.concatenate(asked)), np.cumsum([len(z) for z in asked])[:-1])
-            still, asked = [], []
-            for run, own in zip(runs, values, strict=True):
+            values = np.split(self._values(np.concatenate(requests)), np.cumsum([len(z) for z in requests])[:-1])
+            running, requests = [], []
+            for run, own_values in zip(runs, values, strict=True):
                 try:
-                    asked.append(run.send(own))
-                    still.append(run)
+                    requests.append(run.send(own_values))
+                    running.append(run)
                 except StopIteration:
                     pass
-            runs = still
+            runs = running
 
     def _values(self, z: Array) -> Array:
-        if self.samples + len(z) > MOST_SAMPLES:
-            line = f"at most {MOST_SAMPLES} are taken (the half-width is {self.now[1]:.3g})"
+        if self.samples + len(z) > MAX_SAMPLES:
+            line = f"at most {MAX_SAMPLES} are taken (the half-width is {self.now[1]:.3g})"
             raise UserError(f"tolerance: needs more samples: {line}", 1)
         had = self.samples
         self.samples += len(z)
@@ -107,40 +107,48 @@ class _Asked:
 
 
 def subset_simulation(
-    inputs: Inputs, limit: float, sign: float, goal: Goal, sampler: Sampler, tell: Told, *, seed: int, samples: int
+    inputs: Inputs,
+    limit: float,
+    sign: float,
+    goal: Goal,
+    sampler: Sampler,
+    tell: Report,
+    *,
+    seed: int,
+    samples: int,
 ) -> RareEvent:
     """P(q > limit) of a quantity q, or P(q < limit) with sign = −1, by repetitions until the goal is reached.
 
     samples: of the first level of a repetition.
     """
-    asked = _Asked(inputs, sign, sampler, tell)
+    evaluations = _Evaluations(inputs, sign, sampler, tell)
     limit = sign * limit
-    generators = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))) for n in range(MOST_SAMPLES))
+    generators = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,))) for n in range(MAX_SAMPLES))
     subsets = Subsets()
-    asked.run([_search(subsets, inputs, limit, next(generators))])
-    found: list[float] = []
+    evaluations.run([_search(subsets, inputs, limit, next(generators))])
+    probabilities: list[float] = []
     count = FEWEST
     while True:
-        own = [[np.nan] for _ in range(count - len(found))]
-        asked.run([_repeat(one, subsets, inputs, limit, samples, next(generators)) for one in own])
-        found += [one[0] for one in own]
-        values, degrees = np.array(found), count - 1.0
+        answers = [[np.nan] for _ in range(count - len(probabilities))]
+        evaluations.run([_repeat(answer, subsets, inputs, limit, samples, next(generators)) for answer in answers])
+        probabilities += [answer[0] for answer in answers]
+        values, degrees = np.array(probabilities), count - 1.0
         mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(count))
         width = student(goal.confidence, degrees) * error
         if not subsets.thresholds:  # all samples are independent
             degrees, size = float("inf"), count * samples
             ends = proportion(round(mean * size), size, goal.confidence)
             width = max(abs(float(end) - mean) for end in ends)
-        asked.now = mean, width
-        tell(asked.samples, asked.samples, mean, width)
+        evaluations.now = mean, width
+        tell(evaluations.samples, evaluations.samples, mean, width)
         aim = goal.width(mean)
         if mean > 0.0 and width <= aim:
-            return RareEvent(subsets, values, mean, error, degrees, width, asked.samples, asked.seconds)
-        wanted = count * (width / aim) ** 2 if mean > 0.0 else 2.0 * count
-        count = int(np.ceil(np.clip(wanted, 1.1 * count, 2.0 * count)))
+            return RareEvent(subsets, values, mean, error, degrees, width, evaluations.samples, evaluations.seconds)
+        repetitions = count * (width / aim) ** 2 if mean > 0.0 else 2.0 * count
+        count = int(np.ceil(np.clip(repetitions, 1.1 * count, 2.0 * count)))
 
 
-def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Generator) -> Asking:
+def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Generator) -> SampleRequests:
     """Find the thresholds, and the moves, which are adapted after each step of the chains."""
     chains, reached, move = SEARCH // SUCCESSORS, 1.0, 0.6
     z = random.standard_normal((SEARCH, len(inputs)))
@@ -163,41 +171,41 @@ def _search(subsets: Subsets, inputs: Inputs, limit: float, random: np.random.Ge
                 f"probability: is below {LEAST_PROBABILITY:g}: the quantity does not come near the limit", 1
             )
         z, values = z[:chains], values[:chains]
-        kept, accepted = [(z, values)], []
+        states, accepted = [(z, values)], []
         for step in range(1, SUCCESSORS):
             proposed = _proposed(z, move, inputs, random)
             new = yield proposed
-            moved = new > threshold
-            z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
-            kept.append((z, values))
-            accepted.append(float(moved.mean()))
+            accepted_moves = new > threshold
+            z, values = np.where(accepted_moves[:, None], proposed, z), np.where(accepted_moves, new, values)
+            states.append((z, values))
+            accepted.append(float(accepted_moves.mean()))
             move *= float(np.exp((accepted[-1] - ACCEPTANCE) / np.sqrt(step)))
             move = min(max(move, _SMALLEST_MOVE), 1.0)
         subsets.thresholds.append(threshold)
         subsets.moves.append(move)
         subsets.accepted.append(float(np.mean(accepted)))
-        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+        z, values = np.concatenate([zs for zs, _ in states]), np.concatenate([qs for _, qs in states])
 
 
 def _repeat(
     answer: list[float], subsets: Subsets, inputs: Inputs, limit: float, samples: int, random: np.random.Generator
-) -> Asking:
+) -> SampleRequests:
     """One simulation with given thresholds and moves; its probability goes to answer[0]."""
     z = random.standard_normal((samples, len(inputs)))
     values = yield z
     for threshold, move in zip(subsets.thresholds, subsets.moves, strict=True):
-        beyond = values > threshold
-        z, values = z[beyond], values[beyond]
+        exceeding = values > threshold
+        z, values = z[exceeding], values[exceeding]
         if not values.size:
             break
-        kept = [(z, values)]
+        states = [(z, values)]
         for _ in range(SUCCESSORS - 1):
             proposed = _proposed(z, move, inputs, random)
             new = yield proposed
-            moved = new > threshold
-            z, values = np.where(moved[:, None], proposed, z), np.where(moved, new, values)
-            kept.append((z, values))
-        z, values = np.concatenate([own for own, _ in kept]), np.concatenate([own for _, own in kept])
+            accepted = new > threshold
+            z, values = np.where(accepted[:, None], proposed, z), np.where(accepted, new, values)
+            states.append((z, values))
+        z, values = np.concatenate([zs for zs, _ in states]), np.concatenate([qs for _, qs in states])
     answer[0] = float((values > limit).sum()) / samples / float(SUCCESSORS) ** len(subsets.thresholds)
 
 
