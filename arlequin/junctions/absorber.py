@@ -191,6 +191,16 @@ class Absorber:
 
     strength: factor of the damping; 1 is the design. The damping is implicit in all schemes that take it by default,
     and does not change their stable step.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 1.0, cells=20), steel)
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.7, 1.2, cells=100), steel)
+    >>> glue = aq.Junction(coarse, fine, absorbing=aq.Absorber(strength=1.0))
+    >>> pulse = aq.System([coarse, fine], [glue], velocity=lambda x: abs(x[:, 0] - 1.15) < 0.02)  # m/s
+    >>> result = aq.simulate(pulse, aq.Theta(0.5), duration=2e-4, step=5e-7)
+    >>> float(result["energy"].sel(kind="absorbed")[-1]) > 0.0  # J
+    True
     """
 
     strength: float = 1.0

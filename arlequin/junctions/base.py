@@ -23,7 +23,13 @@ _BESIDE = 4.0  # times that: by how much stresses in the cells near by err (meas
 
 
 class JunctionWarning(UserWarning):
-    """Warning of a junction whose choices lose accuracy, order or conditioning; it names the better choice."""
+    """Warning of a junction whose choices lose accuracy, order or conditioning; it names the better choice.
+
+    >>> import warnings
+    >>> import arlequin as aq
+    >>> warnings.simplefilter("error", aq.JunctionWarning)  # a study that accepts none
+    >>> warnings.simplefilter("default", aq.JunctionWarning)
+    """
 
 
 def warn(message: str) -> None:

@@ -101,7 +101,18 @@ class Strip(Zone):
 @checked_call
 @dataclass(frozen=True)
 class HalfSpace(Zone):
-    """S_g from the plane through `point` over `width` (m) along `normal`, which points into S_f."""
+    """S_g from the plane through `point` over `width` (m) along `normal`, which points into S_f.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel)
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.02, 0.1, cells=40), steel)
+    >>> glue = aq.Junction(coarse, fine, zone=aq.zones.HalfSpace(point=0.03, normal=1.0, width=0.02))
+    >>> system = aq.System([coarse, fine], [glue])
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-7)
+    >>> [round(float(result[f"part/{name}"]["mass"]), 6) for name in ("coarse", "fine")]  # kg
+    [312.0, 468.0]
+    """
 
     point: Sequence[float]
     normal: Sequence[float]
@@ -205,6 +216,16 @@ class LevelSet(Zone):
     """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that gives metres (n,).
 
     Nothing is cut at the level lines: volumes and linear weights are exact to the quadrature only.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel)
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.02, 0.1, cells=40), steel)
+    >>> glue = aq.Junction(coarse, fine, zone=aq.zones.LevelSet(lambda x: x[0] - 0.03, width=0.02))
+    >>> system = aq.System([coarse, fine], [glue])
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-7)
+    >>> [round(float(result[f"part/{name}"]["mass"]), 6) for name in ("coarse", "fine")]  # kg
+    [312.0, 468.0]
     """
 
     level: Callable[[Array], Any]
@@ -233,6 +254,16 @@ class Cells(Zone):
     glue, free: cell numbers, or the name of a set of cells (`mesh.subdomains`) of the coarse mesh; without `free`,
     `inner` names the coarse boundary where the fine part is whole. s is harmonic in S_g, first order in each cell, 0
     next to the rest of the coarse part and 1 next to S_f or on `inner`: the distance, where the band is plane.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel)
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.02, 0.1, cells=40), steel)
+    >>> glue = aq.Junction(coarse, fine, zone=aq.zones.Cells(glue=[3, 4], free=[5]))
+    >>> system = aq.System([coarse, fine], [glue])
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-7)
+    >>> [round(float(result[f"part/{name}"]["mass"]), 6) for name in ("coarse", "fine")]  # kg
+    [312.0, 468.0]
     """
 
     glue: str | Sequence[int]

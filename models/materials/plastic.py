@@ -85,6 +85,11 @@ class AdiabaticHeat:
 
     melting T_melt and reference T_ref in K (no softening below T_ref), capacity c in J/(kg·K), exponent m > 0,
     fraction χ of the work that heats (Taylor and Quinney), initial T_0 in K (default: T_ref).
+
+    >>> import arlequin as aq
+    >>> heat = aq.AdiabaticHeat(melting=1356.0, capacity=383.0, exponent=1.09)  # K, J/(kg·K)
+    >>> hardening = aq.JohnsonCook(modulus=292e6, exponent=0.31, rate=0.025, heat=heat)  # Pa
+    >>> copper = aq.J2(124e9, 0.34, 8960.0, yield_stress=90e6, hardening=hardening)
     """
 
     melting: float

@@ -133,6 +133,16 @@ class VelocityFriction(CompiledFriction):
 
     velocities (n,), m/s: from 0 or more, growing; coefficients (n,): μ ≥ 0 there. A formula μ(v) is tabulated by
     `VelocityFriction.of(function, velocities)`, or made a law of its own (docs/how-to/friction-law.md).
+
+    >>> import arlequin as aq
+    >>> grease = aq.VelocityFriction(velocities=(0.0, 1.0), coefficients=(0.2, 0.1))
+    >>> puck = aq.PointMasses("puck", (0.0, 0.0), 2.0)  # m, kg
+    >>> rail = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> rub = aq.Interface("rub", puck.boundary("all"), rail, aq.Unilateral(), friction=grease)
+    >>> system = aq.System([puck], interfaces=[rub], gravity=(0.0, -10.0), velocity=(1.0, 0.0))
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=0.5, step=0.01)
+    >>> round(float(result["part/puck/velocity"][-1, 0, 0]), 3)  # 2 − exp(t) m/s
+    0.351
     """
 
     velocities: Sequence[float]
@@ -169,6 +179,13 @@ class PressureFriction(CompiledFriction):
 
     pressures (n,), Pa: from 0 or more, growing; coefficients (n,): μ ≥ 0 there. The traction μ(p) p must not fall with
     the pressure: harder pressing would else set a sticking point free.
+
+    >>> import arlequin as aq
+    >>> coated = aq.PressureFriction(pressures=(0.0, 1e6, 1e8), coefficients=(0.3, 0.25, 0.2))  # Pa
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> pad = aq.Solid("pad", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=(5, 1)), steel, plane="strain")
+    >>> disc = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> rub = aq.Interface("rub", pad.boundary("bottom"), disc, aq.Unilateral(), friction=coated)
     """
 
     pressures: Sequence[float]
@@ -270,6 +287,19 @@ class Orthotropic(VariableFriction):
 
     Source: Michalowski & Mróz, Archives of Mechanics 30 (1978) 259–276; Mróz & Stupkiewicz, Int. J. Eng. Sci. 32 (1994)
     1113–1131.
+
+    >>> import arlequin as aq
+    >>> law = aq.Orthotropic(0.1, 0.4, direction=(1.0, 0.0, 0.0))
+    >>> puck = aq.PointMasses("puck", (0.0, 0.0, 0.0), 2.0)  # m, kg
+    >>> wood = aq.RigidPlane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> rub = aq.Interface("rub", puck.boundary("all"), wood, aq.Unilateral(), friction=law)
+    >>> for direction in (0, 1):  # along the grain, across
+    ...     velocity = (1.0, 0.0, 0.0) if direction == 0 else (0.0, 1.0, 0.0)
+    ...     system = aq.System([puck], interfaces=[rub], gravity=(0.0, 0.0, -10.0), velocity=velocity)
+    ...     result = aq.simulate(system, aq.Theta(0.5), duration=0.1, step=0.01)
+    ...     print(round(float(result["part/puck/velocity"][-1, 0, direction]), 9))  # 1 m/s − μ g t
+    0.9
+    0.6
     """
 
     first: float

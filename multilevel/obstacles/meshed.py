@@ -104,6 +104,13 @@ class RigidPolyline(_Faceted):
 
     closed=True joins the last point to the first: counter-clockwise points bound a body, clockwise ones a hole. At a
     corner the normal points from (or to) it; points past the ends of an open polyline have no partner (gap +inf).
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> valley = aq.RigidPolyline([(1.0, 1.0), (0.0, 0.0), (-1.0, 1.0)])  # the solid on its left, below
+    >>> gaps, normals = valley.closest(np.array([[0.5, 1.5]]))
+    >>> gaps.round(6).tolist(), normals.round(6).tolist()
+    ([0.707107], [[-0.707107, 0.707107]])
     """
 
     points: Any
@@ -132,6 +139,13 @@ class RigidSurface(_Faceted):
     """A rigid boundary in 3D: `triangles` (f, 3) of the `points` (n, 3), m, counter-clockwise seen from outside.
 
     Edges and corners as on a polyline; points past a free edge have no partner (gap +inf).
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> table = aq.RigidSurface([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)])
+    >>> gaps, normals = table.closest(np.array([[0.4, 0.3, 0.1], [2.0, 0.5, 0.1]]))
+    >>> gaps.tolist(), normals[0].tolist()  # the second point is past the free edge
+    ([0.1, inf], [0.0, 0.0, 1.0])
     """
 
     points: Any

@@ -64,6 +64,13 @@ class RigidCylinder:
     """An endless cylinder in 3D: `point` on its axis, m, direction `axis` of any length, `radius`, m.
 
     inside=True: the hole of that shape in a body (a guide).
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> guide = aq.RigidCylinder(point=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), radius=5e-3, inside=True)
+    >>> gaps, normals = guide.closest(np.array([[3e-3, 0.0, 7.0]]))
+    >>> gaps.round(9).tolist(), (normals.round(9) + 0.0).tolist()  # 5 − 3 mm
+    ([0.002], [[-1.0, 0.0, 0.0]])
     """
 
     point: Any
@@ -109,6 +116,13 @@ class RigidBox:
 
     Outside, the closest point may lie on an edge or a corner, and the normal points from there; inside, it lies on the
     nearest face.
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> room = aq.RigidBox(low=(0.0, 0.0), high=(3.0, 2.0), inside=True)
+    >>> gaps, normals = room.closest(np.array([[2.5, 1.0]]))
+    >>> gaps.tolist(), (normals + 0.0).tolist()  # 0.5 m from the wall x = 3 m
+    ([0.5], [[-1.0, 0.0]])
     """
 
     low: Any
