@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from arlequin.multilevel.obstacles.outline import clipped, outline_of
 
 if TYPE_CHECKING:
     from arlequin.models.part import Surface
-    from arlequin.system.system import System
 
 # Okabe & Ito, Color Universal Design, 2008
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -31,19 +31,18 @@ _CELLS = 5_000  # of a zone or an obstacle, above which its border or its box is
 _EDGES = 50  # cells of an obstacle, up to which their edges are drawn
 
 
-def sketch(system: System) -> str:
-    """The SVG of a system as it starts; empty if nothing has an extent.
+def sketch(parts: Sequence[Any], interfaces: Sequence[Any], junctions: Sequence[Any]) -> str:
+    """The SVG of what a system is made of, as it starts; empty if nothing has an extent.
 
     Paths of the class `zone`, one for each junction: cells of the fine part in the gluing zone (coarse ones of a zone
     of cells), or the surface in common; then outlines of the parts, slave surfaces, and paths of the class `obstacle`,
     one for each rigid obstacle, of what is near the parts.
     """
-    system = system.at({}) if system.levels else system
-    places = np.concatenate([np.zeros((0, 3)), *(_in_space(part.positions) for part in system.parts)])
-    lines = [_projected(_lines(part)) for part in system.parts]
-    touching = [_projected(_touching(item.slave)) for item in system.interfaces]
-    zones = [[_projected(piece) for piece in _zone(junction)] for junction in system.junctions]
-    masters = {id(item.master): item.master for item in system.interfaces if isinstance(item.master, Obstacle)}
+    places = np.concatenate([np.zeros((0, 3)), *(_in_space(part.positions) for part in parts)])
+    lines = [_projected(_lines(part)) for part in parts]
+    touching = [_projected(_touching(item.slave)) for item in interfaces]
+    zones = [[_projected(piece) for piece in _zone(junction)] for junction in junctions]
+    masters = {id(item.master): item.master for item in interfaces if isinstance(item.master, Obstacle)}
     obstacles = [[_projected(piece) for piece in _beside(master, places)] for master in masters.values()]
     flat = [piece.reshape(-1, 2) for pieces in (*zones, *obstacles) for piece in pieces]
     points = np.concatenate([np.zeros((0, 2)), *(each.reshape(-1, 2) for each in (*lines, *touching)), *flat])
@@ -69,7 +68,7 @@ def sketch(system: System) -> str:
         look = f'fill="{"none" if thin else colour}" fill-opacity="0.3" stroke="{colour}" {stroke}'
         return f'<path d="{drawn}" class="{kind}" {look}><title>{escape(name)}</title></path>'
 
-    named = zip(system.junctions, zones, strict=True)
+    named = zip(junctions, zones, strict=True)
     wide = 'stroke-width="7" stroke-opacity="0.5"', 'stroke-width="0.3" stroke-opacity="0.6"'
     drawn = [
         area(pieces, "zone", ZONE, f"zone of {junction.name}", wide[max(map(len, pieces)) > 2])

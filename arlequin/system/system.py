@@ -216,7 +216,8 @@ class System:
                     f"<td>{escape(item.name)}</td><td>{escape(repr(item))}</td></tr>"
                 )
         table = f"<table><caption>System of {self._dof_count:,} dofs</caption>{''.join(rows)}</table>"
-        return table + sketch(self)
+        start = self.at({}) if self.levels else self
+        return table + sketch(start.parts, start.interfaces, start.junctions)
 
     def _members(self) -> list[tuple[str, Sequence[Any]]]:
         return [(what, getattr(self, what)) for what in (*ITEMS, "levels")]

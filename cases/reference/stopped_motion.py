@@ -6,22 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.integrate import cumulative_simpson
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
+from arlequin.cases.reference.stopped_rod import SENSE, State, StoppedRod
+from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 
-if TYPE_CHECKING:
-    from arlequin.cases.reference.stopped_rod import StoppedRod
-
-State = Literal["open", "forward", "backward", "stuck"]
-
-SENSE: dict[State, int] = {"open": 0, "stuck": 0, "forward": 1, "backward": -1}
 BLOCK = 128  # samples at once
 _PIECES = 20_000
 
@@ -81,6 +76,11 @@ class StoppedMotion:
                 sums = cumulative_simpson(rate(piece), x=piece.times, initial=0.0)
                 total += float(np.interp(t, piece.times, sums))
         return total
+
+
+def solve(rod: StoppedRod, end: float) -> StoppedMotion:
+    """The motion of a rod from rest, over [0, end] s."""
+    return StopIntegrator(rod).to(checks.positive("end", end))
 
 
 class StopIntegrator:

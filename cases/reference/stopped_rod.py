@@ -24,16 +24,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from arlequin.cases.reference.stopped_motion import SENSE, State, StopIntegrator, StoppedMotion
 from arlequin.models import checks
 from arlequin.models.beams.section import Section
 from arlequin.models.errors import UserError
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.types import Array
 
+State = Literal["open", "forward", "backward", "stuck"]  # of the stop; directions of slip
+
+SENSE: dict[State, int] = {"open": 0, "stuck": 0, "forward": 1, "backward": -1}
 SAMPLES = 10  # in a radian of the fastest motion
 
 
@@ -181,9 +184,3 @@ class StoppedRod:
         if not self.rigid:
             fastest += math.sqrt(self.stiffness * self.mobility) + self.dashpot * self.mobility
         return 1.0 / (SAMPLES * fastest)
-
-    # the motion
-
-    def solve(self, end: float) -> StoppedMotion:
-        """The motion from rest, over [0, end] s."""
-        return StopIntegrator(self).to(checks.positive("end", end))
