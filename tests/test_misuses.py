@@ -337,7 +337,7 @@ plots.contact(RESULT, np.array([1, 2]))
 plots.convergence([1.0, 0.5], [1.0, 0.25])
     → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
 plots.confidence_ellipse(3, "a", "b")
-    → found = 3: must be the result of aq.fit
+    → fit = 3: must be the result of aq.fit
 aq.results.export_vtu(RESULT, "out", progress=True)
     → progress = True: must be a function (done, total), or None
 """

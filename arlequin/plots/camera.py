@@ -146,8 +146,8 @@ def looking(view: View | None, axis: int, sign: float, side: Side | None, extent
     """The camera of a view, with its upward axis; side: of the contact; extents (3,) of the model, m."""
     front = _FRONT[axis]
     if isinstance(view, str) and view in _SIDES:
-        turn, elevation = _SIDES[view]
-        return Camera(elevation, front + turn, axis, sign)
+        azimuth_offset, elevation = _SIDES[view]
+        return Camera(elevation, front + azimuth_offset, axis, sign)
     usual = Camera(_ABOVE, front + 30.0, axis, sign)
     if isinstance(view, str) and view in _AXES:
         number, towards = _AXES[view]
@@ -179,16 +179,16 @@ def contact_side(result: xarray.DataTree, groups: dict[str, xarray.Dataset]) -> 
     """
     if "interface" not in result.children:
         return None
-    found: dict[bool, list[tuple[Array, float, bool]]] = {True: [], False: []}
+    sides: dict[bool, list[tuple[Array, float, bool]]] = {True: [], False: []}
     solids = {name: g for name, g in groups.items() if g.sizes.get("axis") == 3}
     for node in result["interface"].children.values():
         group = node.dataset
         if group.sizes.get("axis") != 3 or "point_position" not in group or not group.sizes.get("point"):
             continue
-        weighed = _outward(group, solids) or _against_force(group)
-        if weighed is not None:
-            found["obstacle_position" in group or len(solids) < 2].append(weighed)
-    for signed, items in found.items():
+        mean_normal = _outward(group, solids) or _against_force(group)
+        if mean_normal is not None:
+            sides["obstacle_position" in group or len(solids) < 2].append(mean_normal)
+    for signed, items in sides.items():
         touching = [item for item in items if item[1] > 0.0]
         if touching:
             total = np.sum([normal for normal, _, _ in touching], axis=0)
@@ -206,17 +206,17 @@ def _outward(group: xarray.Dataset, solids: dict[str, xarray.Dataset]) -> tuple[
         return None
     near = {name: tree.query(points) for name, tree in trees.items()}
     part = min(near, key=lambda name: float(near[name][0].max()))
-    nodes, own = near[part][1], solids[part]
+    nodes, solid = near[part][1], solids[part]
     pressure = np.maximum(group["pressure"].values, 0.0) if "pressure" in group else np.zeros((1, count))
     frame = int(np.nansum(pressure, axis=1).argmax())
     weights = pressure[frame] if pressure[frame].max(initial=0.0) > 0.0 else np.full(count, 1e-300)
-    at_nodes = np.zeros(own.sizes["node"])
+    at_nodes = np.zeros(solid.sizes["node"])
     np.maximum.at(at_nodes, nodes, weights)
-    moved = own["displacement"].isel(frame=min(frame, own.sizes["frame"] - 1)).values[:, :3]
-    places = shifted_positions(own, frame) + np.where(np.isfinite(moved), moved, 0.0)
-    touched = np.zeros(own.sizes["node"], dtype=bool)
+    displacement = solid["displacement"].isel(frame=min(frame, solid.sizes["frame"] - 1)).values[:, :3]
+    places = shifted_positions(solid, frame) + np.where(np.isfinite(displacement), displacement, 0.0)
+    touched = np.zeros(solid.sizes["node"], dtype=bool)
     touched[nodes] = True
-    faces, normals = outer_faces(own, places, touched)
+    faces, normals = outer_faces(solid, places, touched)
     if not len(faces):
         return None
     force = at_nodes[faces].mean(axis=1)

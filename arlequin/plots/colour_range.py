@@ -93,13 +93,13 @@ def _supported(fields: Sequence[Values], every: Array) -> Array:
     first, last = np.quantile(every, _CENTRAL)
     low, high = first - _BEYOND * (last - first), last + _BEYOND * (last - first)
     typical = every[(every >= low) & (every <= high)]
-    found = [typical.min(), typical.max()] if typical.size else [first, last]
+    bounds = [typical.min(), typical.max()] if typical.size else [first, last]
     for field in fields:
         for sign, bound in ((1.0, high), (-1.0, -low)):
             frames, places = np.nonzero(sign * field.values > bound)
             if frames.size:
-                found.extend(sign * _lower_medians(field, sign * field.values, frames, places))
-    low, high = float(min(found)), float(max(found))
+                bounds.extend(sign * _lower_medians(field, sign * field.values, frames, places))
+    low, high = float(min(bounds)), float(max(bounds))
     near = _LITTLE * (high - low)
     least, most = float(every.min()), float(every.max())
     return np.array([least if low - least <= near else low, most if most - high <= near else high])
@@ -112,7 +112,7 @@ def _lower_medians(field: Values, values: Array, frames: Indices, places: Indice
     entries = np.ones(field.cells.size, dtype=np.float32)
     joins = csr_array((entries, (np.repeat(np.arange(count), field.cells.shape[1]), field.cells.ravel())), shape=shape)
     inside = np.ones(places.size, dtype=bool) if field.on_cells else places < shape[1]
-    rows, found = places[inside], np.full(places.size, -np.inf)
+    rows, values_at = places[inside], np.full(places.size, -np.inf)
     near: Any = joins[rows] @ joins.T if field.on_cells else joins.T.tocsr()[rows] @ joins
     near = csr_array(near)
     row = np.repeat(np.arange(rows.size), np.diff(near.indptr))
@@ -121,7 +121,7 @@ def _lower_medians(field: Values, values: Array, frames: Indices, places: Indice
     around = around[np.lexsort((around, row))]
     sizes = np.bincount(row, minlength=rows.size)
     middle = np.concatenate([[0], np.cumsum(sizes)[:-1]]) + np.maximum(sizes - 1, 0) // 2
-    own = np.full(rows.size, -np.inf)
-    own[sizes > 0] = around[middle[sizes > 0]]
-    found[inside] = own
-    return found[np.isfinite(found)]
+    medians = np.full(rows.size, -np.inf)
+    medians[sizes > 0] = around[middle[sizes > 0]]
+    values_at[inside] = medians
+    return values_at[np.isfinite(values_at)]

@@ -22,7 +22,7 @@ _POINTS = 181  # of the ellipse
 
 
 @checked_call
-def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[str, float] | None = None) -> Figure:
+def confidence_ellipse(fit: xarray.Dataset, x: str, y: str, *, truth: Mapping[str, float] | None = None) -> Figure:
     """The ellipse that contains two parameters of `aq.fit` with 95 %, whatever the others are.
 
     With the block C (2, 2) of the covariance that belongs to the two parameters p, the estimate p̂ and the degrees of
@@ -42,8 +42,8 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
     >>> def place(result):
     ...     return result["part/ball/displacement"][1:, 0, 0]
     >>> record = 1.0 + 3.0 * np.linspace(0.1, 1.0, 10) + 0.01 * np.cos(9.0 * np.arange(10))
-    >>> found = aq.fit(thrown, {"place": (place, record)}, {"speed": 2.0, "height": 0.5})
-    >>> figure = aq.plots.confidence_ellipse(found, "speed", "height", truth={"speed": 3.0, "height": 1.0})
+    >>> fit = aq.fit(thrown, {"place": (place, record)}, {"speed": 2.0, "height": 0.5})
+    >>> figure = aq.plots.confidence_ellipse(fit, "speed", "height", truth={"speed": 3.0, "height": 1.0})
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('speed', 'height')
 
@@ -51,10 +51,10 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
     """
     import xarray
 
-    instance("found", found, xarray.Dataset, "must be the result of aq.fit")
-    if not {"value", "low", "high", "covariance"} <= set(found.data_vars) or "freedom" not in found.attrs:
-        raise UserError("found: is no result of aq.fit")
-    names = [str(name) for name in found["parameter"].values]
+    instance("fit", fit, xarray.Dataset, "must be the result of aq.fit")
+    if not {"value", "low", "high", "covariance"} <= set(fit.data_vars) or "freedom" not in fit.attrs:
+        raise UserError("fit: is no result of aq.fit")
+    names = [str(name) for name in fit["parameter"].values]
     for label, name in (("x", x), ("y", y)):
         one_of(label, name, names)
     if x == y:
@@ -62,12 +62,12 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
     for name in {} if truth is None else mapping("truth", truth, "must map parameters of the fit to numbers"):
         if name not in names:
             raise UserError(f"truth: {name!r} is no parameter of the fit{meant(str(name), names)}")
-    own = found.sel({"parameter": [x, y], "with": [x, y]})
-    middle, low, high = (own[key].values for key in ("value", "low", "high"))
-    for name, deviation in zip((x, y), np.diag(own["covariance"].values), strict=True):
+    chosen = fit.sel({"parameter": [x, y], "with": [x, y]})
+    middle, low, high = (chosen[key].values for key in ("value", "low", "high"))
+    for name, deviation in zip((x, y), np.diag(chosen["covariance"].values), strict=True):
         if np.isnan(deviation):
-            raise UserError(f"{name} is at its bound and has no ellipse: its interval is {_interval(found, name)}")
-    outline = middle[:, None] + _outline(own["covariance"].values, float(found.attrs["freedom"]))
+            raise UserError(f"{name} is at its bound and has no ellipse: its interval is {_interval(fit, name)}")
+    outline = middle[:, None] + _outline(chosen["covariance"].values, float(fit.attrs["freedom"]))
     with style.panels(1, 4.2) as (figure, (axes,)):
         shown: list[Any] = axes.plot(*outline, color=style.COLOURS[0], label="95 % of both")
         bars = np.stack([middle - low, high - middle], axis=-1)[..., None]
@@ -82,22 +82,22 @@ def confidence_ellipse(found: xarray.Dataset, x: str, y: str, *, truth: Mapping[
             shown += axes.plot(*place, "x", **look, label="truth")
         axes.ticklabel_format(useOffset=False)
         axes.locator_params(axis="x", nbins=6)
-        axes.set_xlabel(_label(found, x))
-        axes.set_ylabel(_label(found, y))
+        axes.set_xlabel(_label(fit, x))
+        axes.set_ylabel(_label(fit, y))
         figure.legend(handles=shown, loc="outside upper left", ncols=3)
     return figure
 
 
-def _label(found: xarray.Dataset, name: str) -> str:
+def _label(fit: xarray.Dataset, name: str) -> str:
     """The name of a parameter, with its unit where the fit was given it."""
-    unit = str(found["units"].sel(parameter=name).item()) if "units" in found.coords else ""
+    unit = str(fit["units"].sel(parameter=name).item()) if "units" in fit.coords else ""
     return f"{name} ({unit})" if unit not in ("", "1") else name
 
 
-def _interval(found: xarray.Dataset, name: str) -> str:
+def _interval(fit: xarray.Dataset, name: str) -> str:
     """The ends, as text."""
-    own = found.sel(parameter=name)
-    return f"{float(own['low']):g} … {float(own['high']):g}"
+    parameter = fit.sel(parameter=name)
+    return f"{float(parameter['low']):g} … {float(parameter['high']):g}"
 
 
 def _outline(covariance: Array, freedom: float) -> Array:

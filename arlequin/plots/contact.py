@@ -85,18 +85,18 @@ def contact(
     return figure
 
 
-def _curves(name: str, given: Curves | None) -> dict[str, tuple[Array, Array]]:
+def _curves(name: str, curves: Curves | None) -> dict[str, tuple[Array, Array]]:
     """Reference curves by label: instants and values (n,)."""
-    rule, found = "must be curves by label, {label: (instants in s, values)}, of equal lengths", {}
-    for label, curve in mapping(name, {} if given is None else given, rule).items():
+    rule, checked = "must be curves by label, {label: (instants in s, values)}, of equal lengths", {}
+    for label, curve in mapping(name, {} if curves is None else curves, rule).items():
         try:
-            t, y = (np.atleast_1d(np.asarray(own, dtype=float)) for own in curve)
+            t, y = (np.atleast_1d(np.asarray(column, dtype=float)) for column in curve)
         except (TypeError, ValueError):
             raise UserTypeError.parameter(f"{name}[{label!r}]", curve, rule) from None
         if t.ndim != 1 or t.shape != y.shape:
             raise UserError.parameter(f"{name}[{label!r}]", f"shapes {t.shape} and {y.shape}", rule)
-        found[label] = t, y
-    return found
+        checked[label] = t, y
+    return checked
 
 
 def _force(result: xarray.DataTree, group: xarray.Dataset, component: Component) -> Array:

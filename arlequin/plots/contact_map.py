@@ -27,7 +27,10 @@ Overlay = Mapping[str, ArrayLike | tuple[ArrayLike, float]]
 
 NAMES = "xyz"
 _CURVED = 0.05  # deviation from a plane, of the extent, above which a surface is drawn in space
-_HALVED, _MOST = 2, 40_000  # times that triangles are divided by four for smooth colours, if not more than so many
+_HALVED, _MAX_TRIANGLES = (
+    2,
+    40_000,
+)  # times that triangles are divided by four for smooth colours, if not more than so many
 _FLAT = 0.17  # sine of the angle of an axis to the normal (10°) below which the map is drawn along the other two
 _MARGIN = 0.25  # of the extent of what touches: what is seen beside it
 _LINE = 1e-3  # second extent over the largest one, below which points are on a line
@@ -181,28 +184,28 @@ def _between(places: Array, low: Array, high: Array) -> Array:
 def _curves(overlay: Overlay, plane: _Plane) -> dict[str, Array]:
     """Points (n, 3), m, of the curves of an overlay."""
     checks.mapping("overlay", overlay, 'must map labels to curves or circles, as {"Hertz": (centre, radius)}')
-    found = {}
-    for label, given in overlay.items():
-        circle = isinstance(given, tuple | list) and len(given) == 2 and np.ndim(given[1]) == 0
+    curves = {}
+    for label, curve in overlay.items():
+        circle = isinstance(curve, tuple | list) and len(curve) == 2 and np.ndim(curve[1]) == 0
         if circle:
-            centre = _points(f"overlay['{label}']: centre", np.atleast_2d(np.asarray(given[0])), plane)  # type: ignore[index]
-            radius = checks.positive(f"overlay['{label}']: radius", given[1])  # type: ignore[index]
-            turn = np.linspace(0.0, 2 * np.pi, _CIRCLE)[:, None]
-            found[label] = centre + radius * (np.cos(turn) * plane.axes[0] + np.sin(turn) * plane.axes[1])
+            centre = _points(f"overlay['{label}']: centre", np.atleast_2d(np.asarray(curve[0])), plane)  # type: ignore[index]
+            radius = checks.positive(f"overlay['{label}']: radius", curve[1])  # type: ignore[index]
+            angle = np.linspace(0.0, 2 * np.pi, _CIRCLE)[:, None]
+            curves[label] = centre + radius * (np.cos(angle) * plane.axes[0] + np.sin(angle) * plane.axes[1])
         else:
-            found[label] = _points(f"overlay['{label}']", given, plane)
-    return found
+            curves[label] = _points(f"overlay['{label}']", curve, plane)
+    return curves
 
 
-def _points(what: str, given: Any, plane: _Plane) -> Array:
+def _points(what: str, coordinates: Any, plane: _Plane) -> Array:
     """Points (n, 3), m, of points in space or on the map."""
     rule = "must be points (n, 3) in space or (n, 2) on the map, m, or (centre, radius) of a circle"
     try:
-        points = checks.finite_array(what, given, (None, None))
+        points = checks.finite_array(what, coordinates, (None, None))
     except (UserError, UserTypeError) as error:
-        raise type(error).parameter(what, given, rule) from None
+        raise type(error).parameter(what, coordinates, rule) from None
     if not len(points) or points.shape[1] not in (2, 3):
-        raise UserError.parameter(what, given, rule)
+        raise UserError.parameter(what, coordinates, rule)
     return points if points.shape[1] == 3 else plane.in_space(points)
 
 
@@ -211,11 +214,11 @@ def _in_plane(drawn: _Map, plane: _Plane, curves: dict[str, Array]) -> Figure:
     from matplotlib.tri import Triangulation
 
     corners = plane.of(np.stack(np.meshgrid(*np.stack([drawn.low, drawn.high], axis=1)), axis=-1).reshape(-1, 3))
-    own = plane.of(drawn.places)
-    beside = 0.03 * float(np.ptp(own[drawn.inside], axis=0).max())
+    coordinates = plane.of(drawn.places)
+    beside = 0.03 * float(np.ptp(coordinates[drawn.inside], axis=0).max())
     # corners of a box that is not along the axes of the map are off the surface
-    low = np.maximum(corners.min(axis=0), own.min(axis=0) - beside)
-    high = np.minimum(corners.max(axis=0), own.max(axis=0) + beside)
+    low = np.maximum(corners.min(axis=0), coordinates.min(axis=0) - beside)
+    high = np.minimum(corners.max(axis=0), coordinates.max(axis=0) + beside)
     span = high - low
     metre, length = style.prefix(np.stack([low, high]), "m")
     factor, unit = style.prefix(drawn.values[drawn.inside], drawn.unit)
@@ -224,14 +227,16 @@ def _in_plane(drawn: _Map, plane: _Plane, curves: dict[str, Array]) -> Figure:
         entries = []
         if drawn.field == "status":
             colours = [STATUS[int(code)][1] for code in drawn.values[drawn.inside]]
-            x, y = metre * own[drawn.inside].T
+            x, y = metre * coordinates[drawn.inside].T
             axes.scatter(x, y, s=14, c=colours, marker="s", linewidths=0)
             entries = [handle(*STATUS[code]) for code in STATUS]
         else:
-            places, found, triangles = _triangulated(drawn.group, metre * own, factor * drawn.values, drawn.inside)
-            options: dict[str, Any] = {"cmap": MAP, "vmin": min(0.0, float(found.min())), "rasterized": True}
+            places, values, triangles = _triangulated(
+                drawn.group, metre * coordinates, factor * drawn.values, drawn.inside
+            )
+            options: dict[str, Any] = {"cmap": MAP, "vmin": min(0.0, float(values.min())), "rasterized": True}
             image = axes.tripcolor(
-                Triangulation(places[:, 0], places[:, 1], triangles), found, shading="gouraud", **options
+                Triangulation(places[:, 0], places[:, 1], triangles), values, shading="gouraud", **options
             )
             figure.colorbar(image, ax=axes, label=style.label(drawn.name, unit), shrink=0.8, aspect=30)
         entries += _draw_curves(axes, {label: metre * plane.of(points) for label, points in curves.items()})
@@ -291,19 +296,19 @@ def _in_space(result: xarray.DataTree, drawn: _Map, curves: dict[str, Array], vi
     """The field on a curved region in axonometric projection, seen from outside."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    places, found = drawn.places, drawn.values
+    places, values = drawn.places, drawn.values
     metre, length = style.prefix(np.stack([drawn.low, drawn.high]) - places.mean(axis=0), "m")
-    factor, unit = style.prefix(found[drawn.inside], drawn.unit)
+    factor, unit = style.prefix(values[drawn.inside], drawn.unit)
     # panels in space do not clip: facets across the border of the region are left out
-    corners, shades, triangles = _triangulated(drawn.group, metre * places, factor * found, drawn.inside, whole=True)
+    corners, shades, triangles = _triangulated(drawn.group, metre * places, factor * values, drawn.inside, whole=True)
     camera = camera_of_surface(result, drawn.group, view)
     projection: Any = {"projection": "3d", "proj_type": "ortho"}
     with style.panels(1, 5.2, subplot_kw=projection) as (figure, (panel,)):
         axes: Any = panel
         image: Any
-        seen = factor * found[drawn.inside]
+        seen = factor * values[drawn.inside]
         limits = min(0.0, float(seen.min())), float(seen.max()) or 1.0
-        colours = None if drawn.field != "status" else np.array([STATUS[int(code)][1] for code in found[drawn.inside]])
+        colours = None if drawn.field != "status" else np.array([STATUS[int(code)][1] for code in values[drawn.inside]])
         if triangles is None or colours is not None:
             look: Any = {"c": seen, "cmap": MAP, "vmin": limits[0], "vmax": limits[1]}
             look = look if colours is None else {"c": colours}
@@ -339,7 +344,7 @@ def _in_space(result: xarray.DataTree, drawn: _Map, curves: dict[str, Array], vi
 def _refined(places: Array, values: Array, triangles: Indices) -> tuple[Array, Array]:
     """Smaller triangles (t, 3, axis) and the values (t,) in their middle, linear in between."""
     corners = np.concatenate([places, values[:, None]], axis=1)[triangles]
-    for _ in range(_HALVED if len(triangles) * 4**_HALVED <= _MOST else 0):
+    for _ in range(_HALVED if len(triangles) * 4**_HALVED <= _MAX_TRIANGLES else 0):
         a, b, c = np.moveaxis(corners, 1, 0)
         ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
         corners = np.concatenate(
@@ -354,9 +359,9 @@ def _fitted(places: Array) -> _Plane:
     normal = np.linalg.svd(places - centre, full_matrices=False)[2][2]
     across = int(np.abs(normal).argmax())
     if np.abs(np.delete(normal, across)).max() <= _FLAT:
-        kept = [axis for axis in range(3) if axis != across]
+        in_plane = [axis for axis in range(3) if axis != across]
         origin = np.where(np.arange(3) == across, centre, 0.0)
-        return _Plane(origin, np.eye(3)[kept], (NAMES[kept[0]], NAMES[kept[1]]))
+        return _Plane(origin, np.eye(3)[in_plane], (NAMES[in_plane[0]], NAMES[in_plane[1]]))
     first = np.cross(normal, np.eye(3)[int(np.abs(normal).argmin())])
     first /= np.linalg.norm(first)
     return _Plane(centre, np.stack([first, np.cross(normal, first)]), ("First axis of the surface", "Second axis"))

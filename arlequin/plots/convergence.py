@@ -32,11 +32,11 @@ def fitted_order(sizes: ArrayLike, errors: ArrayLike) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def _positive(name: str, given: Any, count: int | None = None) -> NDArray[np.float64]:
+def _positive(name: str, numbers: Any, count: int | None = None) -> NDArray[np.float64]:
     """Positive numbers (n,); UserError where they are not, or not as many as they must be."""
-    values = checks.finite_array(name, given, (count,))
+    values = checks.finite_array(name, numbers, (count,))
     if not (values > 0.0).all():
-        raise UserError.parameter(name, given, "must be positive numbers")
+        raise UserError.parameter(name, numbers, "must be positive numbers")
     return values
 
 

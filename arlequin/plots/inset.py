@@ -60,7 +60,7 @@ def _free_place(axes: Axes) -> tuple[float, float] | None:
     """Lower left corner, in parts of the panel, of a rectangle with room for the numbers of its axes and without any
     curve; the one farthest from them, None if there is none."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    found = [np.zeros((0, 2))]
+    curves = [np.zeros((0, 2))]
     for line in axes.lines:
         xs, ys = _points(line)
         if xs.size > 1:
@@ -69,8 +69,8 @@ def _free_place(axes: Axes) -> tuple[float, float] | None:
             )
             at = np.linspace(0.0, along[-1], _SAMPLES)
             places = np.stack([np.interp(at, along, xs) - left, np.interp(at, along, ys) - bottom], axis=1)
-            found.append(places / [right - left, top - bottom])
-    points = np.concatenate(found)
+            curves.append(places / [right - left, top - bottom])
+    points = np.concatenate(curves)
     best: tuple[float, tuple[float, float] | None] = (0.0, None)
     across, up = np.arange(0.08, 0.99 - WIDTH, _STEP), np.arange(0.16, 0.97 - HEIGHT, _STEP)
     for x, y in itertools.product(across.tolist(), up.tolist()):

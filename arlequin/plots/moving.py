@@ -81,9 +81,9 @@ def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
 def of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:
     """The group with one component of the field, as `drawn_name`; as it is if `component` is None and the field is a
     vector. UserError if there is no such."""
-    dims, given = group[field].dims, component
+    dims, chosen = group[field].dims, component
     if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
-        return group if given is None else group.assign({drawn_name(field, given): group[field]})
+        return group if chosen is None else group.assign({drawn_name(field, chosen): group[field]})
     labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
     if component is None and len(labels) == 1:
         component = 0
@@ -94,12 +94,12 @@ def of_component(group: xarray.Dataset, field: str, component: int | str | None)
     if isinstance(component, str):
         component = labels.index(one_of("component", component, tuple(labels)))
     number = integer("component", component, -group.sizes[dims[-1]], group.sizes[dims[-1]] - 1)
-    one = group[field].isel({dims[-1]: number}, drop=True)
-    name = one.attrs.get("long_name", field)
+    component_field = group[field].isel({dims[-1]: number}, drop=True)
+    name = component_field.attrs.get("long_name", field)
     if group.sizes[dims[-1]] > 1:
         name = f"{name}, {labels[number] if labels else number}"
     # beside the field: parts are drawn where their whole displacement takes them
-    return group.assign({drawn_name(field, given): one.assign_attrs(long_name=name)})
+    return group.assign({drawn_name(field, chosen): component_field.assign_attrs(long_name=name)})
 
 
 def drawn_name(field: str, component: int | str | None) -> str:
@@ -129,9 +129,9 @@ def shifted_positions(group: xarray.Dataset, frames: Indices | int) -> Array:
 
 def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, axes: int, row: int) -> Moving:
     """A part in a space of `axes` axes at the frames; bars along one axis lie at the height of their row."""
-    moved = shifted_positions(group, frames) + magnify * group["displacement"].isel(frame=frames).values
-    places = np.zeros((*moved.shape[:2], max(axes, 2)))
-    places[..., : moved.shape[2]] = moved
+    positions = shifted_positions(group, frames) + magnify * group["displacement"].isel(frame=frames).values
+    places = np.zeros((*positions.shape[:2], max(axes, 2)))
+    places[..., : positions.shape[2]] = positions
     if axes == 1:
         places[..., 1] = row
     pieces, owner = faces_of(cells_of(group).counting(group))

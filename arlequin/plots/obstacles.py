@@ -30,8 +30,8 @@ class Drawn(NamedTuple):
 def obstacles_of(result: xarray.DataTree, axes: int) -> list[Drawn]:
     """The obstacles of a result in so many axes."""
     nodes = result["interface"].children.values() if "interface" in result.children else ()
-    found = [obstacle_of(node.dataset) for node in nodes]
-    return [Drawn(*each) for each in found if each is not None and each[0].shape[1] == axes]
+    obstacles = [obstacle_of(node.dataset) for node in nodes]
+    return [Drawn(*each) for each in obstacles if each is not None and each[0].shape[1] == axes]
 
 
 def widened(low: Array, high: Array, obstacles: list[Drawn]) -> tuple[Array, Array]:

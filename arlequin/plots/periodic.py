@@ -40,13 +40,13 @@ def frequency_response(
     names = [str(name) for name in branch if str(name).startswith("amplitude_")]
     name = names[0] if part is None and names else f"amplitude_{part}"
     if name not in branch:
-        known = ", ".join(own.removeprefix("amplitude_") for own in names)
+        known = ", ".join(amplitude.removeprefix("amplitude_") for amplitude in names)
         raise UserError.parameter("part", part, f"must be a part of the branch: {known}")
     amplitudes = branch[name].values
     most = np.unravel_index(amplitudes.max(axis=0).argmax(), amplitudes.shape[1:])
     i, k = (
-        int(most[axis]) if given is None else integer(label, given, 0, amplitudes.shape[axis + 1] - 1)
-        for axis, (label, given) in enumerate((("node", node), ("component", component)))
+        int(most[axis]) if number is None else integer(label, number, 0, amplitudes.shape[axis + 1] - 1)
+        for axis, (label, number) in enumerate((("node", node), ("component", component)))
     )
     if over not in branch or branch[over].dims != ("point",):
         raise UserError.parameter("over", over, "must be a variable of the branch over its points")
@@ -110,11 +110,11 @@ def _parts(axes: Axes, x: Array, y: Array, stable: Any) -> None:
     seen: set[bool] = set()
     for a, b in pairwise(starts.tolist()):
         kind = bool(stable[a])
-        own = slice(a, b + 1)
+        piece = slice(a, b + 1)
         text = None if kind in seen else ("stable" if kind else "unstable")
         seen.add(kind)
         dash, colour = ("-", style.COLOURS[0]) if kind else ("--", style.REFERENCE)
-        axes.plot(x[own], y[own], dash, color=colour, label=text)
+        axes.plot(x[piece], y[piece], dash, color=colour, label=text)
 
 
 def _label(branch: Any, name: str) -> str:

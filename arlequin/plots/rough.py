@@ -51,23 +51,25 @@ def spectrum(surface: Topography, fit: HurstFit | None = None) -> Figure:
     from arlequin.multilevel.rough.hurst import hurst_of
     from arlequin.multilevel.rough.spectrum import spectrum_of
 
-    found = spectrum_of(surface)
+    psd = spectrum_of(surface)
     fit = fit or hurst_of(surface)
     last = 2 * np.pi / fit.cutoff
-    inside, beyond = found.radial(high=last), found.radial(low=last * (1 + 1e-6))
-    q, density = (np.concatenate([a, b]) for a, b in zip(inside[:2], beyond[:2], strict=True))
-    held = density > LEAST * density.max()
-    modes = (found.qx >= 0) & (found.power > LEAST * found.power.max())  # the other half is the same
+    fitted_range, rest = psd.radial(high=last), psd.radial(low=last * (1 + 1e-6))
+    q, density = (np.concatenate([a, b]) for a, b in zip(fitted_range[:2], rest[:2], strict=True))
+    significant = density > LEAST * density.max()
+    modes = (psd.qx >= 0) & (psd.power > LEAST * psd.power.max())  # the other half is the same
     every = int(np.ceil(modes.sum() / CLOUD))
     line = 2 * np.pi / np.array([max(surface.size), fit.rolloff, fit.cutoff])
     text = f"H = {fit.hurst:.3g} ± {fit.error:.1g} from {_metres(fit.rolloff)} to {_metres(fit.cutoff)}"
-    wave, length = style.prefix(2 * np.pi / q[held], "m")
+    wave, length = style.prefix(2 * np.pi / q[significant], "m")
     with style.panels(1, 4.0) as (figure, (axes,)):
         axes.loglog(
-            found.q[modes][::every], found.density[modes][::every], ".", ms=1.5, color="#BBBBBB", label="modes",
+            psd.q[modes][::every], psd.density[modes][::every], ".", ms=1.5, color="#BBBBBB", label="modes",
             rasterized=True,
         )  # fmt: skip
-        axes.loglog(q[held], density[held], "o", ms=3.5, color=style.COLOURS[0], label="means over directions")
+        axes.loglog(
+            q[significant], density[significant], "o", ms=3.5, color=style.COLOURS[0], label="means over directions"
+        )
         axes.loglog(line, fit(line), "--", color=style.COLOURS[1], label=text)
         for end in (fit.rolloff, fit.cutoff):
             axes.axvline(2 * np.pi / end, ls=":", lw=1, color=style.REFERENCE)

@@ -158,8 +158,8 @@ def _fill(figure: Figure, panel: Any, bar: Any, title: Any) -> None:
         panel.set_position([0.0, 0.0, side / style.WIDTH, 1.0])
         figure.draw_without_rendering()
         places = panel.transData.transform(np.stack(proj_transform(*corners.T, panel.get_proj())[:2], axis=1))
-        found = [axis.get_tightbbox() for axis in (panel.xaxis, panel.yaxis, panel.zaxis)]
-        box = Bbox.union([Bbox([places.min(axis=0), places.max(axis=0)]), *(b for b in found if b is not None)])
+        labels = [axis.get_tightbbox() for axis in (panel.xaxis, panel.yaxis, panel.zaxis)]
+        box = Bbox.union([Bbox([places.min(axis=0), places.max(axis=0)]), *(b for b in labels if b is not None)])
         box = box.transformed(figure.dpi_scale_trans.inverted())  # inches from the lower left corner of the panel
         room = min(_FILLED * style.WIDTH / box.width, _TALLEST / box.height)
         side *= float(np.clip(room, 0.5, 2.5))

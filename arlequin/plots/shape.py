@@ -179,11 +179,11 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
     if "cell_lattice" in group:
         pieces = cells_of(group)
         cells, owner = pieces.nodes, pieces.owner
-    kept = counting_cells(group)[owner]
-    cells = cells[kept]
+    counting = counting_cells(group)[owner]
+    cells = cells[counting]
     if group[field].dims[1] == "cell":
-        values = values[owner[kept]]
-    if not kept.all():  # without the nodes that no cell has any more: limits and colours are those of what is seen
+        values = values[owner[counting]]
+    if not counting.all():  # without the nodes that no cell has any more: limits and colours are those of what is seen
         used, numbers = np.unique(cells, return_inverse=True)
         points, cells = points[used], numbers.reshape(cells.shape)
         values = values if group[field].dims[1] == "cell" else values[used]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINES = 5  # values of a second parameter, up to which they are lines and not a map
-MOST = 12  # figures
+MAX_FIGURES = 12  # figures
 _SAME = 1e-9  # of its size: what a number that the sweep does not change may vary
 
 
@@ -34,7 +34,7 @@ def sweep_figures(dataset: xarray.Dataset) -> dict[str, Figure]:
     drawn = changing(dataset)
     if not drawn:
         raise UserError("the sweep has nothing that is drawn: no scalar has values that differ", code=1)
-    figures = {name: _figure(dataset, name) for name in drawn[:MOST]}
+    figures = {name: _figure(dataset, name) for name in drawn[:MAX_FIGURES]}
     names = sweep_points.parameters(dataset)
     grid = sweep_points.dimensions(dataset) != (sweep_points.POINT,)
     if len(names) == 1 or (grid and sum(not is_replicate(parameter) for parameter in names) <= 1):
@@ -46,9 +46,9 @@ def sweep_figures(dataset: xarray.Dataset) -> dict[str, Figure]:
 
 def changing(dataset: xarray.Dataset) -> list[str]:
     """The scalars that are not the same at all points; all that have values where there is one point."""
-    found = {name: dataset[name].values for name in sweep_points.scalars(dataset)}
-    found = {name: values[np.isfinite(values)] for name, values in found.items()}
-    return [name for name, x in found.items() if x.size == 1 or (x.size and np.ptp(x) > _SAME * np.abs(x).max())]
+    scalars = {name: dataset[name].values for name in sweep_points.scalars(dataset)}
+    scalars = {name: values[np.isfinite(values)] for name, values in scalars.items()}
+    return [name for name, x in scalars.items() if x.size == 1 or (x.size and np.ptp(x) > _SAME * np.abs(x).max())]
 
 
 def _figure(dataset: xarray.Dataset, name: str) -> Figure:

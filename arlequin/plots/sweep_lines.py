@@ -48,9 +48,9 @@ def sweep_lines(
     dataset = sweep_points.along(dataset)
     dims = tuple(str(dim) for dim in sweep_points.variable(dataset, name).dims)
     one_of("band", band, tuple(BANDS))
-    for given in (x, hue, over):
-        if given is not None and given not in dims:
-            raise UserError(f"{given}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
+    for chosen_dim in (x, hue, over):
+        if chosen_dim is not None and chosen_dim not in dims:
+            raise UserError(f"{chosen_dim}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
     if over is not None and over in (x, hue):
         raise UserError.parameter("over", over, "must not be x or hue, whose values are drawn")
     over = replicates_of(dataset, name, (x, hue)) if over is None else over
@@ -113,9 +113,13 @@ def _chosen(
         raise UserError(f"{name}: one number: there is nothing to draw it over")
     if x is None:
         swept = sweep_points.dimensions(dataset)
-        beyond = [dim for dim in dims if dim not in swept]
+        series_dims = [dim for dim in dims if dim not in swept]
         free = [dim for dim in dims if dim != hue]
-        x = beyond[0] if beyond else max(free, key=lambda d: (sweep_points.numeric(dataset[d]), dataset.sizes[d]))
+        x = (
+            series_dims[0]
+            if series_dims
+            else max(free, key=lambda d: (sweep_points.numeric(dataset[d]), dataset.sizes[d]))
+        )
     rest = [dim for dim in dims if dim not in (x, hue)]
     if hue is None and rest:
         hue = rest.pop(0)
@@ -135,16 +139,16 @@ def _band_entries(means: Replicated, colour: Any) -> list[Any]:
 
 def _coordinate(dataset: xarray.Dataset, name: str, order: tuple[str, ...]) -> xarray.DataArray:
     """Where along x: of a series, perhaps other places for each line (hue, x), as of time steps that differ."""
-    own = f"{name}_{order[-1]}"
-    return dataset[own].transpose(*order) if own in dataset.coords else dataset[order[-1]]
+    coordinate = f"{name}_{order[-1]}"
+    return dataset[coordinate].transpose(*order) if coordinate in dataset.coords else dataset[order[-1]]
 
 
 def _states(dataset: xarray.Dataset, name: str, order: tuple[str, ...]) -> NDArray[Any]:
     """States (hue, x) of the points: of a series (hue, 1)."""
     swept = sweep_points.dimensions(dataset)
     if set(order) == set(swept):
-        found = sweep_points.state_of(dataset, name).transpose(*order).values
-        return found.reshape(-1, found.shape[-1])
+        states = sweep_points.state_of(dataset, name).transpose(*order).values
+        return states.reshape(-1, states.shape[-1])
     # a series has no place along x where it failed
     return np.full((1, dataset.sizes[order[-1]]), "")
 

@@ -54,9 +54,9 @@ def sweep_map(dataset: xarray.Dataset, name: str, x: str | None = None, y: str |
 
 def _chosen(dataset: xarray.Dataset, name: str, dims: tuple[str, ...], x: str | None, y: str | None) -> tuple[str, str]:
     """The two parameters, of the dimensions of the scalar."""
-    for given in (x, y):
-        if given is not None and given not in dims:
-            raise UserError(f"{given}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
+    for parameter in (x, y):
+        if parameter is not None and parameter not in dims:
+            raise UserError(f"{parameter}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
     if len(dims) != 2:
         raise UserError(
             f"{name}: over {', '.join(dims) or 'nothing'}: a map is over two parameters: choose a value of each other,"

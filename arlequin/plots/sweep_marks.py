@@ -27,9 +27,9 @@ SIGNS: dict[str, dict[str, Any]] = {
 
 def mark(axes: Axes, x: ArrayLike, y: ArrayLike, states: ArrayLike, **options: Any) -> None:
     """The sign of its state at each place (k,); nothing where the state is ""."""
-    x, y, found = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(states))
+    x, y, states_at = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(states))
     for state, sign in SIGNS.items():
-        here = found == state
+        here = states_at == state
         if here.any():
             axes.plot(x[here], y[here], **{"linestyle": "none", "gid": state, "zorder": 4, **sign, **options})
 
@@ -44,10 +44,10 @@ def handles(states: Iterable[str]) -> list[Any]:
 
 def above(axes: Axes, x: ArrayLike, states: ArrayLike) -> None:
     """Signs above the upper edge of a panel, outside of it, a row for each state."""
-    found = np.asarray(states)
-    for row, state in enumerate(state for state in SIGNS if (found == state).any()):
-        own = np.where(found == state, state, "")
-        mark(axes, x, 1.03 + 0.06 * row, own, transform=axes.get_xaxis_transform(), clip_on=False)
+    state_array = np.asarray(states)
+    for row, state in enumerate(state for state in SIGNS if (state_array == state).any()):
+        in_row = np.where(state_array == state, state, "")
+        mark(axes, x, 1.03 + 0.06 * row, in_row, transform=axes.get_xaxis_transform(), clip_on=False)
 
 
 def legend(figure: Figure, entries: Sequence[Any]) -> None:

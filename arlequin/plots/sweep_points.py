@@ -31,10 +31,10 @@ def of_sweep(function: T) -> T:
     called = checked_call(function)
 
     @functools.wraps(function)
-    def checked(*given: Any, **named: Any) -> Any:
-        if given or "dataset" in named:
-            _check_dataset(given[0] if given else named["dataset"])
-        return called(*given, **named)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if args or "dataset" in kwargs:
+            _check_dataset(args[0] if args else kwargs["dataset"])
+        return called(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
 
@@ -109,23 +109,25 @@ def states(dataset: xarray.Dataset) -> xarray.DataArray:
     messages = dataset["message"]
     finished = dataset["finished"].transpose(*messages.dims).values
     # whatever the text of a failure is
-    found = np.where(finished, np.where(messages.values.astype(object) == "", "", FAILED), MISSING)
-    return messages.copy(data=found.astype(str))
+    texts = np.where(finished, np.where(messages.values.astype(object) == "", "", FAILED), MISSING)
+    return messages.copy(data=texts.astype(str))
 
 
 def counts_text(dataset: xarray.Dataset) -> str:
     """«4 of 6 computed, 1 failed, 1 not computed»."""
-    found = states(dataset).values
-    counts = {state: int((found == state).sum()) for state in ("", FAILED, MISSING)}
+    point_states = states(dataset).values
+    counts = {state: int((point_states == state).sum()) for state in ("", FAILED, MISSING)}
     lost = [f"{counts[state]} {state}" for state in (FAILED, MISSING) if counts[state]]
-    return ", ".join([f"{counts['']} of {found.size} computed", *lost])
+    return ", ".join([f"{counts['']} of {point_states.size} computed", *lost])
 
 
 def state_of(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
     """As `states`, and "no value" where a scalar of a computed point is not a number."""
-    found = states(dataset)
-    values = dataset[name].transpose(*found.dims)
-    return found.copy(data=np.where((found.values == "") & ~np.isfinite(values.values), WITHOUT, found.values))
+    point_states = states(dataset)
+    values = dataset[name].transpose(*point_states.dims)
+    return point_states.copy(
+        data=np.where((point_states.values == "") & ~np.isfinite(values.values), WITHOUT, point_states.values)
+    )
 
 
 def table(dataset: xarray.Dataset) -> dict[str, NDArray[Any]]:

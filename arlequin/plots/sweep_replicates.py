@@ -50,14 +50,14 @@ def replicates_of(dataset: xarray.Dataset, name: str, used: tuple[str | None, ..
     if dataset[name].dtype.kind not in "iuf":
         return None
     dims = [str(dim) for dim in dataset[name].dims]
-    found = [dim for dim in dims if is_replicate(dim) and dim not in used and dataset.sizes[dim] > 1]
-    if not found or len(dims) == 1:
+    candidates = [dim for dim in dims if is_replicate(dim) and dim not in used and dataset.sizes[dim] > 1]
+    if not candidates or len(dims) == 1:
         return None
     try:
-        _places(dataset, name, found[0])
+        _places(dataset, name, candidates[0])
     except UserError:
         return None
-    return found[0]
+    return candidates[0]
 
 
 def averaged(dataset: xarray.Dataset, name: str, over: str, band: Band = "deviation") -> Replicated:
@@ -74,10 +74,10 @@ def averaged(dataset: xarray.Dataset, name: str, over: str, band: Band = "deviat
     there = np.isfinite(values)
     count = there.sum(axis=-1)
     mean, low, high = _statistics(np.where(there, values, 0.0), there, count, band)
-    kept: Any = tuple(dim for dim in variable.dims if dim != over)
+    remaining_dims: Any = tuple(dim for dim in variable.dims if dim != over)
     rest = dataset.drop_vars([n for n in dataset.variables if over in dataset[n].dims])
-    rest = rest.assign({LOW: (kept, low), HIGH: (kept, high), **_states(dataset, over)})
-    rest = rest.assign({name: (kept, mean, variable.attrs)})
+    rest = rest.assign({LOW: (remaining_dims, low), HIGH: (remaining_dims, high), **_states(dataset, over)})
+    rest = rest.assign({name: (remaining_dims, mean, variable.attrs)})
     rest = rest.assign_coords(_places(dataset, name, over))
     least, most = int(count[count > 0].min(initial=values.shape[-1])), int(count.max(initial=0))
     runs = f"{most}" if least >= most else f"{least} to {most}"
@@ -121,18 +121,18 @@ def _states(dataset: xarray.Dataset, over: str) -> dict[str, Any]:
 
 def _places(dataset: xarray.Dataset, name: str, over: str) -> dict[str, Any]:
     """The coordinates of a series that are given for each run, where they are the same for all along `over`."""
-    found: dict[str, Any] = {}
-    for own in (f"{name}_{dim}" for dim in dataset[name].dims):
-        if own not in dataset.coords or over not in dataset[own].dims:
+    coordinates: dict[str, Any] = {}
+    for key in (f"{name}_{dim}" for dim in dataset[name].dims):
+        if key not in dataset.coords or over not in dataset[key].dims:
             continue
-        coordinate = dataset[own]
+        coordinate = dataset[key]
         values = np.moveaxis(coordinate.values.astype(float), coordinate.get_axis_num(over), 0)
         common = np.max(np.where(np.isfinite(values), values, -np.inf), axis=0)
         common = np.where(np.isfinite(common), common, np.nan)
         if not (np.isclose(values, common, rtol=1e-9, atol=0.0) | ~np.isfinite(values)).all():
             raise UserError(
-                f"{own}: the runs along {over} have values at places of their own: no mean of them is drawn: take "
+                f"{key}: the runs along {over} have values at places of their own: no mean of them is drawn: take "
                 f"hue='{over}', or choose one, as in dataset.sel({over}=…)"
             )
-        found[own] = tuple(dim for dim in coordinate.dims if dim != over), common, coordinate.attrs
-    return found
+        coordinates[key] = tuple(dim for dim in coordinate.dims if dim != over), common, coordinate.attrs
+    return coordinates

@@ -45,9 +45,9 @@ def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None
         marked = placed & (states != "")
         sweep_marks.mark(axes, along.places, up.places, np.where(marked, states, ""))
         if y not in swept and x in swept:
-            beyond = np.where(np.isfinite(up.places), "", np.where(states == "", sweep_points.WITHOUT, states))
-            sweep_marks.above(axes, along.places, beyond)
-            marked = marked | (beyond != "")
+            states_off_axis = np.where(np.isfinite(up.places), "", np.where(states == "", sweep_points.WITHOUT, states))
+            sweep_marks.above(axes, along.places, states_off_axis)
+            marked = marked | (states_off_axis != "")
         sweep_marks.legend(figure, sweep_marks.handles(states[marked]))
         lost = int((~shown & ~marked).sum())
         note = f"{lost} of {shown.size} points without values" if lost else ""
@@ -66,10 +66,10 @@ def _coloured(
     x, y = along.places[there], up.places[there]
     if about.names:
         for n, text in enumerate(about.names):
-            own = about.places[there] == n
+            in_group = about.places[there] == n
             look = {"color": style.COLOURS[n % len(style.COLOURS)], "marker": "os^Dv<>"[n % 7]}
             known = f"{name} = {text}" if n < _NAMES else None
-            axes.plot(x[own], y[own], linestyle="none", markersize=5, label=known, **look)
+            axes.plot(x[in_group], y[in_group], linestyle="none", markersize=5, label=known, **look)
         axes.legend()
     elif there.any():
         norm = "log" if about.logarithmic else None

@@ -76,18 +76,18 @@ def _shares(shares: Any, intervals: Any) -> list[tuple[str, dict[str, float], di
     ends = {} if intervals is None else mapping("intervals", intervals, "must be {name: (lower, upper)}")
     if ends and set(ends) != set(values):
         raise UserError(f"intervals: must be of {', '.join(values)}, not {', '.join(ends)}")
-    return [("", values, {name: _pair(name, one) for name, one in ends.items()})]
+    return [("", values, {name: _pair(name, interval) for name, interval in ends.items()})]
 
 
-def _pair(name: str, given: Any) -> Array:
+def _pair(name: str, interval: Any) -> Array:
     """Lower and upper end of an interval; nan where there is none."""
     rule = "must be a pair (lower, upper)"
     try:
-        ends = np.asarray(given)
+        ends = np.asarray(interval)
     except (TypeError, ValueError):  # rows of different lengths
-        raise UserError.parameter(f"intervals[{name!r}]", given, rule) from None
+        raise UserError.parameter(f"intervals[{name!r}]", interval, rule) from None
     if ends.shape != (2,) or ends.dtype.kind not in "iuf" or np.isinf(ends).any():
-        raise UserError.parameter(f"intervals[{name!r}]", given, rule)
+        raise UserError.parameter(f"intervals[{name!r}]", interval, rule)
     return ends.astype(float)
 
 
@@ -104,7 +104,7 @@ def level_convergence(estimate: xarray.Dataset) -> Figure:
     unit = str(estimate["mean"].attrs.get("units", "1"))
     square = "" if unit in ("", "1") else f"{unit}²"
     with style.panels(1, 3.4, columns=3) as (figure, (left, middle, right)):
-        for axes, name, rate, title, own in (
+        for axes, name, rate, title, unit_of_axis in (
             (left, "mean", "mean_rate", "|mean|", unit),
             (middle, "variance", "variance_rate", "Variance", square),
         ):
@@ -120,7 +120,7 @@ def level_convergence(estimate: xarray.Dataset) -> Figure:
             axes.plot(level[1:], change[1:], "s--", color=style.COLOURS[1], markersize=5, label=text)
             if used.any() or (whole > 0.0).any():  # variances of 1e-162 are 0
                 axes.set_yscale("log")
-            axes.set_title(style.label(title, own), loc="left")
+            axes.set_title(style.label(title, unit_of_axis), loc="left")
             axes.legend()
         counts = estimate["samples"].values
         bars = right.bar(level, counts, color=style.COLOURS[2])
@@ -189,11 +189,11 @@ def distribution(
     return figure
 
 
-def _from_samples(given: Any, confidence: float) -> tuple[Array, Array, Array, Array]:
+def _from_samples(samples: Any, confidence: float) -> tuple[Array, Array, Array, Array]:
     """Values and the share of the samples up to each, with Clopper & Pearson's interval."""
     from scipy.special import betaincinv
 
-    values = np.sort(finite_array("values", given, (None,), ANY_SIZE))
+    values = np.sort(finite_array("values", samples, (None,), ANY_SIZE))
     if values.size < 2:
         raise UserError("values: must be at least two samples")
     count, k = values.size, np.arange(1.0, values.size + 1.0)
@@ -202,9 +202,9 @@ def _from_samples(given: Any, confidence: float) -> tuple[Array, Array, Array, A
     return values, k / count, betaincinv(k, count - k + 1.0, tail), high
 
 
-def _is_estimate(given: Any, dim: str, rule: str) -> None:
+def _is_estimate(dataset: Any, dim: str, rule: str) -> None:
     import xarray
 
-    instance("estimate", given, xarray.Dataset, rule)
-    if dim not in given.dims or given.attrs.get("kind", "estimate") != "estimate":
-        raise UserTypeError.parameter("estimate", given, rule)
+    instance("estimate", dataset, xarray.Dataset, rule)
+    if dim not in dataset.dims or dataset.attrs.get("kind", "estimate") != "estimate":
+        raise UserTypeError.parameter("estimate", dataset, rule)

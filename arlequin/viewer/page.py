@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MOST = 14 * 2**20  # bytes of a page: frames are left out until it is smaller
+MAX_BYTES = 14 * 2**20  # bytes of a page: frames are left out until it is smaller
 ABSENT = -32768  # code of nan
 
 
 def page(scene: Scene, title: str) -> str:
-    """The page as text; frames are left out evenly where it would be larger than `MOST`."""
+    """The page as text; frames are left out evenly where it would be larger than `MAX_BYTES`."""
     while True:
         data = json_in_script(_data(scene, title))
-        if len(data) <= MOST or scene.times.size <= 2:
+        if len(data) <= MAX_BYTES or scene.times.size <= 2:
             before, middle, after = re.split(r"<!--title-->|/\*data\*/", TEMPLATE.read_text(encoding="utf-8"))
             return "".join((before, html.escape(title), middle, data, after))
-        fewer = max(2, int(scene.times.size * 0.9 * MOST / len(data)))
+        fewer = max(2, int(scene.times.size * 0.9 * MAX_BYTES / len(data)))
         scene = _thinned(scene, np.unique(np.linspace(0, scene.times.size - 1, fewer).round().astype(np.int64)))
 
 

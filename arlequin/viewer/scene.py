@@ -110,17 +110,17 @@ def _viewed(
     cells = cells_of(group).counting(group)
     kind, (pieces, owner) = cells.kind, (cells.nodes, cells.owner) if whole else faces_of(cells)
     kind = kind if whole else _FACES.get(kind, kind)
-    kept = np.unique(pieces)
+    used_nodes = np.unique(pieces)
     place = np.full(group.sizes["node"], -1)
-    place[kept] = np.arange(kept.size)
+    place[used_nodes] = np.arange(used_nodes.size)
     spaces = group["position"].values
-    places = np.zeros((kept.size, 3))
-    places[:, : spaces.shape[1]] = spaces[kept]
+    places = np.zeros((used_nodes.size, 3))
+    places[:, : spaces.shape[1]] = spaces[used_nodes]
     if spaces.shape[1] == 1:
         places[:, 1] = -row * 0.05 * np.ptp(spaces)  # bars along one axis lie below each other
-    moved = group["displacement"].isel(frame=frames).values
-    displacement = np.zeros((frames.size, kept.size, 3), dtype=np.float32)
-    displacement[..., : moved.shape[2]] = moved[:, kept]
+    all_displacements = group["displacement"].isel(frame=frames).values
+    displacement = np.zeros((frames.size, used_nodes.size, 3), dtype=np.float32)
+    displacement[..., : all_displacements.shape[2]] = all_displacements[:, used_nodes]
     fields = {}
     for field, variable in group.data_vars.items():
         if variable.dims[:1] != ("frame",) or variable.ndim not in (2, 3) or variable.dtype.kind != "f":
@@ -131,20 +131,20 @@ def _viewed(
         on_nodes = variable.dims[1] == "node"
         dim = str(variable.dims[-1])
         names = tuple(map(str, group[dim].values)) if dim == "stress_component" and dim in group.coords else ()
-        own = values[:, kept if on_nodes else owner]
-        fields[str(field)] = Field(*_about(str(field), variable), on_nodes, own, names)
-    fields |= {key: each._replace(values=each.values[:, kept]) for key, each in contact.items()}
+        used_values = values[:, used_nodes if on_nodes else owner]
+        fields[str(field)] = Field(*_about(str(field), variable), on_nodes, used_values, names)
+    fields |= {key: each._replace(values=each.values[:, used_nodes]) for key, each in contact.items()}
     return ViewedPart(name, kind, places, displacement, place[pieces], fields)
 
 
 def _obstacles(result: xarray.DataTree, parts: list[ViewedPart], axes: int, magnify: float) -> list[ViewedPart]:
     """The rigid obstacles of the interfaces, clipped beside the parts."""
-    moved = [part.places + magnify * part.displacement for part in parts]
-    ends = np.array([(each.min(axis=(0, 1)), each.max(axis=(0, 1))) for each in moved])
+    positions = [part.places + magnify * part.displacement for part in parts]
+    ends = np.array([(each.min(axis=(0, 1)), each.max(axis=(0, 1))) for each in positions])
     low, high = ends[:, 0].min(axis=0)[:axes], ends[:, 1].max(axis=0)[:axes]
     beside = _BESIDE * (float(np.linalg.norm(high - low)) or 1.0)
-    frames = moved[0].shape[0]
-    found = []
+    frames = positions[0].shape[0]
+    viewed = []
     interfaces = result["interface"].children if "interface" in result.children else {}
     for name, node in interfaces.items():
         obstacle = obstacle_of(node.dataset)
@@ -162,8 +162,8 @@ def _obstacles(result: xarray.DataTree, parts: list[ViewedPart], axes: int, magn
         pieces = np.arange(len(places)).reshape(corners.shape[:2])
         rest = np.zeros((frames, len(places), 3), dtype=np.float32)
         kind = "triangle" if axes == 3 else "line"
-        found.append(ViewedPart(f"obstacle of {name}", kind, places, rest, pieces, {}, rigid=True))
-    return found
+        viewed.append(ViewedPart(f"obstacle of {name}", kind, places, rest, pieces, {}, rigid=True))
+    return viewed
 
 
 def _simple(polygon: Array) -> Iterator[Array]:
@@ -188,7 +188,7 @@ def _contact_fields(
     result: xarray.DataTree, groups: dict[str, xarray.Dataset], frames: Indices
 ) -> dict[str, dict[str, Field]]:
     """Part → fields of its contact points at the nodes nearest to them, means where there are several."""
-    found: dict[str, dict[str, Field]] = {}
+    fields_of: dict[str, dict[str, Field]] = {}
     interfaces = result["interface"].children if "interface" in result.children else {}
     trees = {name: KDTree(group["position"].values) for name, group in groups.items()}
     for interface, node in interfaces.items():
@@ -214,5 +214,5 @@ def _contact_fields(
             out = np.moveaxis(flat.reshape(count, frames.size, *values.shape[2:]), 0, 1)
             label, unit = _about(f"contact {field}", group[field])
             several = f" of {interface}" if len(interfaces) > 1 else ""
-            found.setdefault(part, {})[f"{interface}/{field}"] = Field(f"{label}{several}", unit, True, out)
-    return found
+            fields_of.setdefault(part, {})[f"{interface}/{field}"] = Field(f"{label}{several}", unit, True, out)
+    return fields_of

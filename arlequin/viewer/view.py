@@ -87,12 +87,14 @@ def view(
 
     def scene(whole: bool) -> Scene:
         options: Any = {"parts": parts, "frames": frames, "magnify": factor, "member": member, "view": view}
-        found = scene_of(result, whole=whole, **options)
-        names = sorted({name for part in found.parts for name in part.fields})
+        made_scene = scene_of(result, whole=whole, **options)
+        names = sorted({name for part in made_scene.parts for name in part.fields})
         if field is not None and field not in names:
             raise UserError.parameter("field", field, f"must be one of {', '.join(names)}")
         first = field or ("velocity" if "velocity" in names else names[0] if names else "")
-        return found._replace(parts=[part._replace(fields=_led_by(part.fields, first)) for part in found.parts])
+        return made_scene._replace(
+            parts=[part._replace(fields=_led_by(part.fields, first)) for part in made_scene.parts]
+        )
 
     made = View(scene, title)
     made.check()

@@ -73,7 +73,7 @@ def test_the_truth_is_marked_and_other_names_are_refused():
     ):
         with pytest.raises(aq.UserError, match=message):
             plots.confidence_ellipse(found, *arguments, **options)
-    with pytest.raises(aq.UserError, match="found: is no result"):
+    with pytest.raises(aq.UserError, match="fit: is no result"):
         plots.confidence_ellipse(found.drop_vars("low"), "friction", "damping")
 
 

@@ -148,7 +148,7 @@ def test_frames_are_left_out_of_large_pages(solid: xarray.DataTree, monkeypatch:
     scene = scene_of(solid)
     whole = len(pages.page(scene, "t"))
     smaller = pages.page(scene_of(solid, frames=8), "t")
-    monkeypatch.setattr(pages, "MOST", len(smaller) - len(pages.TEMPLATE.read_text(encoding="utf-8")))
+    monkeypatch.setattr(pages, "MAX_BYTES", len(smaller) - len(pages.TEMPLATE.read_text(encoding="utf-8")))
     text = pages.page(scene, "t")
     times = decoded(text)["times"]
     assert len(text) < whole and 2 < len(times) < scene.times.size

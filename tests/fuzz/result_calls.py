@@ -324,7 +324,7 @@ CASES: dict[str, tuple[Callable[..., Any], calls.Make, calls.Use]] = {
     "sweep_effects": (aq.plots.sweep_effects, lambda: {"dataset": swept(), "name": "y"}, drawn),
     "confidence_ellipse": (
         aq.plots.confidence_ellipse,
-        lambda: {"found": fitted(), "x": "stiffness", "y": "damping", "truth": {"stiffness": 4.0, "damping": 0.1}},
+        lambda: {"fit": fitted(), "x": "stiffness", "y": "damping", "truth": {"stiffness": 4.0, "damping": 0.1}},
         drawn,
     ),
     "distribution": (
