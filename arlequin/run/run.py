@@ -138,7 +138,7 @@ class Run:
         if found is not None:
             first = self.state
             if isinstance(self._stepper, LevelStepper):
-                first = self._stepper.alike(found.state)
+                first = self._stepper.rest_state_like(found.state)
             if wrong := misfit(found.state, first):
                 raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
             self.state, self.extra = found.state, found.extra
