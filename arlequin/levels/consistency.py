@@ -17,7 +17,7 @@ _ROUND_OFF = 1e-14  # relative to the terms of a constraint
 
 
 class Consistency:
-    """M-orthogonal projection x + δ: min δᵀMδ, C (x + δ) = 0 given momenta rᵀM (x + δ), δ = 0 on imposed dofs."""
+    """M-orthogonal projection x + δ: min δᵀMδ with C (x + δ) = 0, given momenta rᵀM (x + δ), δ = 0 on imposed dofs."""
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
