@@ -45,7 +45,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.loads.body import weight_at_facets
 from arlequin.models.part import LoadPieces, MeshedPart, Weighting
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
+from arlequin.overlap.geometry import candidate_pairs, distance_outside, to_reference
 from arlequin.overlap.intersect import Overlap
 from arlequin.overlap.joint import ON, JointBoxes, JointPieces, Shape, faces_on
 from arlequin.overlap.quadrature import on_faces
@@ -696,5 +696,5 @@ def _covered(part: MeshedPart, points: Array) -> Mask:
     cells, chosen = candidate_pairs(part.mesh.p[:, part.mesh.t], np.stack((points - around, points + around), axis=1))
     if cells.size:
         X = to_reference(part.mesh, cells, points[:, chosen, None])[0]
-        covered[chosen[beyond_cell(part.mesh, X)[:, 0] <= ON]] = True
+        covered[chosen[distance_outside(part.mesh, X)[:, 0] <= ON]] = True
     return covered

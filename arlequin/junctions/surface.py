@@ -16,7 +16,7 @@ from arlequin.models.fem.elements import facet_order, scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import beyond_cell, to_reference
+from arlequin.overlap.geometry import distance_outside, to_reference
 from arlequin.overlap.intersect import intersect
 
 # largest distance of a node on a surface, as a fraction of a cell
@@ -126,7 +126,7 @@ class Tie(SurfaceJunction):
         places = np.zeros((mesh.dim(), len(points)))
         for candidate in near.T:
             X = to_reference(mesh, candidate, points.T[:, :, None])[0][:, :, 0]
-            distance = beyond_cell(mesh, X)
+            distance = distance_outside(mesh, X)
             closer = distance < smallest
             smallest[closer], containing[closer], places[:, closer] = distance[closer], candidate[closer], X[:, closer]
         containing[smallest > ON] = -1

@@ -10,7 +10,7 @@ from arlequin.models.beams.section import SectionPoints
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
-from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
+from arlequin.overlap.geometry import candidate_pairs, distance_outside, to_reference
 from arlequin.system.system import System
 
 _OUTSIDE = 0.3  # of a cell: points up to this far outside (curved borders meshed otherwise) are extrapolated
@@ -106,7 +106,7 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     low, high = corners.min(axis=1), corners.max(axis=1)
     margin = _OUTSIDE * (high - low)
     cells, chosen = candidate_pairs(np.stack([low - margin, high + margin], axis=1), points.T[:, None, :].copy())
-    outside = beyond_cell(mesh, to_reference(mesh, cells, points[chosen].T[:, :, None])[0])[:, 0]
+    outside = distance_outside(mesh, to_reference(mesh, cells, points[chosen].T[:, :, None])[0])[:, 0]
     near = np.flatnonzero(outside <= _OUTSIDE)
     # for each point the cell in which it lies deepest
     near = near[np.lexsort((outside[near], chosen[near]))]
