@@ -138,9 +138,9 @@ def _moment(part: MeshedPart, chosen: Indices, of: Callable[[CellArrays, Array],
     return of(selected, continuum.positions[selected.nodes])
 
 
-def _shares(part: MeshedPart, chosen: Indices) -> Array:
+def _shares(part: MeshedPart, indices: Indices) -> Array:
     """Lumped volumes (c, n) of the nodes of the chosen cells, m³."""
-    cells = _continuum(part).cells.take(chosen)
+    cells = _continuum(part).cells.take(indices)
     return element_lumped(cells, cells.dx, _continuum(part).finite_element.order)
 
 

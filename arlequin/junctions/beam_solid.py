@@ -88,12 +88,12 @@ class BeamZone:
     def slices(self) -> Slices:
         """Pieces of the solid's cells that touch the zone, cut at the beam's nodes and at the ends of the zone."""
         low, high = self.range
-        touched = np.flatnonzero((self.corners.max(axis=0) > low) & (self.corners.min(axis=0) < high))
+        overlapping = np.flatnonzero((self.corners.max(axis=0) > low) & (self.corners.min(axis=0) < high))
         inside = self.nodes[(self.nodes >= low) & (self.nodes <= high)]
         planes = np.unique(np.concatenate((inside, self.grid)))
         tangent, shift = self.axis
         degree = max(6, 3 + self.solid.basis.elem.maxdeg)  # cubic beam functions on both sides, or on one
-        return slice_cells(self.solid.basis, touched.astype(np.int64), tangent, planes + shift, degree)
+        return slice_cells(self.solid.basis, overlapping.astype(np.int64), tangent, planes + shift, degree)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -374,8 +374,8 @@ class BeamJunction:
         pieces = zone.inside
         per_piece = pieces.dx.shape[1] * 2 * size * axes
         blocks: dict[str, list[csr_array]] = {"gram": [], "coarse": [], "fine": []}
-        for chosen in np.array_split(np.arange(pieces.count), 1 + pieces.count * per_piece // _PIECES):
-            chunk = pieces[chosen]
+        for indices in np.array_split(np.arange(pieces.count), 1 + pieces.count * per_piece // _PIECES):
+            chunk = pieces[indices]
             s = beam.arc_length(chunk.points)
             dx = chunk.dx * solid.depth
             cells = _cells_of(grid, s)

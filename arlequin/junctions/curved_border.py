@@ -33,8 +33,8 @@ def covered_but_for_curvature(
     covered = []
     for basis, piece_cells in zip(bases, cells, strict=True):
         measure = basis.dx.sum(axis=1)
-        missing = measure - np.bincount(piece_cells, dx.sum(axis=1), basis.nelems)
-        candidates = np.flatnonzero(np.abs(missing) > ROUND_OFF * measure)
+        uncovered = measure - np.bincount(piece_cells, dx.sum(axis=1), basis.nelems)
+        candidates = np.flatnonzero(np.abs(uncovered) > ROUND_OFF * measure)
         vertices = basis.mesh.p[:, basis.mesh.t[:, candidates]]
         allowed = off_straight(basis.mesh)[candidates]
         for facets, sagitta, _ in borders:
@@ -44,7 +44,7 @@ def covered_but_for_curvature(
             allowed += slack
         size = np.ptp(vertices, axis=1).max(axis=0, initial=0.0)
         within_bound = np.zeros(basis.nelems, dtype=bool)
-        within_bound[candidates] = missing[candidates] <= allowed * size ** (basis.mesh.dim() - 1)
+        within_bound[candidates] = uncovered[candidates] <= allowed * size ** (basis.mesh.dim() - 1)
         covered.append(within_bound)
     return covered[0], covered[1]
 
@@ -70,8 +70,12 @@ def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
     corners = mesh.p[:, nodes]
     normals = outward_normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
     # common vertex of two facets, in 3D common edge
-    after = np.roll(nodes, -1, axis=0)
-    keys = nodes if axes == 2 else np.minimum(nodes, after) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, after)
+    next_nodes = np.roll(nodes, -1, axis=0)
+    keys = (
+        nodes
+        if axes == 2
+        else np.minimum(nodes, next_nodes) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, next_nodes)
+    )
     owner = np.broadcast_to(np.arange(facets.size), keys.shape).ravel()
     order = np.argsort(keys.ravel(), kind="stable")
     same = np.flatnonzero(np.diff(keys.ravel()[order]) == 0)

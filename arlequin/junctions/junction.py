@@ -228,8 +228,8 @@ class Junction:
             basis_degrees(self.fine.basis),
             mediator_of(self.mediator).degrees(self.coarse, self.fine),
         )
-        more = 1 if revolves(self.coarse) else 0
-        order, along_axis = (max(degrees) + degrees[2] + more for degrees in zip(*spaces, strict=True))
+        radial_degree = 1 if revolves(self.coarse) else 0
+        order, along_axis = (max(degrees) + degrees[2] + radial_degree for degrees in zip(*spaces, strict=True))
         meshes = self.coarse.mesh, self.fine.mesh
         pieces = intersect(*meshes, order, self.zone_coordinate.regions, third, along_axis)
         if pieces.dx.size == 0 and third is None:

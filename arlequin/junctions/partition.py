@@ -132,20 +132,20 @@ class Partition:
     @cached_property
     def parts(self) -> dict[str, MeshedPart]:
         """The parts by name."""
-        return {part.name: part for each in self.junctions for part in (each.coarse, each.fine)}
+        return {part.name: part for junction in self.junctions for part in (junction.coarse, junction.fine)}
 
     def weighting(self, name: str) -> Weighting:
         """The weights of one part."""
         part, joint = self.parts[name], self.joint(name)
         stiffness, mass = (self._product(name, kind) for kind in KINDS)
-        error = np.sum([self._pairs[each.name]["stiffness"][name][1] for each in self.of(name)], axis=0)
+        error = np.sum([self._pairs[junction.name]["stiffness"][name][1] for junction in self.of(name)], axis=0)
         if joint.any():
-            chosen, dx = np.flatnonzero(joint), part.basis.dx * depth(part, part.quadrature_points())
+            cells, dx = np.flatnonzero(joint), part.basis.dx * depth(part, part.quadrature_points())
             pieces = self.joint_pieces(name, "stiffness")
-            stiffness[chosen], error[chosen] = joint_weights(part.basis, dx, chosen, *pieces, moments=True)
+            stiffness[cells], error[cells] = joint_weights(part.basis, dx, cells, *pieces, moments=True)
             pieces = self.joint_pieces(name, "mass") if len(self._kinds) > 1 else pieces
-            mass[chosen], _ = joint_weights(part.basis, dx, chosen, *pieces, moments=False)
-        warn_of_slivers([each.name for each in self.of(name)], part, error)
+            mass[cells], _ = joint_weights(part.basis, dx, cells, *pieces, moments=False)
+        warn_of_slivers([junction.name for junction in self.of(name)], part, error)
         shared = PartLoads(self, name, stiffness)
         load = np.where(shared.cut[:, None], 1.0, stiffness)
         return Weighting(stiffness, mass, load, facets=(shared.smooth,), shared=(shared,))
@@ -154,7 +154,9 @@ class Partition:
         """Raise `UserError` where parts overlap without a junction or a weight varies where its part is not glued."""
         for sample in self._samples:
             lowest = [
-                name for name in sample.names if not any(each.coarse.name in sample.names for each in self._over[name])
+                name
+                for name in sample.names
+                if not any(junction.coarse.name in sample.names for junction in self._over[name])
             ]
             place = sample.largest(np.ones(sample.size.size, dtype=bool), UNCOUPLED) if len(lowest) > 1 else None
             if place is not None:
@@ -170,61 +172,67 @@ class Partition:
     @cached_property
     def _kinds(self) -> tuple[Kind, ...]:
         """The kinds of energy whose weights differ."""
-        same = all(each.weights_of("mass") is each.weights_of("stiffness") for each in self.junctions)
+        same = all(junction.weights_of("mass") is junction.weights_of("stiffness") for junction in self.junctions)
         return KINDS[:1] if same else KINDS
 
     def of(self, name: str) -> list[ZonedJunction]:
         """The junctions of a part."""
-        return [each for each in self.junctions if name in (each.coarse.name, each.fine.name)]
+        return [junction for junction in self.junctions if name in (junction.coarse.name, junction.fine.name)]
 
     def active(self, names: Collection[str]) -> list[ZonedJunction]:
         """The junctions between some parts."""
-        return [each for each in self.junctions if each.coarse.name in names and each.fine.name in names]
+        return [
+            junction for junction in self.junctions if junction.coarse.name in names and junction.fine.name in names
+        ]
 
     @cached_property
     def _over(self) -> dict[str, list[ZonedJunction]]:
         """By part: the junctions in which it is the fine one."""
-        return {name: [each for each in self.junctions if each.fine.name == name] for name in self.parts}
+        return {name: [junction for junction in self.junctions if junction.fine.name == name] for name in self.parts}
 
     @cached_property
     def _below(self) -> dict[str, set[str]]:
         """By part: its coarser parts, through chains of junctions; UserError if they form a cycle."""
-        below: dict[str, set[str]] = {name: {each.coarse.name for each in self._over[name]} for name in self.parts}
+        below: dict[str, set[str]] = {
+            name: {junction.coarse.name for junction in self._over[name]} for name in self.parts
+        }
         for _ in self.parts:
             below = {name: coarser.union(*(below[other] for other in coarser)) for name, coarser in below.items()}
         for name, lower in below.items():
             if name in lower:
-                circle = " and ".join(f"'{each.name}'" for each in self.of(name))
+                circle = " and ".join(f"'{junction.name}'" for junction in self.of(name))
                 raise UserError(f"junctions {circle}: '{name}' is the fine part of a part that is finer than itself")
         return below
 
     @cached_property
     def sharings(self) -> dict[str, Sharing]:
         """By junction: weights of its parts on the pieces of their overlap."""
-        return {each.name: each.sharing() for each in self.junctions}
+        return {junction.name: junction.sharing() for junction in self.junctions}
 
     @cached_property
     def _pairs(self) -> dict[str, dict[str, dict[str, tuple[Array, Array]]]]:
         """By junction and kind of energy: `Sharing.weights` of the junction alone."""
         return {
-            each.name: {
-                kind: self.sharings[each.name].weights(each.weights_of(kind), each.floor, moments=kind == "stiffness")
+            junction.name: {
+                kind: self.sharings[junction.name].weights(
+                    junction.weights_of(kind), junction.floor, moments=kind == "stiffness"
+                )
                 for kind in KINDS
             }
-            for each in self.junctions
+            for junction in self.junctions
         }
 
     def _product(self, name: str, kind: Kind) -> Array:
         """Weights (c, q) of a part as products of those of its junctions."""
-        return np.prod([self._pairs[each.name][kind][name][0] for each in self.of(name)], axis=0)
+        return np.prod([self._pairs[junction.name][kind][name][0] for junction in self.of(name)], axis=0)
 
     @cached_property
     def covers(self) -> dict[tuple[str, str], Cover]:
         """By pair of parts with a junction: share of the first part's cells that the overlap covers."""
         covers: dict[tuple[str, str], Cover] = {}
-        for each in self.junctions:
-            for part, other in ((each.coarse, each.fine), (each.fine, each.coarse)):
-                cover, former = self.sharings[each.name].cover(part), covers.get((part.name, other.name))
+        for junction in self.junctions:
+            for part, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
+                cover, former = self.sharings[junction.name].cover(part), covers.get((part.name, other.name))
                 plain = cover.plain if former is None else cover.plain & former.plain
                 covers[part.name, other.name] = replace(cover, plain=plain)
         return covers
@@ -237,8 +245,8 @@ class Partition:
     def _components(self) -> dict[str, set[str]]:
         """By part: the parts connected to it by chains of junctions."""
         groups: dict[str, set[str]] = {name: {name} for name in self.parts}
-        for each in self.junctions:
-            merged = groups[each.coarse.name] | groups[each.fine.name]
+        for junction in self.junctions:
+            merged = groups[junction.coarse.name] | groups[junction.fine.name]
             groups.update(dict.fromkeys(merged, merged))
         return groups
 
@@ -265,8 +273,8 @@ class Partition:
                     by_other[other] = cells
             takers = [other for other in by_other if other not in self._below[name]]
             for other in takers:
-                for each in self._over[other]:
-                    partner = each.coarse.name
+                for junction in self._over[other]:
+                    partner = junction.coarse.name
                     if partner not in by_other and partner != name:
                         cells = self._overlapped_cells_of(name, partner, live & by_other[other])
                         if cells.any():
@@ -278,9 +286,9 @@ class Partition:
         largest = []
         for kind in KINDS:
             products = np.ones((self.parts[name].mesh.nelements, 1))
-            for each in self.of(name):
-                if self._bounds_weight(name, each):
-                    products = products * self._pairs[each.name][kind][name][0]
+            for junction in self.of(name):
+                if self._bounds_weight(name, junction):
+                    products = products * self._pairs[junction.name][kind][name][0]
             largest.append(products.max(axis=1))
         return np.asarray(np.maximum(*largest) > NO_WEIGHT)
 
@@ -331,7 +339,7 @@ class Partition:
                 if len(self.active((name, other))) > 1:
                     count += cells
                     unpaired |= cells
-            floored = any(each.floor > 0 for each in self.of(name))
+            floored = any(junction.floor > 0 for junction in self.of(name))
             joint[name] = (count > 1) & ((rough > (0 if floored else 1)) | unpaired)
             if joint[name].any():
                 joint[name] &= self.live(name)
@@ -349,29 +357,29 @@ class Partition:
         others = [other for other, overlapped in self._overlapped[name].items() if overlapped[cells].any()]
 
         def extended(
-            chosen: tuple[str, ...], pieces: JointBoxes | JointPieces, rest: list[str]
+            names: tuple[str, ...], pieces: JointBoxes | JointPieces, candidates: list[str]
         ) -> Iterator[tuple[tuple[str, ...], JointPieces]]:
-            for n, other in enumerate(rest):
+            for n, other in enumerate(candidates):
                 common = pieces.within(other, self._shapes[other])
                 simplices = common.in_simplices()
                 if simplices.count:
-                    grown = (*chosen, other)
+                    grown = (*names, other)
                     yield grown, self._cut_pieces(grown, simplices)
-                    yield from extended(grown, common, rest[n + 1 :])
+                    yield from extended(grown, common, candidates[n + 1 :])
 
         yield from extended((name,), self._cell_pieces((name, *others), cells), others)
 
     def _cut_pieces(self, names: Sequence[str], pieces: JointPieces) -> JointPieces:
         """Pieces cut by the regions of the junctions between these parts, and where a minimum changes in a weight."""
-        for each in self.active(names):
-            pieces = pieces.divided(each.name, each.zone_coordinate.regions)
+        for junction in self.active(names):
+            pieces = pieces.divided(junction.name, junction.zone_coordinate.regions)
         for kind in self._kinds:
             done = 0
             while True:
                 kinks: list[Array] = []
                 shares, _ = self.shares(names, pieces, pieces.simplices.transpose(0, 2, 1), kind)
-                for some in _subsets(names):
-                    self._weights(some, shares, kinks)
+                for subset in _subsets(names):
+                    self._weights(subset, shares, kinks)
                 shape = pieces.count, pieces.simplices.shape[1]
                 heights = [np.broadcast_to(kink, shape) for kink in kinks]
                 bent = [
@@ -391,46 +399,46 @@ class Partition:
     ) -> tuple[dict[str, Array], dict[str, Indices]]:
         """φ_J (n, q) at points (axis, n, q) of the pieces, and the state (n, q), by junction of the set of parts."""
         values, states = {}, {}
-        for each in self.active(names):
-            cells = pieces.cells[each.coarse.name], pieces.cells[each.fine.name]
+        for junction in self.active(names):
+            cells = pieces.cells[junction.coarse.name], pieces.cells[junction.fine.name]
             overlap = Overlap(
-                *cells, points, np.ones(points.shape[1:]), pieces.regions[each.name], np.full(cells[0].size, -1)
+                *cells, points, np.ones(points.shape[1:]), pieces.regions[junction.name], np.full(cells[0].size, -1)
             )
-            s, states[each.name] = each.zone_coordinate.on_pieces(overlap)
-            values[each.name] = share(each.weights_of(kind), s, points, each.floor, states[each.name])
+            s, states[junction.name] = junction.zone_coordinate.on_pieces(overlap)
+            values[junction.name] = share(junction.weights_of(kind), s, points, junction.floor, states[junction.name])
         return values, states
 
     def _weights(self, among: Sequence[str], shares: Shares, kinks: list[Array] | None = None) -> dict[str, Array]:
         """w by name where the parts `among` cover the point; functions with zeros at kinks are appended to `kinks`."""
         result: dict[str, Array] = {}
-        rest: Array = np.ones(())
+        remainder: Array = np.ones(())
         for name in sorted(among, key=self._rank.__getitem__, reverse=True):
             claim: Array = np.ones(())
-            for each in self._over[name]:
-                if each.coarse.name in among:
+            for junction in self._over[name]:
+                if junction.coarse.name in among:
                     if kinks is not None and claim.ndim:
-                        kinks.append(claim - shares[each.name])
-                    claim = np.minimum(claim, shares[each.name])
+                        kinks.append(claim - shares[junction.name])
+                    claim = np.minimum(claim, shares[junction.name])
             for other, weight in result.items():
                 if name in self._below[other]:
                     claim = claim - weight
             if kinks is not None:
-                kinks += [claim, claim - rest]
-            result[name] = np.minimum(np.maximum(claim, 0.0), rest)
-            rest = rest - result[name]
+                kinks += [claim, claim - remainder]
+            result[name] = np.minimum(np.maximum(claim, 0.0), remainder)
+            remainder = remainder - result[name]
         return result
 
     def change(self, names: tuple[str, ...], pieces: JointPieces, points: Array, kind: Kind) -> Array:
         """Change of the weight of the first part by the set of parts (n, q): Σ_{R ⊆ Q} (−1)^{|Q| − |R|} w(R)."""
         shares, _ = self.shares(names, pieces, points, kind)
         result = np.zeros(points.shape[1:])
-        for some in _subsets(names):
-            result += (-1) ** (len(names) - len(some)) * self._weights(some, shares)[names[0]]
+        for subset in _subsets(names):
+            result += (-1) ** (len(names) - len(subset)) * self._weights(subset, shares)[names[0]]
         return result
 
     def order(self, names: Sequence[str], kind: Kind) -> int:
         """Degree up to which the products of weights and shape functions on the pieces are integrated exactly."""
-        degree = sum(each.weights_of(kind).degree for each in self.active(names))
+        degree = sum(junction.weights_of(kind).degree for junction in self.active(names))
         return int(self.parts[names[0]].basis.elem.maxdeg) + degree + (1 if revolves(self.parts[names[0]]) else 0)
 
     def _joint_sets(self, name: str) -> list[tuple[tuple[str, ...], JointPieces]]:
@@ -473,7 +481,7 @@ class Partition:
         return self._numbered({name: set(lower) for name, lower in self._below.items()})
 
     def _numbered(self, below: Mapping[str, set[str]]) -> dict[str, int]:
-        last = {each.fine.name: n for n, each in enumerate(self.junctions)}
+        last = {junction.fine.name: n for n, junction in enumerate(self.junctions)}
         order: list[str] = []
         while len(order) < len(below):
             lowest = [name for name in below if name not in order and below[name] <= set(order)]
@@ -506,13 +514,13 @@ class Partition:
     def _violation(self, sample: Sample) -> tuple[str, str, str] | None:
         """A part whose weight decreases where it is not glued, the part that replaces it, and a place; or None."""
         glued = self._glued(sample)
-        for each, changes in self._slopes(sample):
+        for junction, changes in self._slopes(sample):
             for name, change in changes.items():
-                zones = [glued[junction.name] for junction in self._at(name, sample)]
+                zones = [glued[other.name] for other in self._at(name, sample)]
                 coupled = np.any([np.zeros(sample.size.size, bool), *zones], axis=0)
-                place = sample.largest(glued[each.name] & (np.abs(change) > SLOPE_TOLERANCE) & ~coupled)
+                place = sample.largest(glued[junction.name] & (np.abs(change) > SLOPE_TOLERANCE) & ~coupled)
                 if place is not None:
-                    return name, each.fine.name, place
+                    return name, junction.fine.name, place
         return None
 
     def _warn_of_kinks(self) -> None:
@@ -520,22 +528,22 @@ class Partition:
         warned: set[str] = set()
         for sample in self._samples:
             glued = self._glued(sample)
-            for each, changes in self._slopes(sample):
-                expected = {each.coarse.name: -1.0, each.fine.name: 1.0}
+            for junction, changes in self._slopes(sample):
+                expected = {junction.coarse.name: -1.0, junction.fine.name: 1.0}
                 wrong = [np.abs(change - expected.get(name, 0.0)) > SLOPE_TOLERANCE for name, change in changes.items()]
-                place = sample.largest(glued[each.name] & np.any(wrong, axis=0))
-                if place is None or each.name in warned:
+                place = sample.largest(glued[junction.name] & np.any(wrong, axis=0))
+                if place is None or junction.name in warned:
                     continue
-                warned.add(each.name)
+                warned.add(junction.name)
                 others = " and ".join(f"'{name}'" for name in sample.names if name not in expected)
                 warn(
-                    f"junction '{each.name}': at {place} its zone overlaps that of {others} so that the weights have "
-                    "kinks: a uniform stress is not exact there (patch test); let the zones coincide (two patches with "
+                    f"junction '{junction.name}': at {place} its zone overlaps that of {others} so that the weights "
+                    "have kinks: a uniform stress is not exact there (patch test); let the zones coincide (two patches with "
                     "one common band need no junction of their own), follow or enclose each other"
                 )
 
     def _at(self, name: str, sample: Sample) -> list[ZonedJunction]:
-        return [each for each in self.of(name) if each.name in sample.shares]
+        return [junction for junction in self.of(name) if junction.name in sample.shares]
 
     def _glued(self, sample: Sample) -> dict[str, Mask]:
         return {name: state == 1 for name, state in sample.states.items()}
@@ -543,10 +551,10 @@ class Partition:
     def _slopes(self, sample: Sample) -> Iterator[tuple[ZonedJunction, dict[str, Array]]]:
         """By junction between the parts of a sample: ∂w/∂φ (n,) of each part."""
         before = self._weights(sample.names, sample.shares)
-        for each in self.active(sample.names):
-            shifted = {**sample.shares, each.name: sample.shares[each.name] - SHARE_STEP}
+        for junction in self.active(sample.names):
+            shifted = {**sample.shares, junction.name: sample.shares[junction.name] - SHARE_STEP}
             after = self._weights(sample.names, shifted)
-            yield each, {name: (before[name] - after[name]) / SHARE_STEP for name in sample.names}
+            yield junction, {name: (before[name] - after[name]) / SHARE_STEP for name in sample.names}
 
     @cached_property
     def _samples(self) -> list[Sample]:
@@ -557,10 +565,10 @@ class Partition:
                 continue
             measure = self.parts[name].basis.dx.sum(axis=1)
             for names, pieces in self._joint_sets(name):
-                more = np.zeros(pieces.count, dtype=bool)
+                covered = np.zeros(pieces.count, dtype=bool)
                 for other in self._components[name] - set(names):
-                    more |= _covered(self.parts[other], pieces.simplices.mean(axis=1))
-                pieces = pieces.take(np.flatnonzero(~more))
+                    covered |= _covered(self.parts[other], pieces.simplices.mean(axis=1))
+                pieces = pieces.take(np.flatnonzero(~covered))
                 if pieces.count:
                     middle, cells = pieces.simplices.mean(axis=1), pieces.cells[name]
                     shares, states = self.shares(names, pieces, middle[:, :, None], "stiffness")
@@ -593,10 +601,10 @@ class PartLoads:
         """By junction: cells (c,) that this junction alone cuts or weights."""
         partition, joint = self.partition, self.partition.joint(self.name)
         live, rough = partition.live(self.name), {}
-        for each in partition.of(self.name):
-            other = each.fine.name if each.coarse.name == self.name else each.coarse.name
+        for junction in partition.of(self.name):
+            other = junction.fine.name if junction.coarse.name == self.name else junction.coarse.name
             cover = partition.covers[self.name, other]
-            rough[each.name] = cover.overlapped & ~cover.plain & ~cover.filled & live & ~joint
+            rough[junction.name] = cover.overlapped & ~cover.plain & ~cover.filled & live & ~joint
         return rough
 
     @cached_property
@@ -621,10 +629,10 @@ class PartLoads:
         part, partition = self._part, self.partition
         cells, points, reduction = partition.joint_pieces(self.name, "stiffness")
         quadratures = [(cells, points, -reduction)]
-        for each in partition.of(self.name):
+        for junction in partition.of(self.name):
             quadratures.append(
-                partition.sharings[each.name].reduction(
-                    part, self._rough[each.name], each.weights_of("stiffness"), each.floor
+                partition.sharings[junction.name].reduction(
+                    part, self._rough[junction.name], junction.weights_of("stiffness"), junction.floor
                 )
             )
         cells, points, change = concatenated(quadratures, part.mesh.dim())
@@ -652,49 +660,51 @@ class PartLoads:
         part, result = self._part, np.ones(points.shape[1:])
         extrapolated = (self.cut & ~self._on_border & ~self._filled)[cells]
         if extrapolated.any():
-            known = part.quadrature_points()
-            result[extrapolated] = weight_at_facets(self.stiffness, known, cells[extrapolated], points[:, extrapolated])
-        for each in self.partition.of(self.name):
-            other = each.fine.name if each.coarse.name == self.name else each.coarse.name
+            quadrature_points = part.quadrature_points()
+            result[extrapolated] = weight_at_facets(
+                self.stiffness, quadrature_points, cells[extrapolated], points[:, extrapolated]
+            )
+        for junction in self.partition.of(self.name):
+            other = junction.fine.name if junction.coarse.name == self.name else junction.coarse.name
             overlapped = self.partition.covers[self.name, other].overlapped & ~self._on_border
-            chosen = np.flatnonzero(overlapped[cells] & ~extrapolated)
-            if chosen.size:
-                weights, sharing = each.weights_of("stiffness"), self.partition.sharings[each.name]
-                result[chosen] *= sharing.at(part, points[:, chosen], cells[chosen], weights, each.floor)
+            facets = np.flatnonzero(overlapped[cells] & ~extrapolated)
+            if facets.size:
+                weights, sharing = junction.weights_of("stiffness"), self.partition.sharings[junction.name]
+                result[facets] *= sharing.at(part, points[:, facets], cells[facets], weights, junction.floor)
         return result
 
 
 def concatenated(quadratures: Sequence[tuple[Indices, Array, Array]], axes: int) -> tuple[Indices, Array, Array]:
     """Cells (p,), points (axis, p, q) and values (p, q) of all quadratures, in rows of the shortest rule, padded with
     zeros."""
-    quadratures = [each for each in quadratures if each[0].size]
+    quadratures = [quadrature for quadrature in quadratures if quadrature[0].size]
     if not quadratures:
         return np.zeros(0, dtype=np.int64), np.zeros((axes, 0, 1)), np.zeros((0, 1))
     width = min(values.shape[1] for _, _, values in quadratures)
     rows = []
     for cells, points, values in quadratures:
         count = -(-values.shape[1] // width)
-        missing = count * width - values.shape[1]
-        points = np.concatenate((points, np.repeat(points[:, :, -1:], missing, axis=2)), axis=2)
-        values = np.pad(values, ((0, 0), (0, missing)))
+        padding = count * width - values.shape[1]
+        points = np.concatenate((points, np.repeat(points[:, :, -1:], padding, axis=2)), axis=2)
+        values = np.pad(values, ((0, 0), (0, padding)))
         rows.append((np.repeat(cells, count), points.reshape(axes, -1, width), values.reshape(-1, width)))
-    every, places, measures = zip(*rows, strict=True)
-    return np.concatenate(every), np.concatenate(places, axis=1), np.concatenate(measures)
+    all_cells, all_points, all_values = zip(*rows, strict=True)
+    return np.concatenate(all_cells), np.concatenate(all_points, axis=1), np.concatenate(all_values)
 
 
 def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The subsets that contain the first name, in ascending size."""
     for count in range(len(names)):
-        for some in combinations(names[1:], count):
-            yield (names[0], *some)
+        for others in combinations(names[1:], count):
+            yield (names[0], *others)
 
 
 def _covered(part: MeshedPart, points: Array) -> Mask:
     """Mask (n,) of the points (axis, n) in the cells of a part."""
     covered = np.zeros(points.shape[1], dtype=bool)
     around = ON * float(np.ptp(part.mesh.p))  # points may lie on a common side of two cells
-    cells, chosen = candidate_pairs(part.mesh.p[:, part.mesh.t], np.stack((points - around, points + around), axis=1))
+    cells, point = candidate_pairs(part.mesh.p[:, part.mesh.t], np.stack((points - around, points + around), axis=1))
     if cells.size:
-        X = to_reference(part.mesh, cells, points[:, chosen, None])[0]
-        covered[chosen[distance_outside(part.mesh, X)[:, 0] <= ON]] = True
+        X = to_reference(part.mesh, cells, points[:, point, None])[0]
+        covered[point[distance_outside(part.mesh, X)[:, 0] <= ON]] = True
     return covered

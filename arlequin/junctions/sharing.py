@@ -92,11 +92,11 @@ class Sharing:
         measure = part.basis.dx.sum(axis=1)
         covered = np.bincount(cells, pieces.dx.sum(axis=1), measure.size) / measure
         states = self._state.min(axis=1), self._state.max(axis=1)
-        least, most = np.full(measure.size, 3), np.full(measure.size, -1)
-        np.minimum.at(least, cells, states[0])
-        np.maximum.at(most, cells, states[1])
+        smallest, largest = np.full(measure.size, 3), np.full(measure.size, -1)
+        np.minimum.at(smallest, cells, states[0])
+        np.maximum.at(largest, cells, states[1])
         fully = filled | (np.abs(1 - covered) <= ROUND_OFF)
-        return Cover(covered, filled, fully & (least == most) & (most != 1))
+        return Cover(covered, filled, fully & (smallest == largest) & (largest != 1))
 
     def reduction(self, part: MeshedPart, chosen: Mask, weights: Weight, floor: float) -> tuple[Indices, Array, Array]:
         """Pieces in the `chosen` cells (c,) of the part: cells (p,), points (axis, p, q) and (w − 1) dx (p, q)."""

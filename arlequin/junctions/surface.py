@@ -231,6 +231,6 @@ def _flat_mesh(surface: Surface, origin: Array, frame: Array) -> Mesh:
     """The facets of a flat surface as a mesh in the coordinates of its frame."""
     corners = _corners(surface)
     kind = {2: MeshLine, 3: MeshTri, 4: MeshQuad}[corners]
-    used, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
-    p = ((surface.part.positions[used] - origin) @ frame.T).T
+    nodes, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
+    p = ((surface.part.positions[nodes] - origin) @ frame.T).T
     return kind(np.ascontiguousarray(p), np.ascontiguousarray(cells.reshape(-1, corners).T))

@@ -190,10 +190,10 @@ def cell_weights(
     weights = np.where(covered[:, None] > ROUND_OFF, at_points, 1.0)
     partly = (covered > ROUND_OFF) & (covered < 1 - ROUND_OFF)
     if kinds is not None:
-        least, most = np.full(basis.nelems, np.iinfo(np.int64).max), np.full(basis.nelems, -1)
-        np.minimum.at(least, cells, kinds.min(axis=1))
-        np.maximum.at(most, cells, kinds.max(axis=1))
-        partly |= (covered > ROUND_OFF) & (least < most)
+        smallest, largest = np.full(basis.nelems, np.iinfo(np.int64).max), np.full(basis.nelems, -1)
+        np.minimum.at(smallest, cells, kinds.min(axis=1))
+        np.maximum.at(largest, cells, kinds.max(axis=1))
+        partly |= (covered > ROUND_OFF) & (smallest < largest)
     cut = np.flatnonzero(partly)
     error = np.zeros_like(weights)
     if cut.size == 0:

@@ -253,9 +253,9 @@ class Cells(Zone):
         if not (kinds == 0).any():
             raise UserError(f"junction '{name}': the zone has no cells")
         facets = mesh.f2t
-        both = kinds[facets[0]], np.where(facets[1] >= 0, kinds[facets[1]], 0)
-        borders = [mesh.facets[:, (np.minimum(*both) == -1) & (np.maximum(*both) == 0)]]
-        inner = mesh.facets[:, (np.maximum(*both) == 2) & (np.minimum(*both) == 0) & (facets[1] >= 0)]
+        side_kinds = kinds[facets[0]], np.where(facets[1] >= 0, kinds[facets[1]], 0)
+        borders = [mesh.facets[:, (np.minimum(*side_kinds) == -1) & (np.maximum(*side_kinds) == 0)]]
+        inner = mesh.facets[:, (np.maximum(*side_kinds) == 2) & (np.minimum(*side_kinds) == 0) & (facets[1] >= 0)]
         if self.inner is not None:
             inner = np.concatenate((inner, mesh.facets[:, _boundary(mesh, self.inner, coarse.name)]), axis=1)
         borders.append(inner)
@@ -289,17 +289,21 @@ def _cells(mesh: Any, cell_set: str | Sequence[int], part: str) -> Indices:
         if cells.size and not (cells.min() >= 0 and cells.max() < mesh.nelements):
             raise UserError.parameter("cells of the zone", cell_set, f"must lie in [0, {mesh.nelements})")
         return cells
-    known = mesh.subdomains or {}
-    if cell_set not in known:
-        raise UserError(f"{part}: no set of cells is named {cell_set!r} (sets: {', '.join(sorted(known)) or 'none'})")
-    return np.asarray(known[cell_set], dtype=np.int64)
+    cell_sets = mesh.subdomains or {}
+    if cell_set not in cell_sets:
+        raise UserError(
+            f"{part}: no set of cells is named {cell_set!r} (sets: {', '.join(sorted(cell_sets)) or 'none'})"
+        )
+    return np.asarray(cell_sets[cell_set], dtype=np.int64)
 
 
 def _boundary(mesh: Any, name: str, part: str) -> Indices:
-    known = mesh.boundaries or {}
-    if name not in known:
-        raise UserError(f"{part}: no boundary is named {name!r} (boundaries: {', '.join(sorted(known)) or 'none'})")
-    return np.asarray(known[name], dtype=np.int64)
+    boundaries = mesh.boundaries or {}
+    if name not in boundaries:
+        raise UserError(
+            f"{part}: no boundary is named {name!r} (boundaries: {', '.join(sorted(boundaries)) or 'none'})"
+        )
+    return np.asarray(boundaries[name], dtype=np.int64)
 
 
 def _harmonic(mesh: Any, cells: Indices, zeros: Indices, unity: Indices) -> Array:

@@ -32,10 +32,10 @@ class ZoneSample:
     @classmethod
     def of(cls, junction: Junction) -> Self:
         pieces = junction.glued
-        chosen = np.flatnonzero(pieces.dx > 0.0)
-        if chosen.size > POINTS:
-            chosen = np.sort(np.random.default_rng(0).choice(chosen, POINTS, replace=False))
-        piece, q = np.unravel_index(chosen, pieces.dx.shape)
+        indices = np.flatnonzero(pieces.dx > 0.0)
+        if indices.size > POINTS:
+            indices = np.sort(np.random.default_rng(0).choice(indices, POINTS, replace=False))
+        piece, q = np.unravel_index(indices, pieces.dx.shape)
         points = pieces.points[:, piece, q]
         volumes = pieces.dx[piece, q] * np.broadcast_to(depth(junction.coarse, points), piece.size)
         total = float((pieces.dx * depth(junction.coarse, pieces.points)).sum())

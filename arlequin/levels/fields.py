@@ -30,8 +30,8 @@ def has_field(part: Part) -> bool:
 def on_columns(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
     """Expand a block (r, dofs of a part) to the dofs of the system (r, d)."""
     rows = block.shape[0]
-    none = sp.csr_array((rows, place.start)), sp.csr_array((rows, count - place.stop))
-    return sp.csr_array(sp.hstack([none[0], block, none[1]], format="csr"))
+    empty = sp.csr_array((rows, place.start)), sp.csr_array((rows, count - place.stop))
+    return sp.csr_array(sp.hstack([empty[0], block, empty[1]], format="csr"))
 
 
 def joined_to(system: System, name: str) -> set[str]:
@@ -61,8 +61,8 @@ def section_rotations(beam: Beam, points: Array) -> sp.csr_array:
     axes = beam.dimension
 
     def relative_motion(offset: Array) -> sp.csr_array:
-        both = [_rigid_section_motion(beam, s, np.tile(r, (s.size, 1))) for r in (offset[:axes], np.zeros(axes))]
-        return sp.csr_array(both[0] - both[1])
+        motions = [_rigid_section_motion(beam, s, np.tile(r, (s.size, 1))) for r in (offset[:axes], np.zeros(axes))]
+        return sp.csr_array(motions[0] - motions[1])
 
     def component(rows: sp.csr_array, axis: Array) -> sp.csr_array:
         return sp.csr_array(sp.kron(sp.eye_array(s.size), axis[None, :axes]) @ rows)
@@ -105,12 +105,12 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     corners = mesh.p[:, mesh.t]
     low, high = corners.min(axis=1), corners.max(axis=1)
     margin = _OUTSIDE * (high - low)
-    cells, chosen = candidate_pairs(np.stack([low - margin, high + margin], axis=1), points.T[:, None, :].copy())
-    outside = distance_outside(mesh, to_reference(mesh, cells, points[chosen].T[:, :, None])[0])[:, 0]
+    cells, point = candidate_pairs(np.stack([low - margin, high + margin], axis=1), points.T[:, None, :].copy())
+    outside = distance_outside(mesh, to_reference(mesh, cells, points[point].T[:, :, None])[0])[:, 0]
     near = np.flatnonzero(outside <= _OUTSIDE)
     # for each point the cell in which it lies deepest
-    near = near[np.lexsort((outside[near], chosen[near]))]
-    inside, first = np.unique(chosen[near], return_index=True)
+    near = near[np.lexsort((outside[near], point[near]))]
+    inside, first = np.unique(point[near], return_index=True)
     shapes = Shapes.at(part.basis, cells[near[first]], points[inside].T[:, :, None])
     covered = np.zeros(count, dtype=bool)
     covered[inside] = True

@@ -239,7 +239,7 @@ class StateIndicator(LevelIndicator):
         """The level and the recorded value that the function returns."""
         output = self.function(state)
         level, value = output if isinstance(output, tuple) and len(output) == 2 else (output, output)
-        plain = int(level) if isinstance(level, bool | np.bool_) else level
-        return checks.integer("level from the function", plain, 0, state.count - 1), checks.finite(
+        number = int(level) if isinstance(level, bool | np.bool_) else level
+        return checks.integer("level from the function", number, 0, state.count - 1), checks.finite(
             "value from the function", value
         )

@@ -59,21 +59,21 @@ class PatchTransfer:
                 _selection(new_nodes, old_nodes, (part.node_count, old.node_count), components),
                 place, before.dof_count,
             )  # fmt: skip
-            missing = np.asarray(~ghost)
-            missing[new_nodes] = False
+            uncovered = np.asarray(~ghost)
+            uncovered[new_nodes] = False
             joined = joined_to(before.system, part.name)
             for j, other in enumerate(before.system.parts):
-                if not missing.any() or other.name not in joined:
+                if not uncovered.any() or other.name not in joined:
                     continue
-                nodes = np.flatnonzero(missing)
+                nodes = np.flatnonzero(uncovered)
                 rows, covered = field_at(other, part.positions[nodes])
-                rest = before.ghost[before.places[j]].astype(float)
-                covered &= (abs(rows) @ rest).reshape(-1, components).sum(axis=1) < 1e-9
+                inactive = before.ghost[before.places[j]].astype(float)
+                covered &= (abs(rows) @ inactive).reshape(-1, components).sum(axis=1) < 1e-9
                 spread = _selection(nodes[covered], np.flatnonzero(covered), (part.node_count, nodes.size), components)
                 block = block + on_columns(spread @ rows, before.places[j], before.dof_count)
-                missing[nodes[covered]] = False
-            if missing.any():
-                where = ", ".join(f"{x:.4g}" for x in part.positions[np.flatnonzero(missing)[0]])
+                uncovered[nodes[covered]] = False
+            if uncovered.any():
+                where = ", ".join(f"{x:.4g}" for x in part.positions[np.flatnonzero(uncovered)[0]])
                 raise UserError(
                     f"patch '{self._name}' leaves the mesh that it moves through: nothing carries the motion of part "
                     f"'{part.name}' at ({where}) m"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.energy import KINDS, applicable
-from arlequin.levels.stepper import Chosen, Configurations
+from arlequin.levels.stepper import Configurations, LevelChoice
 from arlequin.models.part import Part
 from arlequin.models.types import Array
 from arlequin.results.history import AXES, PER_METRE, TimeSeries, per_metre
@@ -28,9 +28,11 @@ class LevelSeries:
     def __init__(self, configurations: Configurations, steps: int, record: Record) -> None:
         self._configurations = configurations
         self._steps, self._record = steps, record
-        every = [applicable(configurations.assembly(chosen)) for chosen in configurations.singles]
-        self.kinds = tuple(kind for kind in KINDS if kind == "switch" or any(kind in kinds for kinds in every))
-        self._series: dict[Chosen, TimeSeries] = {}
+        kinds_by_choice = [applicable(configurations.assembly(choice)) for choice in configurations.singles]
+        self.kinds = tuple(
+            kind for kind in KINDS if kind == "switch" or any(kind in kinds for kinds in kinds_by_choice)
+        )
+        self._series: dict[LevelChoice, TimeSeries] = {}
         self._active = configurations.first
         self._sums: dict[str, Any] = {}
         self.count, self.frames = 0, 0
@@ -38,15 +40,15 @@ class LevelSeries:
         self._frames: list[tuple[Array, Values]] = []
         self._variables = {(v.group, v.name): v for v in self.variables()}
 
-    def _series_of(self, chosen: Chosen) -> TimeSeries:
-        if chosen not in self._series:
+    def _series_of(self, active: LevelChoice) -> TimeSeries:
+        if active not in self._series:
             retained = {self._active, *self._configurations.singles}
             self._series = {choice: series for choice, series in self._series.items() if choice in retained}
-            assembly = self._configurations.assembly(chosen)
-            self._series[chosen] = TimeSeries(
+            assembly = self._configurations.assembly(active)
+            self._series[active] = TimeSeries(
                 assembly, self._configurations.step, self._steps, self._record, False, False, kinds=self.kinds
             )
-        return self._series[chosen]
+        return self._series[active]
 
     @cached_property
     def _moving(self) -> list[Part]:
@@ -67,8 +69,8 @@ class LevelSeries:
         per = all(
             per_metre(self._configurations.assembly(choice).system.parts) for choice in self._configurations.singles
         )
-        for chosen in self._configurations.singles:
-            for variable in self._series_of(chosen).plain_variables():
+        for choice in self._configurations.singles:
+            for variable in self._series_of(choice).plain_variables():
                 units = PER_METRE.get(variable.units, variable.units) if per else variable.units
                 variables.setdefault((variable.group, variable.name), replace(variable, units=units))
         self._count_in_any(variables)
@@ -90,14 +92,14 @@ class LevelSeries:
         """Take the largest cell weights, and the nodes that are active, over all configurations that have the part."""
         for name, union in (("weight", np.maximum), ("left_out", np.minimum)):
             for key in [key for key in variables if key[1] == name]:
-                every = [
+                by_choice = [
                     {
                         (variable.group, variable.name): variable
-                        for variable in self._series_of(chosen).plain_variables()
+                        for variable in self._series_of(choice).plain_variables()
                     }
-                    for chosen in self._configurations.singles
+                    for choice in self._configurations.singles
                 ]
-                having = [each for each in every if (key[0], "position") in each]
+                having = [each for each in by_choice if (key[0], "position") in each]
                 if all(key in each for each in having):
                     variables[key] = replace(variables[key], data=union.reduce([each[key].data for each in having]))
                 else:
@@ -106,20 +108,20 @@ class LevelSeries:
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
         """Add the states of a batch of steps, their energies (b, …, kind) and balance (b, …)."""
         levels = self._configurations.system.levels
-        chosen = self._configurations.first if block.levels is None else tuple(block.levels[0].tolist())
-        series = self._series_of(chosen)
+        choice = self._configurations.first if block.levels is None else tuple(block.levels[0].tolist())
+        series = self._series_of(choice)
         series.load_sums(self._sums)
         series.add(block, table, balance)
-        self._active, self._sums = chosen, {**self._sums, **series.sums()}
+        self._active, self._sums = choice, {**self._sums, **series.sums()}
         (time, rows), (frame_time, frames) = series.take()
         for i, group in enumerate(levels):
-            rows[f"levels/{group.name}", "level"] = np.full(time.size, float(chosen[i]))
+            rows[f"levels/{group.name}", "level"] = np.full(time.size, float(choice[i]))
             values = np.full(time.size, np.nan) if block.indicators is None else block.indicators[:, i]
             rows[f"levels/{group.name}", "indicator"] = np.where(np.isinf(values), np.nan, values)
         if frame_time.size:
-            now = {part.name: part for part in self._configurations.assembly(chosen).system.parts}
+            active_parts = {part.name: part for part in self._configurations.assembly(choice).system.parts}
             for part in self._moving:
-                shift = now[part.name].positions[0] - part.positions[0]
+                shift = active_parts[part.name].positions[0] - part.positions[0]
                 frames[f"part/{part.name}", "shift"] = np.tile(shift, (frame_time.size, 1))
         self.count += time.size
         self.frames += frame_time.size

@@ -25,7 +25,7 @@ from arlequin.system.levels import Levels, MovingPatch
 from arlequin.system.same_data import same_data
 from arlequin.system.system import System
 
-Chosen = tuple[int, ...]  # the active level of each `Levels`
+LevelChoice = tuple[int, ...]  # the active level of each `Levels`
 
 _FREQUENT_SWITCHES, _FREQUENT_STEPS = 8, 40  # switches within that many steps are warned of
 
@@ -40,7 +40,7 @@ class SwitchedState:
     """
 
     own: Any
-    chosen: Chosen
+    chosen: LevelChoice
     wanted: tuple[int, ...]
     indicators: tuple[float, ...]
     switches: tuple[tuple[int, ...], ...]
@@ -53,17 +53,17 @@ class Configurations:
     def __init__(self, system: System, scheme: Scheme, step: float) -> None:
         self.system, self.step = system, step
         self._scheme = scheme
-        self._assemblies: dict[Chosen, Assembly] = {}
-        self._steppers: dict[Chosen, Restartable] = {}
-        self._transfers: dict[tuple[Chosen, Chosen], LevelTransfer] = {}
+        self._assemblies: dict[LevelChoice, Assembly] = {}
+        self._steppers: dict[LevelChoice, Restartable] = {}
+        self._transfers: dict[tuple[LevelChoice, LevelChoice], LevelTransfer] = {}
 
     @property
-    def first(self) -> Chosen:
+    def first(self) -> LevelChoice:
         """The levels at t = 0."""
         return tuple(levels.start for levels in self.system.levels)
 
     @cached_property
-    def singles(self) -> tuple[Chosen, ...]:
+    def singles(self) -> tuple[LevelChoice, ...]:
         """The initial choice and those that differ from it in one level: together they have all parts."""
         others = [
             (*self.first[:i], level, *self.first[i + 1 :])
@@ -74,34 +74,34 @@ class Configurations:
         ]
         return (self.first, *others)
 
-    def assembly(self, chosen: Chosen) -> Assembly:
+    def assembly(self, choice: LevelChoice) -> Assembly:
         """The assembled system for a choice of levels."""
-        if chosen not in self._assemblies:
+        if choice not in self._assemblies:
             names = [levels.name for levels in self.system.levels]
-            system = self.system.at(dict(zip(names, chosen, strict=True)))
+            system = self.system.at(dict(zip(names, choice, strict=True)))
             errors = time_errors(self._scheme, system, self.step)
-            self._assemblies[chosen] = assemble(system, errors)
-        return self._assemblies[chosen]
+            self._assemblies[choice] = assemble(system, errors)
+        return self._assemblies[choice]
 
-    def stepper(self, chosen: Chosen) -> Restartable:
+    def stepper(self, choice: LevelChoice) -> Restartable:
         """The stepper for a choice of levels; UserError if the scheme cannot restart."""
-        if chosen not in self._steppers:
-            stepper = self._scheme.prepare(self.assembly(chosen), self.step)
+        if choice not in self._steppers:
+            stepper = self._scheme.prepare(self.assembly(choice), self.step)
             if not stepper.restarts:
                 raise UserError.parameter(
                     "scheme",
                     self._scheme,
                     "does not switch levels: take Theta without located events, Newmark, CentralDifference, Static, …",
                 )
-            self._steppers[chosen] = cast(Restartable, stepper)
-        return self._steppers[chosen]
+            self._steppers[choice] = cast(Restartable, stepper)
+        return self._steppers[choice]
 
     @property
-    def steppers(self) -> dict[Chosen, Restartable]:
+    def steppers(self) -> dict[LevelChoice, Restartable]:
         """Steppers created so far, by choice of levels."""
         return self._steppers
 
-    def transfer(self, before: Chosen, after: Chosen) -> tuple[LevelTransfer | PatchTransfer, bool]:
+    def transfer(self, before: LevelChoice, after: LevelChoice) -> tuple[LevelTransfer | PatchTransfer, bool]:
         """The transfer between two choices that differ in one level, and whether it goes to the finer one."""
         (i,) = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
         if isinstance(self.system.levels[i], MovingPatch):
@@ -110,32 +110,35 @@ class Configurations:
         pair = (before, after) if upwards else (after, before)
         if pair not in self._transfers:
             levels = self.system.levels[i]
-            coarse, fine = (self.assembly(chosen) for chosen in pair)
+            coarse, fine = (self.assembly(choice) for choice in pair)
             self._transfers[pair] = LevelTransfer(coarse, fine, levels.name, self._references(pair, i))
         return self._transfers[pair], upwards
 
-    def forget(self, but: set[Chosen]) -> None:
+    def forget(self, but: set[LevelChoice]) -> None:
         """Drop all choices except some and the initial ones: earlier positions of a moving patch."""
         retained = but | set(self.singles)
         for cache in (self._assemblies, self._steppers):
-            for chosen in [choice for choice in cache if choice not in retained]:
-                del cache[chosen]
+            for outdated in [choice for choice in cache if choice not in retained]:
+                del cache[outdated]
         for pair in [pair for pair in self._transfers if not retained.issuperset(pair)]:
             del self._transfers[pair]
 
-    def _references(self, pair: tuple[Chosen, Chosen], index: int) -> tuple[Array, Array]:
+    def _references(self, pair: tuple[LevelChoice, LevelChoice], index: int) -> tuple[Array, Array]:
         """Reference displacements (d,) of both choices; a part in both has that of the finer level."""
         levels = self.system.levels[index].samples
-        coarse, fine = (dict(levels[chosen[index]].reference) for chosen in pair)
+        coarse, fine = (dict(levels[choice[index]].reference) for choice in pair)
         out = []
-        for chosen in pair:
-            assembly = self.assembly(chosen)
+        for choice in pair:
+            assembly = self.assembly(choice)
             displacement = {name: u for name, u in (coarse | fine).items() if name in assembly.system.names}
             system = replace(assembly.system, displacement=displacement)
-            free = [np.full(sum(item.dofs.size for item in assembled.imposed), np.nan) for assembled in assembly.parts]
-            each = zip(assembly.system.parts, assembly.parts, free, strict=True)
+            free = [
+                np.full(sum(imposed.dofs.size for imposed in assembled.imposed), np.nan) for assembled in assembly.parts
+            ]
+            initial_parts = zip(assembly.system.parts, assembly.parts, free, strict=True)
             pieces = [
-                assembled.coordinates(system.initial("displacement", part), values) for part, assembled, values in each
+                assembled.coordinates(system.initial("displacement", part), values)
+                for part, assembled, values in initial_parts
             ]
             out.append(np.concatenate(pieces))
         return out[0], out[1]
@@ -155,10 +158,10 @@ class LevelStepper(Stepper):
         self._configurations = configurations
         self._levels = configurations.system.levels
         self._warned: set[int] = set()  # of which frequent switches were warned
-        for chosen in configurations.singles:
-            configurations.stepper(chosen)
-            if chosen != configurations.first:
-                configurations.transfer(configurations.first, chosen)
+        for choice in configurations.singles:
+            configurations.stepper(choice)
+            if choice != configurations.first:
+                configurations.transfer(configurations.first, choice)
         self.linear_solver = configurations.stepper(configurations.first).linear_solver
         self.fields_at_end = any(stepper.fields_at_end for stepper in configurations.steppers.values())
 
@@ -171,19 +174,19 @@ class LevelStepper(Stepper):
 
     def rest_state_like(self, state: State) -> State:
         """A state at rest with the shapes of another state."""
-        chosen = state.own.chosen
-        none = np.zeros(self._configurations.assembly(chosen).dof_count)
-        return replace(self._configurations.stepper(chosen).start(none, none), own=state.own)
+        choice = state.own.chosen
+        zeros = np.zeros(self._configurations.assembly(choice).dof_count)
+        return replace(self._configurations.stepper(choice).start(zeros, zeros), own=state.own)
 
     def state_dict(self) -> Any:
         """State of the steppers, by choice of levels."""
-        each = self._configurations.steppers.items()
-        return {chosen: stepper.state_dict() for chosen, stepper in each if isinstance(stepper, Checkpointable)}
+        steppers = self._configurations.steppers.items()
+        return {choice: stepper.state_dict() for choice, stepper in steppers if isinstance(stepper, Checkpointable)}
 
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
-        for chosen, stepper_state in state.items():
-            stepper = self._configurations.stepper(tuple(chosen))
+        for choice, stepper_state in state.items():
+            stepper = self._configurations.stepper(tuple(choice))
             assert isinstance(stepper, Checkpointable)
             stepper.load_state_dict(stepper_state)
 
@@ -213,25 +216,27 @@ class LevelStepper(Stepper):
         """Evaluate one indicator: the state, after a switch if one is due, and the energy lost and work done, J."""
         level_state, levels = state.own, self._levels[i]
         active = level_state.chosen[i]
-        wanted, value = levels.choose.indicate(self._view(state, i))
-        latest = state.n if wanted >= active else level_state.wanted[i]
+        chosen_level, value = levels.choose.indicate(self._view(state, i))
+        latest = state.n if chosen_level >= active else level_state.wanted[i]
         level_state = replace(
             level_state,
             wanted=_with(level_state.wanted, i, latest),
             indicators=_with(level_state.indicators, i, float(value)),
         )
-        due = wanted > active or (wanted < active and (state.n - latest) * self.step >= levels.hold - 1e-9 * self.step)
+        due = chosen_level > active or (
+            chosen_level < active and (state.n - latest) * self.step >= levels.hold - 1e-9 * self.step
+        )
         state = replace(state, own=level_state)
         if not due:
             return state, 0.0, 0.0
-        switched, lost, work = self._switched(state, i, wanted)
+        switched, loss, work = self._switched(state, i, chosen_level)
         if isinstance(levels, MovingPatch):
             self._configurations.forget({level_state.chosen, switched.own.chosen})
-            return switched, lost, work
-        if wanted < active and levels.choose.indicate(self._view(switched, i))[0] > wanted:
+            return switched, loss, work
+        if chosen_level < active and levels.choose.indicate(self._view(switched, i))[0] > chosen_level:
             return state, 0.0, 0.0  # the coarser level would be switched off again at once
         self._warn_of_frequent_switches(switched, i)
-        return switched, lost, work
+        return switched, loss, work
 
     def _warn_of_frequent_switches(self, state: State, i: int) -> None:
         """Issue one `ModelWarning` where levels are switched too often."""
@@ -279,7 +284,7 @@ class LevelStepper(Stepper):
         started = stepper.start(u, v, state.n, _memory(source, target, state))
         switched, worn = _transfer_contact(source, target, state, started)
         switched = stepper.continued(switched)
-        lost = (
+        loss = (
             float(state.kinetic + state.strain + state.asperity)
             - switched.kinetic
             - switched.strain
@@ -294,7 +299,7 @@ class LevelStepper(Stepper):
             switches=_with(level_state.switches, i, (*level_state.switches[i], state.n)[-_FREQUENT_SWITCHES:]),
             worn=worn,
         )
-        return replace(switched, own=switched_levels), lost + work, work
+        return replace(switched, own=switched_levels), loss + work, work
 
 
 def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
@@ -305,9 +310,9 @@ def _memory(source: Assembly, target: Assembly, state: State) -> Any:
     """Internal variables of the target's parts: those of the source where it has the part."""
     if not target.path_dependent:
         return None
-    known = {id(part): variables for part, variables in zip(source.system.parts, state.memory, strict=True)}
+    former = {id(part): variables for part, variables in zip(source.system.parts, state.memory, strict=True)}
     return tuple(
-        known.get(id(part), variables) for part, variables in zip(target.system.parts, target.fresh(), strict=True)
+        former.get(id(part), variables) for part, variables in zip(target.system.parts, target.fresh(), strict=True)
     )
 
 
@@ -359,14 +364,21 @@ def _former_interface(source: Assembly, target: Assembly, name: str) -> str | No
     if name in before:
         return name
 
-    def acting(item: Interface) -> Any:
-        return item.normal, item.friction, item.wear, item.multiplier, item.sliding, item.direction
+    def acting(interface: Interface) -> Any:
+        return (
+            interface.normal,
+            interface.friction,
+            interface.wear,
+            interface.multiplier,
+            interface.sliding,
+            interface.direction,
+        )
 
     interface = after[name]
     for other in before.values():
         obstacles = not isinstance(interface.master, Surface) and same_data(interface.master, other.master)
-        alike = other.name not in after and obstacles and same_data(acting(interface), acting(other))
-        if alike and _common_points(source, target, other.name, name)[0].size:
+        equal = other.name not in after and obstacles and same_data(acting(interface), acting(other))
+        if equal and _common_points(source, target, other.name, name)[0].size:
             return other.name
     return None
 

@@ -97,16 +97,16 @@ class LevelTransfer:
         """Find the dofs of the coarse level only and of the fine level only, and the kinematics L between them."""
         coarse, fine = self._sides
         shared_coarse, shared_fine = self._shared_dofs
-        lost, new = ~coarse.ghost, ~fine.ghost
-        lost[shared_coarse] = False
-        new[shared_fine] = False
+        coarse_only, fine_only = ~coarse.ghost, ~fine.ghost
+        coarse_only[shared_coarse] = False
+        fine_only[shared_fine] = False
         shared_parts = {id(part) for part in fine.system.parts} & {id(part) for part in coarse.system.parts}
         lifts = []
         self._nonlinear = False
         new_lifted = np.zeros(fine.dof_count, dtype=bool)
         for index, part in enumerate(fine.system.parts):
             at = fine.places[index]
-            if id(part) in shared_parts or not new[at].any():
+            if id(part) in shared_parts or not fine_only[at].any():
                 continue
             if isinstance(fine.parts[index], PathDependent):
                 raise UserError(
@@ -117,7 +117,7 @@ class LevelTransfer:
                 continue
             lifts.append((at, part_lift))
             self._nonlinear |= isinstance(fine.parts[index], Nonlinear)
-            new_lifted[at] = new[at]
+            new_lifted[at] = fine_only[at]
         if not lifts:
             raise UserError(f"levels '{self._name}': no part of one level covers a part of the other")
         rows = [sp.csr_array((at.stop - at.start, coarse.dof_count)) for at in fine.places]
@@ -126,23 +126,23 @@ class LevelTransfer:
         self._new = np.flatnonzero(new_lifted & fine.free)
         lift = sp.csr_array(sp.csr_array(sp.vstack(rows, format="csr"))[self._new])
         lifted = np.asarray(abs(lift).sum(axis=0)).ravel() > 0.0
-        self._lost = np.flatnonzero(lost & lifted & coarse.free)
+        self._lost = np.flatnonzero(coarse_only & lifted & coarse.free)
         self._lift_lost = sp.csr_array(lift[:, self._lost])
-        rest = lifted.copy()
-        rest[self._lost] = False
-        self._rest = np.flatnonzero(rest)
+        retained = lifted.copy()
+        retained[self._lost] = False
+        self._rest = np.flatnonzero(retained)
         self._lift_rest = sp.csr_array(lift[:, self._rest])
         for index, part in enumerate(coarse.system.parts):
             at = coarse.places[index]
-            covered = lifted[at][lost[at] & coarse.free[at]]
+            covered = lifted[at][coarse_only[at] & coarse.free[at]]
             if covered.any() and not covered.all():
                 raise UserError(
                     f"levels '{self._name}': part '{part.name}' is not covered as a whole by the parts of the finer "
                     "level: levels must cover the same body, and only the finest may be glued of parts that overlap"
                 )
         # momenta of parts without a counterpart are not transferred
-        unmatched = lost & ~lifted
-        self._bodies = ~unmatched, ~(new & ~new_lifted)
+        unmatched = coarse_only & ~lifted
+        self._bodies = ~unmatched, ~(fine_only & ~new_lifted)
 
     def _lift(self, index: int, part: Part) -> sp.csr_array | None:
         """Coordinates of a fine part (its d, coarse d) by the field of the coarse level; None without a counterpart."""
@@ -152,7 +152,7 @@ class LevelTransfer:
         if same is not None:
             return on_columns(sp.eye_array(assembled.mass.shape[0], format="csr"), same, coarse.dof_count)
         count, axes = part.positions.shape
-        missing = np.ones(count, dtype=bool)
+        uncovered = np.ones(count, dtype=bool)
         nodal = sp.csr_array((part.dof_count, coarse.dof_count))
         shared, joined = {id(other) for other in coarse.system.parts}, joined_to(fine.system, part.name)
         new_names = {other.name for other in fine.system.parts if id(other) not in shared}
@@ -163,14 +163,14 @@ class LevelTransfer:
         order = sorted(range(len(coarse.parts)), key=lambda i: id(coarse.system.parts[i]) in shared)
         for i in order:
             other = coarse.system.parts[i]
-            if other.positions.shape[1] != axes or not missing.any() or not has_field(other):
+            if other.positions.shape[1] != axes or not uncovered.any() or not has_field(other):
                 continue
             if id(other) in shared and other.name not in joined:
                 continue
-            rows, covered = field_at(other, part.positions[missing])
+            rows, covered = field_at(other, part.positions[uncovered])
             if not covered.any():
                 continue
-            nodes = np.flatnonzero(missing)[covered]
+            nodes = np.flatnonzero(uncovered)[covered]
             blocks = [sp.csr_array(rows[np.flatnonzero(np.repeat(covered, axes))])]
             dofs = [(nodes[:, None] * part.components + np.arange(axes)).ravel()]
             if part.components > axes:
@@ -184,8 +184,8 @@ class LevelTransfer:
             place = coarse.places[i]
             inside = sp.csr_array(sp.csr_array(spread @ block) @ coarse.parts[i].shapes)
             nodal = sp.csr_array(nodal + on_columns(inside, place, coarse.dof_count))
-            missing[nodes] = False
-        share = 1.0 - missing.mean()
+            uncovered[nodes] = False
+        share = 1.0 - uncovered.mean()
         if share < _FULL_COVERAGE:
             if joined or share > _PARTIAL_COVERAGE:
                 raise UserError(
@@ -342,8 +342,8 @@ def _shared_dofs(coarse: Assembly, fine: Assembly) -> tuple[NDArray[np.int64], N
     """Dofs of the parts in both levels, active in both: indices in each (k,)."""
     number = {id(part): i for i, part in enumerate(fine.system.parts)}
     pairs = [(i, number[id(part)]) for i, part in enumerate(coarse.system.parts) if id(part) in number]
-    none = np.zeros(0, dtype=np.int64)
-    first = np.concatenate([none, *(np.arange(coarse.start[i], coarse.start[i + 1]) for i, _ in pairs)])
-    second = np.concatenate([none, *(np.arange(fine.start[j], fine.start[j + 1]) for _, j in pairs)])
-    there = ~coarse.ghost[first] & ~fine.ghost[second]
-    return first[there], second[there]
+    empty = np.zeros(0, dtype=np.int64)
+    first = np.concatenate([empty, *(np.arange(coarse.start[i], coarse.start[i + 1]) for i, _ in pairs)])
+    second = np.concatenate([empty, *(np.arange(fine.start[j], fine.start[j + 1]) for _, j in pairs)])
+    active = ~coarse.ghost[first] & ~fine.ghost[second]
+    return first[active], second[active]

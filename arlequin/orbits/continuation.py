@@ -58,24 +58,24 @@ def follow(
     scale = first.scale
     direction = tangent(family, first, scale, forward)
     tests = marks(family, first, direction, heights)
-    motions, now, step = [BranchPoint(first, direction, "")], first, 0.25 * longest
+    motions, last, step = [BranchPoint(first, direction, "")], first, 0.25 * longest
     while len(motions) < max_motions:
-        scale = scales(family, now.z, now.orbit, None if family.autonomous else scale)
-        direction = tangent(family, now, scale, motions[-1].direction)
-        step, following = _next_point(family, now, scale, direction, step, longest)
+        scale = scales(family, last.z, last.orbit, None if family.autonomous else scale)
+        direction = tangent(family, last, scale, motions[-1].direction)
+        step, following = _next_point(family, last, scale, direction, step, longest)
         if following is None:
             return Branch(motions, "Newton's method does not converge")
-        end_point = _end_of_range(family, now, following, scale)
+        end_point = _end_of_range(family, last, following, scale)
         if end_point is not None:
             following = end_point
-        ahead = tangent(family, following, following.scale, direction)
-        after = marks(family, following, ahead, heights)
-        arc = float(direction @ ((following.z - now.z) / scale))
-        motions += _locate_bifurcations(family, now, scale, direction, arc, (tests, after), heights)
+        new_tangent = tangent(family, following, following.scale, direction)
+        new_tests = marks(family, following, new_tangent, heights)
+        arc = float(direction @ ((following.z - last.z) / scale))
+        motions += _locate_bifurcations(family, last, scale, direction, arc, (tests, new_tests), heights)
         if end_point is not None or arc > 0.0:
-            motions.append(BranchPoint(following, ahead, ""))
-        now, tests = following, after
-        report(_share(family, now))
+            motions.append(BranchPoint(following, new_tangent, ""))
+        last, tests = following, new_tests
+        report(_share(family, last))
         if end_point is not None:
             return Branch(motions)
         if following.iterations <= 3:
@@ -92,15 +92,15 @@ def _heights(family: Family, first: Point) -> Array:
 
 
 def _next_point(
-    family: Family, now: Point, scale: Array, direction: Array, step: float, longest: float
+    family: Family, last: Point, scale: Array, direction: Array, step: float, longest: float
 ) -> tuple[float, Point | None]:
     """The next motion; the step is halved until Newton's method converges and the tangent turns by a small angle."""
     while step > _MIN_STEP * longest:
-        value = float(direction @ (now.z / scale)) + step
-        point = newton(family, now.z + step * scale * direction, scale, direction, value)
+        value = float(direction @ (last.z / scale)) + step
+        point = newton(family, last.z + step * scale * direction, scale, direction, value)
         if point is not None:
-            ahead = tangent(family, point, scale, direction)
-            if ahead @ direction > _MIN_COSINE or step < _ANY_TURN_STEP * longest:
+            new_tangent = tangent(family, point, scale, direction)
+            if new_tangent @ direction > _MIN_COSINE or step < _ANY_TURN_STEP * longest:
                 return step, point
         step *= 0.5
     return step, None
@@ -119,27 +119,27 @@ def _share(family: Family, point: Point) -> float:
     return float(np.clip(abs(value - low) / abs(high - low), 0.0, 1.0))
 
 
-def _end_of_range(family: Family, now: Point, following: Point, scale: Array) -> Point | None:
+def _end_of_range(family: Family, last: Point, following: Point, scale: Array) -> Point | None:
     """The motion at the end of the range if it lies between two motions; else None."""
     low, high = sorted((family.low, family.high))
     value = _measure(family, following)
     bound = high if value > high else low
     if low <= value <= high or (family.autonomous and value < low):
         return None
-    before = _measure(family, now)
+    before = _measure(family, last)
     share = (bound - before) / (value - before)
-    guess = now.z + share * (following.z - now.z)
+    guess = last.z + share * (following.z - last.z)
     row = np.zeros_like(guess)
     if not family.autonomous:
         row[-1] = 1.0
         return newton(family, guess, scale, row, bound / scale[-1]) or following
-    across = (following.z - now.z) / scale
+    across = (following.z - last.z) / scale
     across /= np.linalg.norm(across)
-    arcs = [float(across @ (point.z / scale)) for point in (now, following)]
+    arcs = [float(across @ (point.z / scale)) for point in (last, following)]
     best: list[Point] = [following]
 
     def excess(arc: float) -> float:
-        place = now.z + (arc - arcs[0]) / (arcs[1] - arcs[0]) * (following.z - now.z)
+        place = last.z + (arc - arcs[0]) / (arcs[1] - arcs[0]) * (following.z - last.z)
         point = newton(family, place, scale, across, arc)
         if point is None:
             return 0.0
@@ -151,7 +151,7 @@ def _end_of_range(family: Family, now: Point, following: Point, scale: Array) ->
 
 
 def _locate_bifurcations(
-    family: Family, now: Point, scale: Array, direction: Array, arc: float, tests: tuple[Marks, Marks], heights: Array
+    family: Family, last: Point, scale: Array, direction: Array, arc: float, tests: tuple[Marks, Marks], heights: Array
 ) -> list[BranchPoint]:
     """The bifurcations within an arc length from a motion, in order."""
     bifurcations: list[tuple[float, BranchPoint]] = []
@@ -163,13 +163,13 @@ def _locate_bifurcations(
                 return value_of(name, tests[0])
             if length == arc:
                 return value_of(name, tests[1])
-            value = float(direction @ (now.z / scale)) + length
-            point = newton(family, now.z + length * scale * direction, scale, direction, value)
+            value = float(direction @ (last.z / scale)) + length
+            point = newton(family, last.z + length * scale * direction, scale, direction, value)
             if point is None:
                 return 0.0
-            ahead = tangent(family, point, point.scale, direction)
-            best[:] = [BranchPoint(point, ahead, name)]
-            return value_of(name, marks(family, point, ahead, heights))
+            new_tangent = tangent(family, point, point.scale, direction)
+            best[:] = [BranchPoint(point, new_tangent, name)]
+            return value_of(name, marks(family, point, new_tangent, heights))
 
         length = brentq(test, 0.0, arc, xtol=_LOCATION_TOLERANCE * abs(arc), rtol=1e-12, maxiter=40, disp=False)
         if best:

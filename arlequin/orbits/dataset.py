@@ -18,8 +18,8 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
     """The motions of a branch over `point`, see `arlequin.orbits.periodic.periodic`."""
     motions = branch.motions
     first = family.setting(motions[0].point.parameter).map
-    every = max(1, first.steps // _PHASES)
-    numbers = np.unique(np.append(np.arange(0, first.steps, every), first.steps))
+    stride = max(1, first.steps // _PHASES)
+    numbers = np.unique(np.append(np.arange(0, first.steps, stride), first.steps))
     points = [motion.point for motion in motions]
     parameter = np.array([point.parameter for point in points])
     period = np.array([point.orbit.period for point in points])

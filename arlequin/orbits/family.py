@@ -53,8 +53,8 @@ class Family:
 
     def run(self, z: Array) -> Orbit:
         """The motion over the period."""
-        now = self.setting(float(z[-1]))
-        return now.map.run(z[:-1], now.period, now.amplitude)
+        setting = self.setting(float(z[-1]))
+        return setting.map.run(z[:-1], setting.period, setting.amplitude)
 
     def residual(self, z: Array, orbit: Orbit) -> Array:
         """Φ(x, p) − x (s,), and the phase condition."""
@@ -63,8 +63,8 @@ class Family:
 
     def jacobian(self, z: Array, orbit: Orbit, by_parameter: Array) -> tuple[Array, Array]:
         """∂Φ/∂x (s, s), and the derivatives of the residual by z (s, s + 1), with the phase (s + 1, s + 1)."""
-        now = self.setting(float(z[-1]))
-        monodromy = now.map.jacobian(orbit, now.amplitude)
+        setting = self.setting(float(z[-1]))
+        monodromy = setting.map.jacobian(orbit, setting.amplitude)
         derivatives = np.column_stack([monodromy - np.eye(len(monodromy)), by_parameter])
         return monodromy, np.vstack([derivatives, np.append(self.phase, 0.0)]) if self.autonomous else derivatives
 

@@ -157,8 +157,8 @@ class PeriodMap:
         base = self._base
         assert base is not None
         times = base * (_SAMPLES + 0.011)
-        for what in (self.assembly.loads, lambda at: np.array([self.assembly.imposed(t) for t in at])):
-            values, shifted = what(times), what(times + base)
+        for function in (self.assembly.loads, lambda at: np.array([self.assembly.imposed(t) for t in at])):
+            values, shifted = function(times), function(times + base)
             size = np.abs(values).max(initial=0.0)
             if size > 0.0 and np.abs(shifted - values).max() > 1e-6 * size:
                 raise UserError.parameter(name, period, "is not a period of the loads and given motions")

@@ -242,18 +242,18 @@ _MARGIN = 1e-3  # of a cell: points closer to its sides are treated as outside
 def inside(mesh: Any, points: Array) -> NDArray[np.bool_]:
     """Points (k, axis) strictly inside the straight-edged cells of a mesh (k,); none where cells cannot be mapped."""
     contained = np.zeros(len(points), dtype=bool)
-    cells, chosen = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
+    cells, point = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
     if not cells.size:
         return contained
     try:
-        X = to_reference(mesh, cells, points[chosen].T[:, :, None])[0][:, :, 0]
+        X = to_reference(mesh, cells, points[point].T[:, :, None])[0][:, :, 0]
     except UserError:
         return contained
     low, high = X.min(axis=0), X.max(axis=0)
     if mesh.t.shape[0] == mesh.dim() + 1:
         high = X.sum(axis=0)
     # points on a common side of two cells are not detected, but their neighbours on the surface are
-    contained[chosen[(low > _MARGIN) & (high < 1.0 - _MARGIN)]] = True
+    contained[point[(low > _MARGIN) & (high < 1.0 - _MARGIN)]] = True
     return contained
 
 

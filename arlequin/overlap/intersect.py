@@ -127,14 +127,14 @@ def _solids(
     planes = stacked(regions, 3)
     index = np.flatnonzero(general)
     for start in range(0, max(index.size, 1), CHUNK):
-        chosen = index[start : start + CHUNK]
-        owner, thirds, tets = tetrahedron_pieces(solids, pairs.take(chosen), planes, third_solids, tolerance)
+        indices = index[start : start + CHUNK]
+        owner, thirds, tets = tetrahedron_pieces(solids, pairs.take(indices), planes, third_solids, tolerance)
         # one group per pair and third cell
         order = np.lexsort((thirds, owner))
         owner, thirds, tets = owner[order], thirds[order], tets[order]
         starts = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(thirds, prepend=-2))
         points, dx = on_groups(tets, np.append(starts, owner.size), orders[0])
-        blocks.append((chosen[owner[starts]], thirds[starts], points, dx))
+        blocks.append((indices[owner[starts]], thirds[starts], points, dx))
     return blocks
 
 
@@ -146,10 +146,10 @@ def _concatenated(blocks: list[Block]) -> Block:
     rows = []
     for owner, thirds, points, dx in blocks:
         count = -(-points.shape[2] // width)
-        missing = count * width - points.shape[2]
+        padding = count * width - points.shape[2]
         # repeated point with zero weight
-        points = np.concatenate((points, np.repeat(points[:, :, -1:], missing, axis=2)), axis=2)
-        dx = np.concatenate((dx, np.zeros((dx.shape[0], missing))), axis=1)
+        points = np.concatenate((points, np.repeat(points[:, :, -1:], padding, axis=2)), axis=2)
+        dx = np.concatenate((dx, np.zeros((dx.shape[0], padding))), axis=1)
         shape = points.reshape(3, -1, width), dx.reshape(-1, width)
         rows.append((np.repeat(owner, count), np.repeat(thirds, count), *shape))
     owners, thirds_, points_, dx_ = zip(*rows, strict=True)

@@ -68,9 +68,9 @@ class JointBoxes:
         assert shape.boxes is not None
         box_corners = np.stack((self.low.T, self.high.T), axis=1)
         pairs = Pairs.uncut(candidate_pairs(shape.corners, box_corners))
-        every = np.arange(pairs.count)
+        all_pairs = np.arange(pairs.count)
         index, low, high = box_pieces(
-            shape.boxes, (self.low, self.high), pairs, every, round_off(shape.corners, box_corners)
+            shape.boxes, (self.low, self.high), pairs, all_pairs, round_off(shape.corners, box_corners)
         )
         cells = {key: values[pairs.cells[1, index]] for key, values in self.cells.items()}
         return JointBoxes(low, high, {**cells, name: pairs.cells[0, index]})
@@ -137,8 +137,8 @@ class JointPieces:
             return replace(self, regions={**self.regions, name: np.zeros(self.count, dtype=np.int64)})
         around = _simplex_around(self.simplices)
         pairs = np.stack((np.zeros(self.count, dtype=np.int64), np.arange(self.count)))
-        every = Pairs(*split_pairs(regions, pairs, around, self.simplices, round_off(self.simplices)))
-        uncut, cut = every.take(np.flatnonzero(~every.cut)), every.take(np.flatnonzero(every.cut))
+        split = Pairs(*split_pairs(regions, pairs, around, self.simplices, round_off(self.simplices)))
+        uncut, cut = split.take(np.flatnonzero(~split.cut)), split.take(np.flatnonzero(split.cut))
         solids = np.ascontiguousarray(around.transpose(2, 1, 0))[:, None] if len(around) == 3 else None
         index, pieces = _clip(around, solids, cut, regions, self.simplices)
         owner = np.concatenate((uncut.cells[1], cut.cells[1, index]))
@@ -183,11 +183,11 @@ def faces_on(pieces: JointPieces, name: str, shape: Shape, facets: Indices) -> t
         size = np.ptp(corners, axis=1).max(axis=0)[facet] if axes > 1 else np.ptp(vertices[0], axis=0)
         on = np.where((distance <= ON * size).sum(axis=0) == axes, distance <= ON * size, on)
     on_facet = np.flatnonzero(on.sum(axis=0) == axes)
-    chosen = np.argsort(~on[:, on_facet], axis=0, kind="stable")[:axes]
+    vertex_order = np.argsort(~on[:, on_facet], axis=0, kind="stable")[:axes]
     return (
         facet[on_facet],
         pieces.take(piece[on_facet]),
-        np.take_along_axis(vertices[:, :, on_facet], chosen[None], axis=1),
+        np.take_along_axis(vertices[:, :, on_facet], vertex_order[None], axis=1),
     )
 
 

@@ -118,7 +118,7 @@ def commit() -> str:
     if not (folder / ".git").exists():
         return ""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
             cwd=folder,
             capture_output=True,
@@ -128,4 +128,4 @@ def commit() -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return completed.stdout.strip()

@@ -90,10 +90,10 @@ class Reflection:
     def add(self, batch: StepBatch) -> None:
         """Add the sampled steps of a batch; the last step, if the batch has velocities of this one only."""
         n = batch.n if batch.momenta is None else batch.n[-1:]
-        chosen = np.flatnonzero((n % self.every == 0) | (n == self._steps))
-        if not chosen.size:
+        sampled = np.flatnonzero((n % self.every == 0) | (n == self._steps))
+        if not sampled.size:
             return
-        v = batch.v[chosen if batch.momenta is None else slice(None)]
+        v = batch.v[sampled if batch.momenta is None else slice(None)]
         for name, zone in self._zones.items():
             residual, total = (energies.reshape(v.shape[:-1]) for energies in zone.energies(v.reshape(-1, v.shape[-1])))
             zero = np.zeros(residual.shape[1:])

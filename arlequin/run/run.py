@@ -112,7 +112,7 @@ class Run:
             return
         models = [self.assembly]
         if configurations is not None:
-            models = [configurations.assembly(chosen) for chosen in configurations.singles]
+            models = [configurations.assembly(choice) for choice in configurations.singles]
         for model in models:
             check_masses(model.system, scheme.static)
         if configurations is None:
@@ -502,10 +502,10 @@ class _Statistics:
 def _initial_sums(members: Members | None, assembly: Assembly) -> dict[str, tuple[Array, Array]]:
     """Slip, m, and wear work, J, of the interfaces (k,) at the end of the results from which the run starts; of an
     ensemble (member, k)."""
-    each = (assembly,) if members is None else members.each
-    systems = ((member.contact, member.system.from_result) for member in each)
+    assemblies = (assembly,) if members is None else members.each
+    systems = ((member.contact, member.system.from_result) for member in assemblies)
     member_sums = [start_sums(contact, former) for contact, former in systems if former is not None]
-    if len(member_sums) < len(each):
+    if len(member_sums) < len(assemblies):
         return {}
     if members is None:
         return member_sums[0]

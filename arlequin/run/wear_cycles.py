@@ -95,8 +95,8 @@ def predicted(former: Stepped | None, last: Stepped, count: int) -> Array:
     if former is None:
         return count * wear
     slope = (wear - former[1]) / (cycle - former[0])
-    ahead: Array = np.maximum(count * wear + 0.5 * count * (count + 1) * slope, 0.0)
-    return ahead
+    total: Array = np.maximum(count * wear + 0.5 * count * (count + 1) * slope, 0.0)
+    return total
 
 
 def corrected(former: Stepped | None, last: Stepped, then: Stepped) -> Array:
@@ -105,8 +105,8 @@ def corrected(former: Stepped | None, last: Stepped, then: Stepped) -> Array:
     line: Array = 0.5 * count * (last[1] + then[1])
     if former is None:
         return line
-    before, span = last[0] - former[0], then[0] - last[0]
-    bend = ((then[1] - last[1]) / span - (last[1] - former[1]) / before) / (before + span)
+    former_span, span = last[0] - former[0], then[0] - last[0]
+    bend = ((then[1] - last[1]) / span - (last[1] - former[1]) / former_span) / (former_span + span)
     i = np.arange(1.0, count + 1.0)
     return line + bend * float((i * (i - span)).sum())
 
@@ -202,17 +202,17 @@ def step_cycles(run: Run, lead: int, cycle_steps: int, cycles: int, jump: CycleJ
     reached = run.extra or _Reached(None, (0, zero), zero, jump.first(cycles))
     while reached.last[0] < cycles:
         former, last, missing, count = reached.former, reached.last, reached.missing, reached.count
-        left = cycles - last[0]
+        remaining = cycles - last[0]
         # the cycle after the jump, for its correction, and the last one are integrated
-        skipped = max(min(count, left - 2), 0) if last[0] > 1 else 0
-        ahead, start = predicted(former, last, skipped), run.state
-        run.state = _worn(start, skipped * cycle_steps, ahead + missing)
+        skipped = max(min(count, remaining - 2), 0) if last[0] > 1 else 0
+        prediction, start = predicted(former, last, skipped), run.state
+        run.state = _worn(start, skipped * cycle_steps, prediction + missing)
         cycle = last[0] + skipped + 1
         batches = run.tried(lead + cycle * cycle_steps)
         stepped = cycle, _depth(batches[-1][0], zero) - _depth(run.state, zero)
         correction, error = zero, 0.0
         if skipped:
-            correction = corrected(former, last, stepped) - ahead
+            correction = corrected(former, last, stepped) - prediction
             error = jump.error(correction, _depth(start, zero), last, cycles)
         count = count if last[0] <= 1 else jump.next(skipped, error)
         if not jump.passes(error):
