@@ -538,8 +538,8 @@ class Partition:
                 others = " and ".join(f"'{name}'" for name in sample.names if name not in expected)
                 warn(
                     f"junction '{junction.name}': at {place} its zone overlaps that of {others} so that the weights "
-                    "have kinks: a uniform stress is not exact there (patch test); let the zones coincide (two patches with "
-                    "one common band need no junction of their own), follow or enclose each other"
+                    "have kinks: a uniform stress is not exact there (patch test); let the zones coincide (two patches "
+                    "with one common band need no junction of their own), follow or enclose each other"
                 )
 
     def _at(self, name: str, sample: Sample) -> list[ZonedJunction]:
