@@ -228,7 +228,7 @@ class Partition:
 
     @cached_property
     def covers(self) -> dict[tuple[str, str], Cover]:
-        """By pair of parts with a junction: share of the first part's cells that the overlap covers."""
+        """By pair of parts with a junction: coverage of the cells of the first part by the overlap."""
         covers: dict[tuple[str, str], Cover] = {}
         for junction in self.junctions:
             for part, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
