@@ -61,8 +61,8 @@ def blocks_of() -> Callable[..., AbstractContextManager[None]]:
 
         given = itertools.cycle(sizes)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run, "_BLOCK", sizes[0])
-            patch.setattr(run, "_next_block", lambda *_: next(given))
+            patch.setattr(run, "_UPDATE_STEPS", sizes[0])
+            patch.setattr(run, "_next_batch_size", lambda *_: next(given))
             yield
 
     return set_sizes

@@ -33,24 +33,24 @@ _TAIL = 2.0  # distance from which on z is left out in three dimensions: each ro
 
 @dataclass(frozen=True, eq=False)
 class ZoneNodes:
-    """Nodes of a part in the gluing zone: numbers (n,), points (n, axis) m, depth 1 − s (n,), 0 on the fine part's side
+    """Nodes of a part in the gluing zone: numbers (n,), points (n, axis) m, depth 1 − s (n,): 0 on the fine part's side
     and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³."""
 
     numbers: Indices
     points: Array
     depth: Array
     slopes: Array
-    beyond: Array
+    distance: Array
     volumes: Array
 
 
 @dataclass(frozen=True, eq=False)
 class AbsorbingZone:
-    """What the absorbing term needs of a gluing zone.
+    """Geometry of a gluing zone for the absorbing term.
 
-    fine_nodes: those whose functions reach into the zone; coarse_nodes: those in the zone and in all coarse cells
-    beyond it, which are also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside,
-    m³, and 1 − s at its points; centres (c, axis) of the coarse cells, m, and moment (axis, axis), m²: see
+    fine_nodes: nodes with functions that are nonzero in the zone; coarse_nodes: nodes in the zone and in all coarse
+    cells beyond it, also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside, m³,
+    and 1 − s at its points; centres (c, axis) of the coarse cells, m, and moment (axis, axis), m²: see
     `NodeCloud.interpolation`.
     """
 
@@ -68,15 +68,15 @@ class AbsorbingZone:
     def of(cls, coarse: MeshedPart, fine: MeshedPart, coordinate: ZoneCoordinate, pieces: Overlap) -> "AbsorbingZone":
         """The zone with the coordinate s on the pieces of the overlap."""
         near = np.unique(pieces.fine_cells)
-        own = _continuum(fine)
-        s = coordinate.on_fine(fine.basis.doflocs[:, own.cells.nodes[near]], near, pieces)
+        continuum = _continuum(fine)
+        s = coordinate.on_fine(fine.basis.doflocs[:, continuum.cells.nodes[near]], near, pieces)
         fine_nodes = _nodes_in_zone(fine, near, s)
         cells = _continuum(coarse).cells
         at = coarse.basis.doflocs[:, cells.nodes]
         s = coordinate.on_coarse(at, np.arange(cells.count))
         glued = np.flatnonzero((s.min(axis=1) < 1.0 - SAME) & (s.max(axis=1) > SAME))
         inside = _nodes_in_zone(coarse, glued, s[glued])
-        # cells in which the fine part has all the weight are left out: their nodes rest
+        # cells without weight of the coarse part are left out: their nodes are at rest
         live = np.flatnonzero(s.min(axis=1) < 1.0 - SAME)
         volumes = np.zeros(int(coarse.basis.N))
         np.add.at(volumes, cells.nodes[live].ravel(), _shares(coarse, live).ravel())
@@ -84,12 +84,12 @@ class AbsorbingZone:
         points = coarse.basis.doflocs.T[numbers]
         from scipy.spatial import cKDTree
 
-        beyond, nearest = cKDTree(inside.points).query(points)
+        distance, nearest = cKDTree(inside.points).query(points)
         coarse_nodes = ZoneNodes(
-            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers]
+            numbers, points, inside.depth[nearest], inside.slopes[nearest], distance, volumes[numbers]
         )
         extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / _continuum(coarse).finite_element.order
-        # v_c is the projection of the interpolant of what the fine nodes have
+        # v_c is the projection of the interpolant of the fine nodes' velocities
         moment = _moment(coarse, glued, projection_moment) + _moment(fine, near, interpolation_moment)
         centres = coarse.mesh.p[:, coarse.mesh.t[:, live]].mean(axis=1).T
         cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents)
@@ -113,8 +113,8 @@ class AbsorbingZone:
             mean = np.divide((density * pieces.dx).sum(axis=1), sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
             density = np.broadcast_to(np.clip(mean, 0.0, density.max())[:, None], density.shape)
         total, form = csr_array((int(basis.N), int(basis.N))), L2()
-        kept = np.flatnonzero((pieces.dx != 0.0).any(axis=1))
-        pieces, density = pieces.take(kept), density[kept]
+        indices = np.flatnonzero((pieces.dx != 0.0).any(axis=1))
+        pieces, density = pieces.take(indices), density[indices]
         for chunk in chunks(basis.Nbfun, pieces):
             shapes = Shapes.at(basis, pieces.fine_cells[chunk], pieces.points[:, chunk])
             total += form.matrix(shapes, shapes, density[chunk] * pieces.dx[chunk], 1, None)
@@ -129,25 +129,25 @@ def _continuum(part: MeshedPart) -> Continuum:
 
 
 def _moment(part: MeshedPart, chosen: Indices, of: Callable[[CellArrays, Array], Array]) -> Array:
-    """The moment of some cells of a part of first order; 0 for other parts, whose error is of higher order."""
-    own = _continuum(part)
-    cells, axes = own.cells, own.mesh.dim()
-    if own.finite_element.order > 1:
+    """Moment (axis, axis) of the chosen cells of a first-order part; 0 for others, whose error is of higher order."""
+    continuum = _continuum(part)
+    cells, axes = continuum.cells, continuum.mesh.dim()
+    if continuum.finite_element.order > 1:
         return np.zeros((axes, axes))
-    picked = cells.take(chosen)
-    return of(picked, own.positions[picked.nodes])
+    selected = cells.take(chosen)
+    return of(selected, continuum.positions[selected.nodes])
 
 
-def _shares(part: MeshedPart, chosen: Indices) -> Array:
-    """Lumped volumes (c, n) of the nodes in some cells, m³."""
-    own = _continuum(part).cells.take(chosen)
-    return element_lumped(own, own.dx, _continuum(part).finite_element.order)
+def _shares(part: MeshedPart, indices: Indices) -> Array:
+    """Lumped volumes (c, n) of the nodes of the chosen cells, m³."""
+    cells = _continuum(part).cells.take(indices)
+    return element_lumped(cells, cells.dx, _continuum(part).finite_element.order)
 
 
 def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
-    """Nodes of the cells `near` (c,) that reach into the zone, with s (c, n) at the nodes of the cells.
+    """Nodes of those cells `near` (c,) that extend into the zone, with s (c, n) at the nodes of the cells.
 
-    Values at the nodes are means over these cells, ∇s that of the functions of the part through s.
+    Nodal values are means over these cells, ∇s that of the interpolation of s by the part's functions.
     """
     inside = (s.min(axis=1) < 1.0 - SAME) & (s.max(axis=1) > SAME)
     near, s = near[inside], s[inside]
@@ -170,26 +170,26 @@ def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
 @checked_call
 @dataclass(frozen=True)
 class Absorber:
-    """Absorption of the waves that the coarse mesh cannot carry, by damping with the loss
+    """Absorption of waves that the coarse mesh cannot resolve, by damping with the loss
 
         ∫ e(s) |∇s| r·Z r dx  over the gluing zone,   r = v_f − E v_c,   Z = ρ (c_p n⊗n + c_s (1 − n⊗n)),   n = ∇s/|∇s|,
         + Σ_n z(x_n) V_n (F v_c)_n·(Z/H) (F v_c)_n  over the coarse nodes in the zone and in six cells beyond it.
 
     Matched damping: let α be the fine part's weight. A fine wave that the coarse part does not follow obeys
-    (αE u′)′ + ω²αρ u = iωη u. With η = ρc |α′| the undisturbed wave e^{−ikx} is a solution at every frequency, carried
-    by less and less mass until nothing is left at the end of the fine part: it is absorbed without reflection. With
-    linear weights this is e = 1. E v_c is the cubic interpolation of what the coarse nodes have (`NodeCloud`); the
-    difference r of a wave of Λ is of the order (H/Λ)⁴, so that resolved waves pass. F takes from the coarse nodes what
-    polynomials of degree 5 do not follow: waves of 2 to 3 H, between those of the fine part alone and those that pass.
+    (αE u′)′ + ω²αρ u = iωη u. With η = ρc |α′| the undisturbed wave e^{−ikx} is a solution at every frequency, with an
+    energy that decreases to zero at the end of the fine part: it is absorbed without reflection. With linear weights
+    this is e = 1. E v_c is the cubic interpolation of the coarse nodal velocities (`NodeCloud`); the difference r of a
+    wave of length Λ is of the order (H/Λ)⁴, so that resolved waves pass. F is a high-pass filter on the coarse nodes,
+    the residual of a fit of degree 5: waves of 2 to 3 H, between those of the fine part alone and those that pass.
 
     e(s) and z(x) are a design: they minimise the largest reflection with a loss of at most 1e-4 above 8 H. In zones of
     six coarse cells, with a coarse part of mass="dispersion" and mediator="grid", at most 1e-3 of the energy of waves
-    of 2.9 fine cells and more comes back along the axis, 7e-6 above 10 H, and 1e-2 (P waves of 2 H: 0.03) at 30° and
-    60°; see the case `reflection_spectrum`. In zones of four coarse cells 0.01 comes back between 2 and 3 H. A coarse
-    part of consistent mass takes multipliers on its mesh: 0.02 then (zone of four cells: 0.03; with the grid 0.07).
-    With reduced dispersion these multipliers let 0.15 come back.
+    of 2.9 fine cells and more is reflected along the axis, 7e-6 above 10 H, and 1e-2 (P waves of 2 H: 0.03) at 30° and
+    60°; see the case `reflection_spectrum`. In zones of four coarse cells 0.01 is reflected between 2 and 3 H. For a
+    coarse part of consistent mass use multipliers on its mesh: 0.02 (zone of four cells: 0.03; with the grid 0.07).
+    With reduced dispersion these multipliers reflect 0.15.
 
-    strength: factor of the damping; 1 is the design. The damping is implicit in all schemes that take it by default,
+    strength: factor of the damping; 1 is the design. The damping is implicit in all schemes that support it by default,
     and does not change their stable step.
 
     >>> import arlequin as aq
@@ -228,7 +228,7 @@ class Absorber:
         """F and √(ζ V_n) at the nodes n of the coarse part in the zone and in the next six cells."""
         coarse, nodes, size = zone.coarse, zone.coarse_nodes, zone.spacing
         inside = (nodes.depth - 1.0) / np.linalg.norm(nodes.slopes, axis=1)
-        distance = np.where(nodes.beyond > SAME * size, nodes.beyond, inside) / size
+        distance = np.where(nodes.distance > SAME * size, nodes.distance, inside) / size
         z = np.interp(distance, _DISTANCE, _HIGH_PASS)
         if nodes.points.shape[1] == 3:
             z[distance > _TAIL - SAME] = 0.0

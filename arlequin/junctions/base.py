@@ -19,16 +19,16 @@ from arlequin.models.types import Array, Indices
 
 _ROUND_OFF = 1e-15  # of the largest entry of a block
 _UNBALANCED = 2e-4  # share of a uniform stress
-_BESIDE = 4.0  # times that: by how much stresses in the cells near by err (measured: 2.5 to 4)
+_BESIDE = 4.0  # stress error in neighbouring cells relative to it (measured: 2.5 to 4)
 
 
 class JunctionWarning(UserWarning):
-    """Warning of a junction whose choices lose accuracy, order or conditioning; it names the better choice.
+    """Warning of a choice in a junction that reduces accuracy, order or conditioning, with a better choice.
 
     >>> import warnings
     >>> import arlequin as aq
-    >>> warnings.simplefilter("error", aq.JunctionWarning)  # a study that accepts none
-    >>> warnings.simplefilter("default", aq.JunctionWarning)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", aq.JunctionWarning)  # a study that accepts none
     """
 
 
@@ -38,7 +38,7 @@ def warn(message: str) -> None:
 
 
 def warn_of_slivers(junctions: list[str], part: MeshedPart, error: Array) -> None:
-    """One warning where the errors of the weights of a part, Δw (c, q), unbalance a uniform stress.
+    """Warn once where the errors of the weights of a part, Δw (c, q), violate the balance of a uniform stress.
 
     The unbalanced forces are F_ij = Σ_q Δw dx ∂N_i/∂x_j for stresses of size 1, compared with Σ_q dx |∂N_i/∂x_j|, dx
     with thickness or 2πr. Those of neighbours in a band along an axis cancel, except at its ends.
@@ -114,8 +114,8 @@ class AbsorbingForm:
 
         vᵀD v = r·(G ⊗ 1) r + q·q,   r = R ((v_f)_n − (E ⊗ 1) v_c),   q = Q (F ⊗ 1) v_c,
 
-    of the velocities v_f, v_c of the nodes, n of them fine nodes of the zone. Products with the factors take far fewer
-    operations than those with D in three dimensions, where each coarse node joins those at up to six cells.
+    of the nodal velocities v_f, v_c, with n fine nodes in the zone. In three dimensions products with the factors need
+    far fewer operations than those with D, which couples each coarse node with those at up to six cells.
 
     interpolation E (n, N_coarse), gram G (n, n), kg/s per unit of R², root R (nk, nk), symmetric, k components; nodes
     (n,): numbers of the fine ones of N_fine; high_pass F (p, N_coarse), filtered Q (pk, pk), symmetric.
@@ -134,19 +134,19 @@ class AbsorbingForm:
         """D, assembled."""
         unit = eye_array(self.components)
         interpolation = csr_array(self.root @ kron(self.interpolation, unit, format="csr"))
-        own = csr_array(eye_array(self.fine_count, format="csr")[self.nodes])
-        own = csr_array(self.root @ kron(own, unit, format="csr"))
+        restriction = csr_array(eye_array(self.fine_count, format="csr")[self.nodes])
+        restriction = csr_array(self.root @ kron(restriction, unit, format="csr"))
         gram = csr_array(kron(self.gram, unit, format="csr"))
         high_pass = csr_array(self.filtered @ kron(self.high_pass, unit, format="csr"))
         return AbsorbingMatrix(
             without_zeros(interpolation.T @ (gram @ interpolation) + high_pass.T @ high_pass),
-            without_zeros(-(interpolation.T @ (gram @ own))),
-            without_zeros(own.T @ (gram @ own)),
+            without_zeros(-(interpolation.T @ (gram @ restriction))),
+            without_zeros(restriction.T @ (gram @ restriction)),
         )
 
 
 def without_zeros(matrix: csr_array) -> csr_array:
-    """The matrix without entries that are round-off: components that do not interact, sums that cancel."""
+    """The matrix without entries of round-off size: uncoupled components, sums that cancel."""
     result = csr_array(matrix)
     result.data[np.abs(result.data) <= _ROUND_OFF * np.abs(result.data).max(initial=0.0)] = 0.0
     result.eliminate_zeros()
@@ -188,20 +188,20 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
             f"junction '{name}': '{coarse.name}' is of dimension {coarse.mesh.dim()} and '{fine.name}' of "
             f"{fine.mesh.dim()}: parts of different dimension need a beam's displacement field (a beam junction)"
         )
-    for what, given, other in zip(("kind", "thickness or section"), first, second, strict=True):
-        if given != other:
-            more = ": parts of different dimension need a beam's displacement field (a beam junction)"
+    for what, of_coarse, of_fine in zip(("kind", "thickness or section"), first, second, strict=True):
+        if of_coarse != of_fine:
+            cure = ": parts of different dimension need a beam's displacement field (a beam junction)"
             raise UserError(
-                f"junction '{name}': {what} of '{coarse.name}' is {given}, of '{fine.name}' {other}"
-                + (more if coarse.mesh.dim() != fine.mesh.dim() else ": both parts must agree")
+                f"junction '{name}': {what} of '{coarse.name}' is {of_coarse}, of '{fine.name}' {of_fine}"
+                + (cure if coarse.mesh.dim() != fine.mesh.dim() else ": both parts must agree")
             )
 
 
-def check_kinds(item: object, **kinds: type) -> None:
-    """Raise `UserError` where a field of `item` is not of its kind."""
-    for which, wanted in kinds.items():
-        example = {"Coupling": ", as L2()", "Zone": ", as Strip(0.4, 0.6)"}.get(wanted.__name__, "")
-        checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}{example}")
+def check_kinds(junction: object, **kinds: type) -> None:
+    """Raise `UserError` where a field of a junction is not of its kind."""
+    for which, expected in kinds.items():
+        example = {"Coupling": ", as L2()", "Zone": ", as Strip(0.4, 0.6)"}.get(expected.__name__, "")
+        checks.instance(which, getattr(junction, which), expected, f"must be a {expected.__name__}{example}")
 
 
 def kind(part: MeshedPart) -> tuple[str, float]:

@@ -32,7 +32,7 @@ SHORTEST = 0.3  # a mediator cell shorter than this fraction of its neighbour is
 
 @dataclass(frozen=True)
 class AxisZoneCoordinate:
-    """The zone along the beam's axis: from `start`, the solid's inner end, to `end`, the beam's (arc lengths, m)."""
+    """Zone along the beam's axis from `start`, the solid's inner end, to `end`, the beam's end (arc lengths, m)."""
 
     start: float
     end: float
@@ -88,12 +88,12 @@ class BeamZone:
     def slices(self) -> Slices:
         """Pieces of the solid's cells that touch the zone, cut at the beam's nodes and at the ends of the zone."""
         low, high = self.range
-        touched = np.flatnonzero((self.corners.max(axis=0) > low) & (self.corners.min(axis=0) < high))
+        overlapping = np.flatnonzero((self.corners.max(axis=0) > low) & (self.corners.min(axis=0) < high))
         inside = self.nodes[(self.nodes >= low) & (self.nodes <= high)]
         planes = np.unique(np.concatenate((inside, self.grid)))
         tangent, shift = self.axis
         degree = max(6, 3 + self.solid.basis.elem.maxdeg)  # cubic beam functions on both sides, or on one
-        return slice_cells(self.solid.basis, touched.astype(np.int64), tangent, planes + shift, degree)
+        return slice_cells(self.solid.basis, overlapping.astype(np.int64), tangent, planes + shift, degree)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -144,7 +144,7 @@ class BeamZone:
 
     @cached_property
     def cut(self) -> Indices:
-        """Cells of the solid through which the end of the zone runs."""
+        """Cells of the solid cut by the end of the zone."""
         low, high, end = self.corners.min(axis=0), self.corners.max(axis=0), self.zone_coordinate.end
         near = SAME * (high - low)
         return np.flatnonzero((low < end - near) & (high > end + near))
@@ -189,8 +189,8 @@ class BeamZone:
         pieces = self.slices[rank[self.slices.cells] >= 0]
         # quadrature points may lie on faces: the side of a jump is decided per piece
         t = self.zone_coordinate.coordinate(self.beam.arc_length(pieces.points))
-        beyond = t.mean(axis=1, keepdims=True) > 1
-        alpha = np.where(beyond, 1.0, weights.fine(np.clip(t, 0.0, 1.0)))
+        behind_zone = t.mean(axis=1, keepdims=True) > 1
+        alpha = np.where(behind_zone, 1.0, weights.fine(np.clip(t, 0.0, 1.0)))
         polynomials = monomials(solid.basis.X, order)
         moments = np.zeros((cut.size, polynomials.shape[0]))
         local = np.einsum("mpq,pq->pm", monomials(pieces.X, order), alpha * pieces.dx)
@@ -201,20 +201,20 @@ class BeamZone:
 
 @dataclass(frozen=True, eq=False)
 class SolidLoads:
-    """Tractions on the solid where the end of the zone runs through its cells, a `SharedLoad`: on pieces of the facets.
+    """Tractions on the solid in cells cut by the end of the zone, a `SharedLoad`: integrated on pieces of the facets.
 
-    Body forces need none: the weights in these cells have the moments of α (`BeamZone.solid_weights`).
+    Body forces need no pieces: the weights in these cells have the moments of α (`BeamZone.solid_weights`).
     """
 
     zone: BeamZone
     weights: Weight
 
     def in_cells(self) -> LoadPieces:
-        """Nothing."""
+        """No pieces."""
         return LoadPieces.none(self.zone.solid.mesh.dim())
 
     def on_facets(self, facets: Indices) -> LoadPieces:
-        """(α − 1) dx on the facets (f,) of cells that the end cuts."""
+        """(α − 1) dx on the facets (f,) of cells cut by the end of the zone."""
         zone, solid = self.zone, self.zone.solid
         facets = np.asarray(facets)[np.isin(solid.mesh.f2t[0, facets], zone.cut)]
         if not facets.size:
@@ -224,22 +224,22 @@ class SolidLoads:
         halves = Region(tangent[None], np.array([end])), Region(-tangent[None], np.array([-end]))
         shape = Shape(solid.mesh)
         pieces = JointPieces.of("solid", shape, np.unique(solid.mesh.f2t[0, facets])).divided("zone", halves)
-        place, own, faces = faces_on(pieces, "solid", shape, facets)
+        place, facet_pieces, faces = faces_on(pieces, "solid", shape, facets)
         points, dx = on_faces(faces, 2 + self.weights.degree)
         s = zone.beam.arc_length(points)
-        beyond = (own.regions["zone"] == 0) == (zone.zone_coordinate.end > zone.zone_coordinate.start)
-        alpha = np.where(beyond[:, None], 1.0, zone.alpha(self.weights, s))
+        behind_zone = (facet_pieces.regions["zone"] == 0) == (zone.zone_coordinate.end > zone.zone_coordinate.start)
+        alpha = np.where(behind_zone[:, None], 1.0, zone.alpha(self.weights, s))
         cells = solid.mesh.f2t[0, facets[place]]
         X = to_reference(solid.mesh, cells, points)[0]
         return LoadPieces(cells, X, points, (alpha - 1) * dx * solid.depth)
 
     def smooth(self, points: Array, cells: Indices) -> Array:
-        """α (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; one where pieces serve."""
+        """α (f, q) at points (axis, f, q) on facets of the cells (f,) where it is smooth; 1 on facets with pieces."""
         alpha = self.zone.alpha(self.weights, self.zone.beam.arc_length(points))
         return np.where(np.isin(cells, self.zone.cut)[:, None], 1.0, alpha)
 
 
-OFF = 1e-2  # relative differences of area and centroid above which a warning is given
+SECTION_TOLERANCE = 1e-2  # relative differences of area and centroid above which a warning is given
 _PIECES = 4_000_000  # entries of the beam's field at quadrature points per chunk
 
 
@@ -289,10 +289,10 @@ class BeamJunction:
             raise UserTypeError.parameter(
                 "beam", self.beam, f"of junction '{self.name}' must be a Beam, or a Modal of one"
             )
-        given = self.solid
-        if not isinstance(given, Solid | Modal) or not isinstance(given.model, Solid) or given.model.axisymmetric:
+        solid = self.solid
+        if not isinstance(solid, Solid | Modal) or not isinstance(solid.model, Solid) or solid.model.axisymmetric:
             rule = f"of junction '{self.name}' must be a Solid, or a Modal of one, not of revolution"
-            raise UserError.parameter("solid", given, rule)
+            raise UserError.parameter("solid", solid, rule)
         if self.beam.name == self.solid.name:
             raise UserError(f"junction '{self.name}': two parts named '{self.solid.name}'")
         if self._beam.dimension != self.solid.mesh.dim():
@@ -309,14 +309,14 @@ class BeamJunction:
 
     @property
     def _beam(self) -> Beam:
-        """Its finite elements."""
+        """The beam model behind the part."""
         model = self.beam.model
         assert isinstance(model, Beam)
         return model
 
     @property
     def _solid(self) -> Solid:
-        """Its finite elements."""
+        """The solid model behind the part."""
         model = self.solid.model
         assert isinstance(model, Solid)
         return model
@@ -342,8 +342,8 @@ class BeamJunction:
         return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: shared}
 
     def carrying(self, beam: Beam | Modal, solid: Solid | Modal) -> "BeamJunction":
-        """The same junction, with its operator, for parts that differ in their loads only; UserError otherwise."""
-        self.operator()  # from here on, that of the copy too
+        """Copy of the junction, operator included, for parts that differ in their loads only; UserError otherwise."""
+        self.operator()  # cached before the copy
         other = copy(self)
         object.__setattr__(other, "beam", beam)
         object.__setattr__(other, "solid", solid)
@@ -374,24 +374,24 @@ class BeamJunction:
         pieces = zone.inside
         per_piece = pieces.dx.shape[1] * 2 * size * axes
         blocks: dict[str, list[csr_array]] = {"gram": [], "coarse": [], "fine": []}
-        for chosen in np.array_split(np.arange(pieces.count), 1 + pieces.count * per_piece // _PIECES):
-            some = pieces[chosen]
-            s = beam.arc_length(some.points)
-            dx = some.dx * solid.depth
-            own = _cells_of(grid, s)
-            test = self._field(self._mediator(own, s), some.points, s)
-            rows = _dofs(np.stack((own, own + 1), axis=1), size)
+        for indices in np.array_split(np.arange(pieces.count), 1 + pieces.count * per_piece // _PIECES):
+            chunk = pieces[indices]
+            s = beam.arc_length(chunk.points)
+            dx = chunk.dx * solid.depth
+            cells = _cells_of(grid, s)
+            test = self._field(self._mediator(cells, s), chunk.points, s)
+            rows = _dofs(np.stack((cells, cells + 1), axis=1), size)
             element = np.argsort(zone.starts)[_cells_of(zone.nodes, s)]
             xi = (s - zone.starts[element][:, None]) / beam.elements.lengths[element][:, None]
-            trial = self._field(beam.elements.interpolation(element, xi), some.points, s)
+            trial = self._field(beam.elements.interpolation(element, xi), chunk.points, s)
             weighted = test * dx[:, :, None, None]
             m, d = grid.size * size, beam.dof_count
             blocks["gram"].append(scatter(rows[:, :, None], rows[:, None, :], _product(weighted, test), (m, m)))
             columns = _dofs(beam.nodes[element], size)
             blocks["coarse"].append(scatter(rows[:, :, None], columns[:, None, :], _product(weighted, trial), (m, d)))
-            shapes = np.stack([np.broadcast_to(f, s.shape) for f in self._shapes(some)], axis=-1)
+            shapes = np.stack([np.broadcast_to(f, s.shape) for f in self._shapes(chunk)], axis=-1)
             local = np.einsum("pqim,pqn->pmni", weighted, shapes, optimize=True)
-            columns = _dofs(solid.basis.element_dofs[:, some.cells].T.astype(np.int64), axes)
+            columns = _dofs(solid.basis.element_dofs[:, chunk.cells].T.astype(np.int64), axes)
             local = local.reshape(*local.shape[:2], -1)
             blocks["fine"].append(scatter(rows[:, :, None], columns[:, None, :], local, (m, solid.dof_count)))
         gram, coarse, fine = (csr_array(sum(blocks[key])) for key in blocks)
@@ -407,9 +407,9 @@ class BeamJunction:
         size = self._beam.components
         if self.mediator == "linear":
             return np.concatenate([shape[:, :, None, None] * np.eye(size) for shape in (1 - xi, xi)], axis=-1)
-        own = self._beam.elements
-        phi = own.phi[:, :1] * (own.lengths[0] / lengths) ** 2
-        return BeamElements(lengths, phi, own.rotation).interpolation(cells, xi)
+        elements = self._beam.elements
+        phi = elements.phi[:, :1] * (elements.lengths[0] / lengths) ** 2
+        return BeamElements(lengths, phi, elements.rotation).interpolation(cells, xi)
 
     def _field(self, functions: Array, points: Array, s: Array) -> Array:
         """U + θ × r (p, q, axis, d) from displacements and rotations (p, q, component, d) at points."""
@@ -417,9 +417,9 @@ class BeamJunction:
         r = points - self._beam.place(s)
         total = functions[:, :, :axes].copy()
         if axes == 2:
-            turn = functions[:, :, 2]
-            total[:, :, 0] -= r[1][:, :, None] * turn
-            total[:, :, 1] += r[0][:, :, None] * turn
+            rotation = functions[:, :, 2]
+            total[:, :, 0] -= r[1][:, :, None] * rotation
+            total[:, :, 1] += r[0][:, :, None] * rotation
             return total
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
@@ -447,10 +447,10 @@ class BeamJunction:
             )
         area = float(dx.sum()) / self.zone.zone_coordinate.length
         text = f"junction '{self.name}': "
-        if abs(area - self._beam.section.area) > OFF * self._beam.section.area:
+        if abs(area - self._beam.section.area) > SECTION_TOLERANCE * self._beam.section.area:
             text += f"the solid's section is {area:.6g} m2, the beam's {self._beam.section.area:.6g} m2"
             warn(text)
-        elif off > OFF * size:
+        elif off > SECTION_TOLERANCE * size:
             text += f"the beam's axis lies {off:.6g} m off the centroid of the solid's section"
             warn(text)
 

@@ -43,8 +43,8 @@ def dual_condition(operator: JunctionOperator, mass_coarse: csr_array, mass_fine
     orthogonalisation (a lower bound, within a few percent below 1e3). inf where the constraints are dependent.
     """
     blocks = (csr_array(operator.coarse), csr_array(operator.fine))
-    given = zip(blocks, (mass_coarse, mass_fine), strict=True)
-    gram, masses = csr_array(operator.gram), tuple(_collected(block, mass) for block, mass in given)
+    pairs = zip(blocks, (mass_coarse, mass_fine), strict=True)
+    gram, masses = csr_array(operator.gram), tuple(_mass_near(block, mass) for block, mass in pairs)
     n = operator.components
     if n > 1 and not _couples_components((*blocks, *masses, gram), n):
         blocks = tuple(csr_array(block[::n, ::n]) for block in blocks)
@@ -70,8 +70,8 @@ def _couples_components(matrices: tuple[csr_array, ...], components: int) -> boo
     return False
 
 
-def _collected(block: csr_array, mass: Any) -> csr_array:
-    """The mass matrix by rows; of one that is spread over ranks the entries near the dofs that C couples."""
+def _mass_near(block: csr_array, mass: Any) -> csr_array:
+    """The mass matrix in CSR format; of a distributed one the entries near the dofs that C couples."""
     if not isinstance(mass, DistributedMatrix):
         return csr_array(mass)
     near = diags_array(_close(block, mass).astype(float))
@@ -90,8 +90,8 @@ def _close(block: csr_array, mass: Any) -> NDArray[np.bool_]:
 def _near(block: csr_array, mass: csr_array) -> tuple[csr_array, csr_array]:
     """Columns of C and mass matrix of the dofs with mass near the coupled ones."""
     near = _close(block, mass)
-    kept = np.flatnonzero(near & (mass.diagonal() > 0))
-    return csr_array(block[:, kept]), csr_array(mass[kept][:, kept])
+    dofs = np.flatnonzero(near & (mass.diagonal() > 0))
+    return csr_array(block[:, dofs]), csr_array(mass[dofs][:, dofs])
 
 
 def _lanczos(pieces: list[tuple[csr_array, csr_array]], gram: csr_array) -> Array:
@@ -111,7 +111,7 @@ def _lanczos(pieces: list[tuple[csr_array, csr_array]], gram: csr_array) -> Arra
     return np.linalg.eigvalsh(projected)
 
 
-def _solve(matrix: csr_array, right: Array) -> Array:
-    """Conjugate gradients scaled by the diagonal: mass matrices need some twenty iterations, whatever the mesh."""
+def _solve(matrix: csr_array, rhs: Array) -> Array:
+    """Conjugate gradients with diagonal scaling: mass matrices need some twenty iterations on any mesh."""
     scale = diags_array(1 / matrix.diagonal())
-    return cg(matrix, right, rtol=TOLERANCE, maxiter=200, M=scale)[0]
+    return cg(matrix, rhs, rtol=TOLERANCE, maxiter=200, M=scale)[0]

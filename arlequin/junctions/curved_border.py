@@ -9,10 +9,10 @@ from arlequin.overlap.geometry import candidate_pairs, facet_corners, off_straig
 
 Mask = NDArray[np.bool_]
 
-# facets that meet at a larger angle meet at a corner of the body
+# smallest angle between facets at a corner of the body
 CORNER = np.pi / 3
-# of a cell's measure, below which a difference is round-off
-WHOLE = 1e-12
+# relative to a cell's measure
+ROUND_OFF = 1e-12
 
 
 def covered_but_for_curvature(
@@ -30,30 +30,30 @@ def covered_but_for_curvature(
     """
     bases = coarse, fine
     borders = [_border(basis.mesh) for basis in bases]
-    found = []
-    for basis, own in zip(bases, cells, strict=True):
+    covered = []
+    for basis, piece_cells in zip(bases, cells, strict=True):
         measure = basis.dx.sum(axis=1)
-        missing = measure - np.bincount(own, dx.sum(axis=1), basis.nelems)
-        sought = np.flatnonzero(np.abs(missing) > WHOLE * measure)
-        vertices = basis.mesh.p[:, basis.mesh.t[:, sought]]
-        allowed = off_straight(basis.mesh)[sought]
+        uncovered = measure - np.bincount(piece_cells, dx.sum(axis=1), basis.nelems)
+        candidates = np.flatnonzero(np.abs(uncovered) > ROUND_OFF * measure)
+        vertices = basis.mesh.p[:, basis.mesh.t[:, candidates]]
+        allowed = off_straight(basis.mesh)[candidates]
         for facets, sagitta, _ in borders:
             near, cell = candidate_pairs(facets, vertices)
-            slack = np.zeros(sought.size)
+            slack = np.zeros(candidates.size)
             np.maximum.at(slack, cell, sagitta[near])
             allowed += slack
         size = np.ptp(vertices, axis=1).max(axis=0, initial=0.0)
-        kept = np.zeros(basis.nelems, dtype=bool)
-        kept[sought] = missing[sought] <= allowed * size ** (basis.mesh.dim() - 1)
-        found.append(kept)
-    return found[0], found[1]
+        within_bound = np.zeros(basis.nelems, dtype=bool)
+        within_bound[candidates] = uncovered[candidates] <= allowed * size ** (basis.mesh.dim() - 1)
+        covered.append(within_bound)
+    return covered[0], covered[1]
 
 
 def at_curved_border(mesh: Mesh) -> Mask:
     """Cells (c,) with a facet on a curved border."""
-    found = np.zeros(mesh.nelements, dtype=bool)
-    found[_border(mesh)[2]] = True
-    return found
+    curved = np.zeros(mesh.nelements, dtype=bool)
+    curved[_border(mesh)[2]] = True
+    return curved
 
 
 def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
@@ -69,20 +69,25 @@ def _border(mesh: Mesh) -> tuple[Array, Array, Indices]:
     nodes = facet_corners(mesh, facets)
     corners = mesh.p[:, nodes]
     normals = outward_normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
-    # what two facets share: a vertex, in 3D an edge
-    after = np.roll(nodes, -1, axis=0)
-    keys = nodes if axes == 2 else np.minimum(nodes, after) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, after)
+    # common vertex of two facets, in 3D common edge
+    next_nodes = np.roll(nodes, -1, axis=0)
+    keys = (
+        nodes
+        if axes == 2
+        else np.minimum(nodes, next_nodes) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, next_nodes)
+    )
     owner = np.broadcast_to(np.arange(facets.size), keys.shape).ravel()
     order = np.argsort(keys.ravel(), kind="stable")
     same = np.flatnonzero(np.diff(keys.ravel()[order]) == 0)
     first, second = owner[order[same]], owner[order[same + 1]]
-    turn = np.arccos(np.clip(np.einsum("ip,ip->p", normals[:, first], normals[:, second]), -1.0, 1.0))
-    turn[(turn > CORNER) | (turn < 1e-7)] = 0.0
-    most = np.zeros(facets.size)
-    np.maximum.at(most, first, turn)
-    np.maximum.at(most, second, turn)
+    angle = np.arccos(np.clip(np.einsum("ip,ip->p", normals[:, first], normals[:, second]), -1.0, 1.0))
+    angle[(angle > CORNER) | (angle < 1e-7)] = 0.0
+    largest = np.zeros(facets.size)
+    np.maximum.at(largest, first, angle)
+    np.maximum.at(largest, second, angle)
     length = np.linalg.norm(np.ptp(corners, axis=1), axis=0)
-    sagitta = 0.5 * length * np.tan(most / 4)
-    kept = np.flatnonzero(sagitta > 0)
-    low, high = corners[:, :, kept].min(axis=1) - 2 * sagitta[kept], corners[:, :, kept].max(axis=1) + 2 * sagitta[kept]
-    return np.stack((low, high), axis=1), sagitta[kept], cells[kept]
+    sagitta = 0.5 * length * np.tan(largest / 4)
+    curved = np.flatnonzero(sagitta > 0)
+    corners, sagitta = corners[:, :, curved], sagitta[curved]
+    low, high = corners.min(axis=1) - 2 * sagitta, corners.max(axis=1) + 2 * sagitta
+    return np.stack((low, high), axis=1), sagitta, cells[curved]

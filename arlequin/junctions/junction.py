@@ -117,11 +117,12 @@ class Junction:
         mediator = mediator_of(self.mediator)
         checks.within("floor", self.floor, 0, 1, open_high=True)
         for which in ("weights", "mass_weights"):
-            given = getattr(self, which)
-            if callable(given) and not isinstance(given, type | Weight):
-                object.__setattr__(self, which, Function(given))
-            elif given is not None or which == "weights":
-                checks.instance(which, given, Weight, "must be weights, as Linear(), or a function of points (axis, n)")
+            weights = getattr(self, which)
+            if callable(weights) and not isinstance(weights, type | Weight):
+                object.__setattr__(self, which, Function(weights))
+            elif weights is not None or which == "weights":
+                rule = "must be weights, as Linear(), or a function of points (axis, n)"
+                checks.instance(which, weights, Weight, rule)
         check_kinds(self, coarse=MeshedPart, fine=MeshedPart, coupling=Coupling, zone=Zone)
         checks.instance("absorbing", self.absorbing, Absorber | bool | None, "must be True, an Absorber, or None")
         check_parts(self.name, self.coarse, self.fine)
@@ -146,21 +147,21 @@ class Junction:
 
     @cached_property
     def overlap(self) -> Overlap:
-        """The pieces, with a quadrature exact for products of shape functions on affine cells."""
+        """Pieces of the overlap, with a quadrature exact for products of shape functions on affine cells."""
         return self._pieces(None)
 
     @cached_property
     def glued(self) -> Overlap:
-        """The pieces in the gluing zone S_g."""
+        """Pieces of the overlap in the gluing zone S_g."""
         pieces = self.overlap if self._mediator.mesh is None else self._pieces(self._mediator.mesh)
         _, state = self.zone_coordinate.on_pieces(pieces)
-        kept = np.flatnonzero((state == 1).any(axis=1))
-        if kept.size == 0:
+        indices = np.flatnonzero((state == 1).any(axis=1))
+        if indices.size == 0:
             raise UserError(
                 f"junction '{self.name}': the mediator has no degrees of freedom: no part of the zone is in its mesh"
             )
-        pieces = pieces.take(kept)
-        return replace(pieces, dx=pieces.dx * (state[kept] == 1))
+        pieces = pieces.take(indices)
+        return replace(pieces, dx=pieces.dx * (state[indices] == 1))
 
     def weighting(self) -> dict[str, Weighting]:
         """Weights of both parts alone, by name, at their quadrature points: α and 1 − α in the overlap, else 1
@@ -172,14 +173,14 @@ class Junction:
         return weightings([self])
 
     def sharing(self) -> Sharing:
-        """The weights of both parts as if there were no other junction."""
+        """Weights of both parts by this junction alone."""
         return Sharing(self.name, self.coarse, self.fine, self.zone_coordinate, self.overlap)
 
     def weights_of(self, kind: Literal["stiffness", "mass"]) -> Weight:
         """α for one kind of energy."""
-        found = self.weights if kind == "stiffness" or self.mass_weights is None else self.mass_weights
-        assert not callable(found)
-        return found
+        weights = self.weights if kind == "stiffness" or self.mass_weights is None else self.mass_weights
+        assert not callable(weights)
+        return weights
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator, exact on affine cells."""
@@ -227,8 +228,8 @@ class Junction:
             basis_degrees(self.fine.basis),
             mediator_of(self.mediator).degrees(self.coarse, self.fine),
         )
-        more = 1 if revolves(self.coarse) else 0
-        order, along_axis = (max(degrees) + degrees[2] + more for degrees in zip(*spaces, strict=True))
+        radial_degree = 1 if revolves(self.coarse) else 0
+        order, along_axis = (max(degrees) + degrees[2] + radial_degree for degrees in zip(*spaces, strict=True))
         meshes = self.coarse.mesh, self.fine.mesh
         pieces = intersect(*meshes, order, self.zone_coordinate.regions, third, along_axis)
         if pieces.dx.size == 0 and third is None:
@@ -236,7 +237,7 @@ class Junction:
         return pieces
 
     def _warn_of_inaccurate_choices(self) -> None:
-        """One warning for each choice that loses accuracy, with the better choice."""
+        """Warn of each choice that reduces accuracy, with a better choice."""
         who = f"junction '{self.name}'"
         assert not callable(self.weights)
         continuity = self.weights.continuity

@@ -23,9 +23,9 @@ from arlequin.overlap.intersect import Overlap
 # share of ∫ψ² inside the overlap below which a function is merged with its neighbour
 # (first order: a cell of which the overlap holds 27 % of the width)
 NEGLIGIBLE = 1e-2
-# the same where the functions are split at edges of the zone, which leaves more and larger cut cells
+# the same where functions are split at edges of the zone: more and larger cut cells
 NEGLIGIBLE_SPLIT = 1e-1
-# pieces whose shape functions are held at a time; of cells with more than 27 functions so many values of functions
+# pieces per chunk of shape functions; for cells with more than 27 functions, values per chunk
 CHUNK = 50_000
 VALUES = 20_000_000
 
@@ -58,9 +58,9 @@ class GluingZone:
 
 @dataclass(frozen=True, eq=False)
 class MultiplierSpace:
-    """Scalar functions ψ_m = Σ_n selection[m, n] φ_n on the gluing zone; the multipliers have them in each component.
+    """Scalar functions ψ_m = Σ_n selection[m, n] φ_n on the gluing zone, used for each component of the multipliers.
 
-    shapes: function of a slice of the pieces that gives the φ_n there; selection (m, n); positions (m, axis): a point
+    shapes: function of a slice of the pieces that returns the φ_n there; selection (m, n); positions (m, axis): a point
     for each ψ_m, m.
     """
 
@@ -108,8 +108,8 @@ class CoarseTrace(Mediator):
     With a form of order 0 functions of order 2 and more are of first order in the cells at the ends of the zone
     (`first_order_outside`). 1/α is unbounded there, and the largest eigenvalues of the dual operator are means of 1/α
     over the functions at the ends: those of first order spread over the whole cell, those of second order over half
-    of it. What an L² multiplier tends to, σ∇α, is as smooth as the strain; with H¹ it has layers of width ℓ at the
-    ends, and first order there would cost an order of the displacement.
+    of it. The limit of an L² multiplier, σ∇α, is as smooth as the strain; with H¹ it has layers of width ℓ at the ends,
+    and first order there would reduce the order of the displacement.
     """
 
     def space(self, zone: GluingZone) -> MultiplierSpace:
@@ -128,7 +128,7 @@ class FineTrace(Mediator):
         return basis_degrees(fine.basis)
 
     def check(self, name: str, coarse: MeshedPart, fine: MeshedPart, coupling: Coupling) -> None:
-        """Warns with a form of order 0."""
+        """Warn of a form of order 0."""
         if coupling.order == 0:
             warn(
                 f"junction '{name}': fine mediator with L2: badly conditioned multipliers, a locked coarse part; "
@@ -171,10 +171,10 @@ class MeshTrace(Mediator):
 class Grid(Mediator):
     """First-order functions on a regular grid over the zone, a little wider than the coarse cells (`mediator="grid"`).
 
-    The cells of the grid are about `spacing` coarse cells along each axis, of which a whole number fits. Multipliers on
-    the coarse mesh itself tie waves down to two coarse cells, which a coarse part of reduced dispersion does not carry
-    below 2.57 of them: above its highest frequency it answers as a mass alone, and reflects what it is tied to. On the
-    grid these waves are left to the absorbing term of the junction.
+    The cells of the grid are about `spacing` coarse cells along each axis, a whole number in the zone. Multipliers on
+    the coarse mesh itself couple waves down to two coarse cells, but a coarse part of reduced dispersion propagates
+    none below 2.57 cells: above its highest frequency it responds as a mass and reflects them. On the grid these waves
+    are not coupled but damped by the absorbing term of the junction.
     """
 
     spacing: float = 1.2
@@ -198,14 +198,14 @@ class Grid(Mediator):
 _TRACES: dict[str, Mediator] = {"coarse": CoarseTrace(), "fine": FineTrace(), "grid": Grid()}
 
 
-def mediator_of(given: Any) -> Mediator:
-    """The mediator that "coarse", "fine", "grid", a mesh or a `Mediator` stands for."""
-    if isinstance(given, Mesh):
-        return MeshTrace(given)
-    if isinstance(given, Mediator) and not isinstance(given, type):
-        return given
-    checks.one_of("mediator", given, tuple(_TRACES))
-    return _TRACES[given]
+def mediator_of(mediator: Any) -> Mediator:
+    """The mediator for "coarse", "fine", "grid", a mesh or a `Mediator`."""
+    if isinstance(mediator, Mesh):
+        return MeshTrace(mediator)
+    if isinstance(mediator, Mediator) and not isinstance(mediator, type):
+        return mediator
+    checks.one_of("mediator", mediator, tuple(_TRACES))
+    return _TRACES[mediator]
 
 
 def basis_degrees(basis: CellBasis) -> tuple[int, int]:
@@ -215,7 +215,7 @@ def basis_degrees(basis: CellBasis) -> tuple[int, int]:
 
 
 def chunks(functions: int, pieces: Overlap) -> Iterator[slice]:
-    """Slices of the pieces at which so many functions of a cell are held at a time."""
+    """Slices of the pieces for chunks of shape functions; functions: number per cell."""
     count, points = pieces.dx.shape
     step = CHUNK if functions <= 27 else max(1, min(CHUNK, VALUES // (functions * points)))
     return (slice(start, start + step) for start in range(0, count, step))
@@ -228,10 +228,10 @@ def trace(zone: GluingZone, basis: CellBasis, cells: Indices, reduction: csr_arr
     (n,), by default the identity; its rows should sum to 1 over r, so that the space holds the constants. In zones
     whose regions differ in ∇s each function is split between them (`GluingZone.group`).
 
-    Functions that vanish on the zone are dropped; one with less than `NEGLIGIBLE` of its own ∫ψ² inside the zone (its
-    cells are cut) is added to the nearest kept one. Alone it would give a row of C that is nearly zero, a multiplier
-    without bound and a badly conditioned dual operator; dropped, it would leave the constants out of the space in the
-    cut cells, and the constant-strain patch test would fail.
+    Functions that vanish on the zone are dropped; one with less than `NEGLIGIBLE` of its ∫ψ² inside the zone (its cells
+    are cut) is added to the nearest retained one. Alone it would give a nearly zero row of C, an unbounded multiplier
+    and a badly conditioned dual operator; dropped, constants would not be in the space in the cut cells, and the
+    constant-strain patch test would fail.
     Source of the aggregation: Badia, Verdugo & Martín, CMAME 336, 2018.
     """
     return trace_on_pieces(basis, cells, zone.pieces, zone.group, zone.groups, reduction)
@@ -262,28 +262,28 @@ def trace_on_pieces(
     rows = csr_array(kron(eye_array(groups), rows_of))
     share = (rows**2 @ inside) / (rows**2 @ np.tile(full, groups))
     negligible = NEGLIGIBLE if groups == 1 else NEGLIGIBLE_SPLIT
-    kept = np.flatnonzero(share > negligible)
+    retained = np.flatnonzero(share > negligible)
     merged = np.flatnonzero((share > 0) & (share <= negligible))
-    if kept.size == 0:
+    if retained.size == 0:
         raise UserError("junction: the mediator has no degrees of freedom, the overlap is too thin")
     from scipy.spatial import cKDTree
 
-    # a further axis keeps groups apart: no function of another group is near
+    # an additional axis separates the groups
     nodes = rows_of.argmax(axis=1)
     positions = np.tile(basis.doflocs.T[nodes], (groups, 1))
-    apart = np.repeat(np.arange(groups), nodes.size) * 10 * (1 + np.ptp(positions))
-    separated = np.column_stack((positions, apart))
-    _, nearest = cKDTree(separated[kept]).query(separated[merged])
-    entries = np.concatenate((np.arange(kept.size), nearest)), np.concatenate((kept, merged))
-    aggregation = coo_array((np.ones(entries[0].size), entries), shape=(kept.size, share.size))
-    return MultiplierSpace(shapes, csr_array(aggregation @ rows), positions[kept])
+    offset = np.repeat(np.arange(groups), nodes.size) * 10 * (1 + np.ptp(positions))
+    separated = np.column_stack((positions, offset))
+    _, nearest = cKDTree(separated[retained]).query(separated[merged])
+    entries = np.concatenate((np.arange(retained.size), nearest)), np.concatenate((retained, merged))
+    aggregation = coo_array((np.ones(entries[0].size), entries), shape=(retained.size, share.size))
+    return MultiplierSpace(shapes, csr_array(aggregation @ rows), positions[retained])
 
 
 def first_order_outside(basis: CellBasis, inner: NDArray[np.bool_]) -> csr_array:
-    """The functions of a basis, of first order in the cells that are not `inner` (c,), as rows (r, n) over its own.
+    """Functions of a basis, of first order in the cells that are not `inner` (c,), as combinations (r, n) of its own.
 
-    Of those cells the functions of nodes between vertices are left out, and the functions of vertices become
-    φ_v + Σ_n N_v(x_n) φ_n over these nodes, with N_v of first order: all sum to one, and hold the linear fields.
+    In those cells the functions of nodes between vertices are dropped, and the functions of vertices become
+    φ_v + Σ_n N_v(x_n) φ_n over these nodes, with N_v of first order: they sum to one and contain the linear fields.
     """
     first = scalar_basis(basis.mesh, 1)
     corners = first.Nbfun

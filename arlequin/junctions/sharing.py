@@ -1,4 +1,4 @@
-"""The weights of both parts of a junction at their quadrature points."""
+"""Weights of both parts of a junction at their quadrature points."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.junctions.base import depth
-from arlequin.junctions.curved_border import WHOLE, covered_but_for_curvature
+from arlequin.junctions.curved_border import ROUND_OFF, covered_but_for_curvature
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models.errors import UserError
@@ -16,16 +16,16 @@ from arlequin.overlap.intersect import Overlap
 
 Mask = NDArray[np.bool_]
 
-# tolerance, as a share of the overlap, on ∫ of both weights: the quadrature error of smooth weights
+# tolerance on ∫ of both weights, relative to the overlap: the quadrature error of smooth weights
 SUM_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """What the overlap covers of each cell (c,) of a part.
+    """Coverage of each cell (c,) of a part by the overlap.
 
-    share: of its measure; filled: up to the approximation of a curved border; plain: all of it, and nowhere glued, so
-    that the weight is uniform.
+    share: covered share of the measure; filled: covered up to the approximation of a curved border; plain: covered and
+    outside the gluing zone, so that the weight is uniform.
     """
 
     share: Array
@@ -33,21 +33,20 @@ class Cover:
     plain: Mask
 
     @property
-    def met(self) -> Mask:
-        """Cells that the overlap meets."""
-        return self.share > WHOLE
+    def overlapped(self) -> Mask:
+        """Cells that the overlap covers at least in part."""
+        return self.share > ROUND_OFF
 
 
 class Sharing:
     """Weights (c, q) of the parts on the pieces of their overlap.
 
-    A point that one part alone covers has the weight 1, except between the two approximations of a common curved
-    border: there the part has the weight of the zone, α(s) or 1 − α(s). So
+    The weight is 1 at a point covered by one part only, except between the two approximations of a common curved
+    border, where it is that of the zone, α(s) or 1 − α(s). Hence
 
         ∫_coarse (1 − α) + ∫_fine α → ∫_body
 
-    with the geometric error of each mesh times its weight, and no material at the border has the full weight of one
-    part inside the zone.
+    with the geometric error of each mesh times its weight.
     """
 
     def __init__(
@@ -87,28 +86,28 @@ class Sharing:
         return result
 
     def cover(self, part: MeshedPart) -> Cover:
-        """What the overlap covers of the part's cells."""
+        """Coverage of the part's cells by the overlap."""
         index, pieces = self._index(part), self._pieces
         cells, filled = self._cells[index], self._covered[index]
         measure = part.basis.dx.sum(axis=1)
         covered = np.bincount(cells, pieces.dx.sum(axis=1), measure.size) / measure
         states = self._state.min(axis=1), self._state.max(axis=1)
-        least, most = np.full(measure.size, 3), np.full(measure.size, -1)
-        np.minimum.at(least, cells, states[0])
-        np.maximum.at(most, cells, states[1])
-        whole = filled | (np.abs(1 - covered) <= WHOLE)
-        return Cover(covered, filled, whole & (least == most) & (most != 1))
+        smallest, largest = np.full(measure.size, 3), np.full(measure.size, -1)
+        np.minimum.at(smallest, cells, states[0])
+        np.maximum.at(largest, cells, states[1])
+        fully = filled | (np.abs(1 - covered) <= ROUND_OFF)
+        return Cover(covered, filled, fully & (smallest == largest) & (largest != 1))
 
-    def taken(self, part: MeshedPart, chosen: Mask, weights: Weight, floor: float) -> tuple[Indices, Array, Array]:
+    def reduction(self, part: MeshedPart, chosen: Mask, weights: Weight, floor: float) -> tuple[Indices, Array, Array]:
         """Pieces in the `chosen` cells (c,) of the part: cells (p,), points (axis, p, q) and (w − 1) dx (p, q)."""
         index, pieces = self._index(part), self._pieces
-        kept = np.flatnonzero(chosen[self._cells[index]])
-        points = pieces.points[:, kept]
-        alpha = share(weights, self._s[kept], points, floor, self._state[kept])
-        return self._cells[index][kept], points, (alpha - 1 if index == 1 else -alpha) * self._dx[kept]
+        indices = np.flatnonzero(chosen[self._cells[index]])
+        points = pieces.points[:, indices]
+        alpha = share(weights, self._s[indices], points, floor, self._state[indices])
+        return self._cells[index][indices], points, (alpha - 1 if index == 1 else -alpha) * self._dx[indices]
 
     def at(self, part: MeshedPart, points: Array, cells: Indices, weights: Weight, floor: float) -> Array:
-        """The part's weight (n, q) at points (axis, n, q) in its cells (n,), as a function of the place alone."""
+        """The part's weight (n, q) at points (axis, n, q) in its cells (n,), as a function of the position."""
         if part is self._parts[1]:
             return share(weights, self._coordinate.on_fine(points, cells, self._pieces), points, floor)
         return 1 - share(weights, self._coordinate.on_coarse(points, cells), points, floor)

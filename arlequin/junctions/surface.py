@@ -16,12 +16,12 @@ from arlequin.models.fem.elements import facet_order, scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import beyond_cell, to_reference
+from arlequin.overlap.geometry import distance_outside, to_reference
 from arlequin.overlap.intersect import intersect
 
-# a node lies on a surface that is nearer than this fraction of a cell
+# largest distance of a node on a surface, as a fraction of a cell
 ON = 1e-6
-# cells of the surface in which a node is looked for
+# nearest cells of the surface that are searched for a node
 CANDIDATES = 8
 
 
@@ -59,7 +59,7 @@ class SurfaceJunction:
         """Empty: the parts do not overlap."""
         return {}
 
-    def _apart(self) -> UserError:
+    def _separation_error(self) -> UserError:
         return UserError(
             f"junction '{self.name}': '{self.fine_surface.name}' of '{self.fine.name}' does not lie on "
             f"'{self.coarse_surface.name}' of '{self.coarse.name}'"
@@ -92,10 +92,10 @@ class Tie(SurfaceJunction):
         """C of both parts; the Gram matrix holds the areas of the nodes."""
         part, nodes = self.coarse, self.fine_surface.nodes
         points = self.fine_surface.positions
-        cells, X = self._places(points)
+        cells, X = self._locate(points)
         tied = np.flatnonzero(cells >= 0)
         if tied.size == 0:
-            raise self._apart()
+            raise self._separation_error()
         basis, n = part.basis, self.fine.components
         values = np.stack([basis.elem.lbasis(X[:, tied], a)[0] for a in range(basis.Nbfun)])
         area = float(self.fine_surface.areas.sum()) / nodes.size
@@ -110,7 +110,7 @@ class Tie(SurfaceJunction):
         gram = csr_array(diags_array(np.full(tied.size * n, area)))
         return JunctionOperator(wide[0], wide[1], gram, n, points[tied])
 
-    def _places(self, points: Array) -> tuple[Indices, Array]:
+    def _locate(self, points: Array) -> tuple[Indices, Array]:
         """Coarse cell (k,), −1 for none, and reference coordinates (axis, k) of points (k, axis) on the surface."""
         from scipy.spatial import cKDTree
 
@@ -122,15 +122,15 @@ class Tie(SurfaceJunction):
         centres = mesh.p[:, mesh.t[:, cells]].mean(axis=1).T
         count = min(CANDIDATES, cells.size)
         near = cells[np.atleast_2d(cKDTree(centres).query(points, k=count)[1].reshape(len(points), count))]
-        best, found = np.full(len(points), np.inf), np.full(len(points), -1)
+        smallest, containing = np.full(len(points), np.inf), np.full(len(points), -1)
         places = np.zeros((mesh.dim(), len(points)))
         for candidate in near.T:
             X = to_reference(mesh, candidate, points.T[:, :, None])[0][:, :, 0]
-            beyond = beyond_cell(mesh, X)
-            better = beyond < best
-            best[better], found[better], places[:, better] = beyond[better], candidate[better], X[:, better]
-        found[best > ON] = -1
-        return found, places
+            distance = distance_outside(mesh, X)
+            closer = distance < smallest
+            smallest[closer], containing[closer], places[:, closer] = distance[closer], candidate[closer], X[:, closer]
+        containing[smallest > ON] = -1
+        return containing, places
 
 
 @checked_call
@@ -176,7 +176,7 @@ class Mortar(SurfaceJunction):
         degree = (1 + max(orders.values())) * quads + (1 if revolves(self.coarse) else 0)
         pieces = intersect(meshes["coarse"], meshes["fine"], degree)
         if pieces.dx.size == 0:
-            raise self._apart()
+            raise self._separation_error()
         cells = {"coarse": pieces.coarse_cells, "fine": pieces.fine_cells}
         points = origin[:, None, None] + np.einsum("ji,jpq->ipq", frame, pieces.points)
         dx, n = pieces.dx * depth(self.coarse, points), self.coarse.components
@@ -231,6 +231,6 @@ def _flat_mesh(surface: Surface, origin: Array, frame: Array) -> Mesh:
     """The facets of a flat surface as a mesh in the coordinates of its frame."""
     corners = _corners(surface)
     kind = {2: MeshLine, 3: MeshTri, 4: MeshQuad}[corners]
-    used, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
-    p = ((surface.part.positions[used] - origin) @ frame.T).T
+    nodes, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
+    p = ((surface.part.positions[nodes] - origin) @ frame.T).T
     return kind(np.ascontiguousarray(p), np.ascontiguousarray(cells.reshape(-1, corners).T))

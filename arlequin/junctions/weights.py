@@ -15,14 +15,14 @@ from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.slices import shrunk
 
-# share of a cell's measure below which it counts as not cut
-WHOLE = 1e-12
-# least covered share of a cell at a curved border from which the weights of the whole cell are extrapolated
-ENOUGH = 0.5
-# least weight in a cut cell, as a share of the cell's mean, where only the mean is prescribed
-LEAST = 0.1
-# the same where moments are prescribed: a cell whose stiffness sits in one point has motions without stiffness
-FEW = 0.01
+# relative to a cell's measure: smaller cuts are ignored
+ROUND_OFF = 1e-12
+# smallest covered share of a cell at a curved border from which the weights of the cell are extrapolated
+MIN_COVERED = 0.5
+# smallest weight in a cut cell, relative to the cell's mean, where only the mean is prescribed
+MIN_WEIGHT = 0.1
+# the same where moments are prescribed: with stiffness in one point only a cell has zero-energy modes
+MIN_WEIGHT_OF_MOMENTS = 0.01
 # tolerance on the sum of both weights
 SUM_TOLERANCE = 1e-9
 
@@ -91,7 +91,7 @@ class Constant(Weight):
 class Function(Weight):
     """α = share(x) in the gluing zone, of points x (axis, n); values in [0, 1].
 
-    coarse: the coarse part's own function, which must give 1 − share(x); by default it has that.
+    coarse: the coarse part's function, which must equal 1 − share(x), the default.
     """
 
     share: Callable[[Array], Any]
@@ -99,8 +99,8 @@ class Function(Weight):
 
     def __post_init__(self) -> None:
         for name, function in (("share", self.share), ("coarse", self.coarse)):
-            given = function is not None or name == "share"
-            if given and (isinstance(function, type) or not callable(function)):
+            required = function is not None or name == "share"
+            if required and (isinstance(function, type) or not callable(function)):
                 raise UserTypeError.parameter(name, function, "must be a function of points (axis, n)")
             if function is not None:
                 takes(name, function, x="the points (axis, n)")
@@ -115,7 +115,7 @@ class Function(Weight):
             wrong = inside & (np.abs(total - 1) > SUM_TOLERANCE)
             if wrong.any():
                 raise UserError(
-                    f"weights: the shares at {_place(x, wrong)} sum to {total[np.argmax(wrong)]:.6g}, not to one"
+                    f"weights: the shares at {_first_point(x, wrong)} sum to {total[np.argmax(wrong)]:.6g}, not to one"
                 )
         return np.clip(values, 0.0, 1.0).reshape(np.shape(s))
 
@@ -123,20 +123,20 @@ class Function(Weight):
 def _values(function: Callable[[Array], Any], x: Array, inside: NDArray[np.bool_]) -> Array:
     """One part's share (n,) at points (axis, n), checked where `inside` the zone."""
     try:
-        given = function(x)
+        output = function(x)
     except Exception as error:
         raise UserError(f"share: {type(error).__name__} at points {x.shape}: {error}") from error
-    values = checks.one_each("share", given, x.shape[1])
+    values = checks.one_each("share", output, x.shape[1])
     wrong = inside & ~((values >= 0) & (values <= 1))
     if wrong.any():
         raise UserError(
-            f"weights: the share at {_place(x, wrong)} is {values[np.argmax(wrong)]:.6g}: must lie in [0, 1]"
+            f"weights: the share at {_first_point(x, wrong)} is {values[np.argmax(wrong)]:.6g}: must lie in [0, 1]"
         )
     return values
 
 
-def _place(x: Array, chosen: NDArray[np.bool_]) -> str:
-    """The first chosen point, as text."""
+def _first_point(x: Array, chosen: NDArray[np.bool_]) -> str:
+    """Coordinates of the first chosen point, as text."""
     return "(" + ", ".join(f"{value:.6g}" for value in x[:, np.argmax(chosen)]) + ")"
 
 
@@ -165,72 +165,71 @@ def cell_weights(
 ) -> tuple[Array, Array]:
     """Weights (c, q) of one part at its quadrature points, exact in the mean where its cells are cut.
 
-    Also (c, q): what they differ by from weights with all moments wanted.
+    Also their difference (c, q) from weights with all prescribed moments.
 
     cell_dx (c, q): quadrature weights of the part; cells (p,), points (axis, p, q), dx (p, q): pieces of the
     overlap in its cells; both dx with thickness, section or 2πr; at_pieces (p, q): the part's weight on the
     pieces; at_points (c, q): at the part's quadrature points. Cells outside the overlap have 1, cells inside
     it the pointwise weight. Where the end of the other part or a border of the zone (kinds (p, q): a number that
-    changes there) cuts a cell the weight has a kink or jumps, and a rule over the cell misses it (the patch test
-    then fails at O(h)): the pointwise weights get the smallest correction with which Σ_q w_q dx_q p(x_q) =
-    ∫_cell α p for the polynomials p of the strains, α integrated on the pieces. Where that would make a weight
-    negative, positive ones with these moments are sought (`_positive`); for first-order simplices, and with
-    `moments` False (the mass), the mean is enough, and no weight is less than `LEAST` of it: a cell whose mass sits
-    in a few points has no bound to its frequencies. filled (c,): cells that
-    the pieces cover up to the approximation of a curved border; they count as covered: α is the polynomial nearest to
-    it on the pieces.
+    changes there) cuts a cell the weight has a kink or jumps, which a rule over the cell does not integrate (the patch
+    test then fails at O(h)): the pointwise weights get the smallest correction such that Σ_q w_q dx_q p(x_q) =
+    ∫_cell α p for the polynomials p of the strains, α integrated on the pieces. If that makes a weight negative,
+    positive ones with these moments are computed (`_positive`); for first-order simplices, and with `moments` False
+    (the mass), the mean suffices, and no weight is less than `MIN_WEIGHT` of it: a cell with mass in a few points only
+    has unbounded frequencies. filled (c,): cells that the pieces cover up to the approximation of a curved border; they
+    are treated as covered: α is the best-fit polynomial on the pieces.
     """
     measure = cell_dx.sum(axis=1)
     covered = np.bincount(cells, dx.sum(axis=1), basis.nelems) / measure
     if filled is None:
         filled = np.zeros(basis.nelems, dtype=bool)
     # a small covered share does not determine a polynomial: the mean is taken for the whole cell
-    small = filled & (covered > WHOLE) & (covered < ENOUGH)
+    small = filled & (covered > ROUND_OFF) & (covered < MIN_COVERED)
     dx = dx * np.where(small, 1 / np.where(small, covered, 1.0), 1.0)[cells, None]
     covered, fitted_to = np.where(filled, 1.0, covered), filled & ~small
-    weights = np.where(covered[:, None] > WHOLE, at_points, 1.0)
-    partly = (covered > WHOLE) & (covered < 1 - WHOLE)
+    weights = np.where(covered[:, None] > ROUND_OFF, at_points, 1.0)
+    partly = (covered > ROUND_OFF) & (covered < 1 - ROUND_OFF)
     if kinds is not None:
-        least, most = np.full(basis.nelems, np.iinfo(np.int64).max), np.full(basis.nelems, -1)
-        np.minimum.at(least, cells, kinds.min(axis=1))
-        np.maximum.at(most, cells, kinds.max(axis=1))
-        partly |= (covered > WHOLE) & (least < most)
+        smallest, largest = np.full(basis.nelems, np.iinfo(np.int64).max), np.full(basis.nelems, -1)
+        np.minimum.at(smallest, cells, kinds.min(axis=1))
+        np.maximum.at(largest, cells, kinds.max(axis=1))
+        partly |= (covered > ROUND_OFF) & (smallest < largest)
     cut = np.flatnonzero(partly)
     error = np.zeros_like(weights)
     if cut.size == 0:
         return weights, error
     pieces, place = _pieces_in(cut, cells, basis.nelems)
-    taken = ((1 - at_pieces) * dx)[pieces]
+    reduction = ((1 - at_pieces) * dx)[pieces]
     polynomials = _polynomials(basis, basis.X)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
     on_pieces = _polynomials(basis, X)
-    removed = _moments(on_pieces, taken, place, cut.size)
+    removed = _moments(on_pieces, reduction, place, cut.size)
     curved = np.flatnonzero(fitted_to[cut])
     if curved.size:
         gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, cell_dx[cut[curved]])
-        found = np.zeros((cut.size, *gram.shape[1:]))
-        np.add.at(found, place, np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
-        removed[curved] = (gram @ np.linalg.solve(found[curved], removed[curved, :, None]))[:, :, 0]
+        pieces_gram = np.zeros((cut.size, *gram.shape[1:]))
+        np.add.at(pieces_gram, place, np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
+        removed[curved] = (gram @ np.linalg.solve(pieces_gram[curved], removed[curved, :, None]))[:, :, 0]
     weights[cut], error[cut] = _fitted(basis, cell_dx[cut], at_points[cut], removed, moments)
     return weights, error
 
 
 def joint_weights(
-    basis: CellBasis, cell_dx: Array, chosen: Indices, cells: Indices, points: Array, taken: Array, moments: bool
+    basis: CellBasis, cell_dx: Array, chosen: Indices, cells: Indices, points: Array, reduction: Array, moments: bool
 ) -> tuple[Array, Array]:
-    """Weights (k, q) in the cells `chosen` (k,) of a part that several others overlap, exact in the mean, and (k, q)
-    what they differ by from weights with all moments wanted.
+    """Weights (k, q) in the cells `chosen` (k,) of a part that several others overlap, exact in the mean, and their
+    difference (k, q) from weights with all prescribed moments.
 
-    cells (p,), points (axis, p, q): pieces in these cells; taken (p, q): ∫ over them of 1 − w is their sum, with
-    thickness, section or 2πr. Σ_q w_q dx_q p(x_q) = ∫_cell w p for the polynomials p of `cell_weights`, of which w is
-    one unless it would be negative: of a sliver of a cell the moments lie beyond those of weights at its points.
+    cells (p,), points (axis, p, q): pieces in these cells; reduction (p, q): (1 − w) dx, with thickness, section or
+    2πr. Σ_q w_q dx_q p(x_q) = ∫_cell w p for the polynomials p of `cell_weights`, of which w is one unless it would be
+    negative: moments over a sliver of a cell may not be attainable with positive weights at its points.
     """
     pieces, place = _pieces_in(chosen, cells, basis.nelems)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
-    removed = _moments(_polynomials(basis, X), taken[pieces], place, chosen.size)
+    removed = _moments(_polynomials(basis, X), reduction[pieces], place, chosen.size)
     fitted, error = _fitted(basis, cell_dx[chosen], np.ones((chosen.size, cell_dx.shape[1])), removed, moments)
     mean = (fitted * cell_dx[chosen]).sum(axis=1) / cell_dx[chosen].sum(axis=1)
-    fitted[mean < WHOLE] = 0.0
+    fitted[mean < ROUND_OFF] = 0.0
     return fitted, error
 
 
@@ -242,61 +241,61 @@ def _pieces_in(chosen: Indices, cells: Indices, count: int) -> tuple[Indices, In
     return pieces, rank[cells[pieces]]
 
 
-def _moments(on_pieces: Array, taken: Array, place: Indices, count: int) -> Array:
+def _moments(on_pieces: Array, reduction: Array, place: Indices, count: int) -> Array:
     """Σ over the pieces of each cell of p_m taken: (count, m)."""
     result = np.zeros((count, len(on_pieces)))
-    np.add.at(result, place, np.einsum("mpq,pq->pm", on_pieces, taken))
+    np.add.at(result, place, np.einsum("mpq,pq->pm", on_pieces, reduction))
     return result
 
 
 def _fitted(basis: CellBasis, dx: Array, pointwise: Array, removed: Array, moments: bool) -> tuple[Array, Array]:
-    """The smallest correction of the pointwise weights (c, q) with Σ_q (1 − w_q) dx_q p_m(x_q) = removed (c, m), and
-    (c, q) what is not corrected."""
+    """Pointwise weights (c, q) with the smallest correction such that Σ_q (1 − w_q) dx_q p_m(x_q) = removed (c, m), and
+    the remaining error (c, q)."""
     polynomials = _polynomials(basis, basis.X)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
-    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx) - removed
-    fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
+    residual = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx) - removed
+    fitted = pointwise + np.linalg.solve(gram, residual[:, :, None])[:, :, 0] @ polynomials
     mean, error = np.maximum((fitted * dx).sum(axis=1) / dx.sum(axis=1), 0.0), np.zeros_like(fitted)
     if moments and basis.Nbfun > basis.mesh.dim() + 1:
         low = np.flatnonzero(fitted.min(axis=1) < 0)
-        wanted = fitted[low]
-        fitted[low] = _positive(wanted, dx[low], mean[low], polynomials)
-        error[low] = fitted[low] - wanted
+        exact = fitted[low]
+        fitted[low] = _positive(exact, dx[low], mean[low], polynomials)
+        error[low] = fitted[low] - exact
     else:
-        fitted = shrunk(fitted, mean, LEAST * mean)
+        fitted = shrunk(fitted, mean, MIN_WEIGHT * mean)
     return fitted, error
 
 
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:
-    """Positive weights (c, q) with the moments of the fitted ones, those of largest entropy: w = mean exp(μ·p).
+    """Positive weights (c, q) of largest entropy with the moments of the fitted ones: w = mean exp(μ·p).
 
-    Newton's method on the convex dual. Where no positive weights have these moments (little of the
-    cell is covered) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their
-    mean. No weight is less than `FEW` of it.
+    Newton's method on the convex dual. If no positive weights have these moments (small covered share) only the mean is
+    exact, and the closer one of the last iterate and the fitted weights shrunk towards their mean is returned. No
+    weight is less than `MIN_WEIGHT_OF_MOMENTS` of the mean.
     """
     volume = dx.sum(axis=1)
     share = dx / volume[:, None]
     scale = np.where(mean > 0, mean, 1.0)[:, None]
-    wanted = (fitted / scale * share) @ polynomials.T
-    exponent = np.zeros_like(wanted)
+    target = (fitted / scale * share) @ polynomials.T
+    exponent = np.zeros_like(target)
     ridge = 1e-14 * np.eye(len(polynomials))
     for _ in range(60):
         weight = np.exp(exponent @ polynomials)
-        missing = wanted - (weight * share) @ polynomials.T
-        if np.abs(missing).max(initial=0.0) < 1e-15:
+        residual = target - (weight * share) @ polynomials.T
+        if np.abs(residual).max(initial=0.0) < 1e-15:
             break
         slope = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, weight * share) + ridge
-        step = np.linalg.solve(slope, missing[:, :, None])[:, :, 0]
+        step = np.linalg.solve(slope, residual[:, :, None])[:, :, 0]
         # at most a factor e² in any weight per iteration; bounded where no solution exists
         step /= np.maximum(1.0, np.abs(step @ polynomials).max(axis=1, keepdims=True) / 2)
         exponent = np.clip(exponent + step, -300.0, 300.0)
         exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
     weight = np.exp(exponent @ polynomials)
-    one = np.ones_like(mean)
-    weight = shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
-    limited = shrunk(fitted, mean, FEW * mean)
+    unit = np.ones_like(mean)
+    weight = shrunk(weight / (weight * share).sum(axis=1, keepdims=True), unit, MIN_WEIGHT_OF_MOMENTS * unit)
+    limited = shrunk(fitted, mean, MIN_WEIGHT_OF_MOMENTS * mean)
     errors = [
-        np.abs(wanted - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
+        np.abs(target - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
     ]
     return np.where((errors[0] < errors[1])[:, None], mean[:, None] * weight, limited)
 

@@ -1,4 +1,4 @@
-"""Zones of a junction: where two superposed parts are coupled, and where the fine part stands alone."""
+"""Zones of a junction: where two superposed parts are coupled, and where the fine part has all the weight."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "ba
 
 @runtime_checkable
 class Zone(Protocol):
-    """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
+    """Split of the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse part only)."""
 
     cuts_cells: ClassVar[bool] = False  # whether borders of the zone run through coarse cells
 
@@ -144,8 +144,8 @@ class Box(Zone):
 
     low, high: corners of the box, m, by default the fine part's extents; sides: the faces that have a band ("left",
     "right", "bottom", "top", "back", "front"), by default those where the fine part ends inside the coarse one; the
-    box has no bound on its other sides. At edges and corners of the box the slope of the weights jumps, which no
-    continuous mediator holds: the constant-strain patch test is exact with faces along one axis only.
+    box is unbounded on its other sides. At edges and corners of the box the slope of the weights jumps, which no
+    continuous mediator can represent: the constant-strain patch test is exact with faces along one axis only.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -176,8 +176,8 @@ class Box(Zone):
         near, axes = check_overlap(coarse, fine, name), coarse.mesh.dim()
         low_c, high_c = extent(coarse)
         low, high = (
-            default if given is None else checks.finite_array(what, np.atleast_1d(given), (axes,))
-            for what, given, default in zip(("low", "high"), (self.low, self.high), extent(fine), strict=True)
+            default if corner is None else checks.finite_array(what, np.atleast_1d(corner), (axes,))
+            for what, corner, default in zip(("low", "high"), (self.low, self.high), extent(fine), strict=True)
         )
         if self.sides is None:
             ends = {"low": low - low_c > near, "high": high_c - high > near}
@@ -213,9 +213,9 @@ class Box(Zone):
 @checked_call
 @dataclass(frozen=True)
 class LevelSet(Zone):
-    """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that gives metres (n,).
+    """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that returns metres (n,).
 
-    Nothing is cut at the level lines: volumes and linear weights are exact to the quadrature only.
+    Cells are not cut at the level lines: volumes and linear weights are exact to the quadrature only.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -249,11 +249,11 @@ class LevelSet(Zone):
 @checked_call
 @dataclass(frozen=True)
 class Cells(Zone):
-    """S_g the coarse cells `glue`, S_f the coarse cells `free`; the coarse part is alone elsewhere.
+    """S_g the coarse cells `glue`, S_f the coarse cells `free`; elsewhere only the coarse part has weight.
 
     glue, free: cell numbers, or the name of a set of cells (`mesh.subdomains`) of the coarse mesh; without `free`,
-    `inner` names the coarse boundary where the fine part is whole. s is harmonic in S_g, first order in each cell, 0
-    next to the rest of the coarse part and 1 next to S_f or on `inner`: the distance, where the band is plane.
+    `inner` is the name of the coarse boundary where α = 1. s is harmonic in S_g, first order in each cell, 0 next to
+    the rest of the coarse part and 1 next to S_f or on `inner`: proportional to the distance in a plane band.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -284,9 +284,9 @@ class Cells(Zone):
         if not (kinds == 0).any():
             raise UserError(f"junction '{name}': the zone has no cells")
         facets = mesh.f2t
-        both = kinds[facets[0]], np.where(facets[1] >= 0, kinds[facets[1]], 0)
-        borders = [mesh.facets[:, (np.minimum(*both) == -1) & (np.maximum(*both) == 0)]]
-        inner = mesh.facets[:, (np.maximum(*both) == 2) & (np.minimum(*both) == 0) & (facets[1] >= 0)]
+        side_kinds = kinds[facets[0]], np.where(facets[1] >= 0, kinds[facets[1]], 0)
+        borders = [mesh.facets[:, (np.minimum(*side_kinds) == -1) & (np.maximum(*side_kinds) == 0)]]
+        inner = mesh.facets[:, (np.maximum(*side_kinds) == 2) & (np.minimum(*side_kinds) == 0) & (facets[1] >= 0)]
         if self.inner is not None:
             inner = np.concatenate((inner, mesh.facets[:, _boundary(mesh, self.inner, coarse.name)]), axis=1)
         borders.append(inner)
@@ -301,7 +301,7 @@ class Cells(Zone):
 
 
 def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:
-    """The boxes around both parts must overlap; returns the length below which ends are the same, m."""
+    """Raise `UserError` unless the boxes around both parts overlap; returns the tolerance of their ends, m."""
     low_c, high_c = extent(coarse)
     low_f, high_f = extent(fine)
     near = SAME * max(float(np.max(high_c - low_c)), float(np.max(high_f - low_f)))
@@ -310,36 +310,40 @@ def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:
     return near
 
 
-def _cells(mesh: Any, given: str | Sequence[int], part: str) -> Indices:
+def _cells(mesh: Any, cell_set: str | Sequence[int], part: str) -> Indices:
     """Cell numbers of a set of cells of the mesh."""
-    if not isinstance(given, str):
-        numbers = checks.finite_array("cells of the zone", given).ravel()
+    if not isinstance(cell_set, str):
+        numbers = checks.finite_array("cells of the zone", cell_set).ravel()
         cells = numbers.astype(np.int64)
         if (cells != numbers).any():
-            raise UserError.parameter("cells of the zone", given, "must be whole numbers, or the name of a set")
+            raise UserError.parameter("cells of the zone", cell_set, "must be whole numbers, or the name of a set")
         if cells.size and not (cells.min() >= 0 and cells.max() < mesh.nelements):
-            raise UserError.parameter("cells of the zone", given, f"must lie in [0, {mesh.nelements})")
+            raise UserError.parameter("cells of the zone", cell_set, f"must lie in [0, {mesh.nelements})")
         return cells
-    known = mesh.subdomains or {}
-    if given not in known:
-        raise UserError(f"{part}: no set of cells is named {given!r} (sets: {', '.join(sorted(known)) or 'none'})")
-    return np.asarray(known[given], dtype=np.int64)
+    cell_sets = mesh.subdomains or {}
+    if cell_set not in cell_sets:
+        raise UserError(
+            f"{part}: no set of cells is named {cell_set!r} (sets: {', '.join(sorted(cell_sets)) or 'none'})"
+        )
+    return np.asarray(cell_sets[cell_set], dtype=np.int64)
 
 
-def _boundary(mesh: Any, given: str, part: str) -> Indices:
-    known = mesh.boundaries or {}
-    if given not in known:
-        raise UserError(f"{part}: no boundary is named {given!r} (boundaries: {', '.join(sorted(known)) or 'none'})")
-    return np.asarray(known[given], dtype=np.int64)
+def _boundary(mesh: Any, name: str, part: str) -> Indices:
+    boundaries = mesh.boundaries or {}
+    if name not in boundaries:
+        raise UserError(
+            f"{part}: no boundary is named {name!r} (boundaries: {', '.join(sorted(boundaries)) or 'none'})"
+        )
+    return np.asarray(boundaries[name], dtype=np.int64)
 
 
-def _harmonic(mesh: Any, cells: Indices, zero: Indices, one: Indices) -> Array:
-    """s (cells, vertex): 0 at the vertices `zero`, 1 at `one`, harmonic between."""
+def _harmonic(mesh: Any, cells: Indices, zeros: Indices, unity: Indices) -> Array:
+    """s (cells, vertex): 0 at the vertices `zeros`, 1 at `unity`, harmonic between."""
     basis = CellBasis(mesh, scalar_basis(mesh, 1).elem, elements=cells)
     matrix = laplace.assemble(basis)
     s = np.zeros(basis.N)
-    s[one] = 1.0
-    free = np.setdiff1d(np.unique(mesh.t[:, cells]), np.concatenate((zero, one)))
+    s[unity] = 1.0
+    free = np.setdiff1d(np.unique(mesh.t[:, cells]), np.concatenate((zeros, unity)))
     if free.size:
         s[free] = splu(matrix[free][:, free].tocsc()).solve(-(matrix @ s)[free])
     return s[mesh.t[:, cells].T]

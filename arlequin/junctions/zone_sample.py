@@ -1,4 +1,4 @@
-"""A sample of points of a gluing zone, at which the motions of both parts are compared."""
+"""Sample points of a gluing zone at which the motions of both parts are compared."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,16 +12,16 @@ from arlequin.junctions.junction import Junction
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 
-POINTS = 500  # at most: the share of an energy is then known to about a twentieth of itself
+POINTS = 500  # at most: relative standard error of an energy share about 1/20
 
 
 @dataclass(frozen=True, eq=False)
 class ZoneSample:
-    """Points p of a gluing zone, some of those at which the coupling form is integrated.
+    """Points p of a gluing zone, a subset of the quadrature points of the coupling form.
 
-    coarse, fine: values (p i, nodal) of the displacement of each part at the points, component by component; share
-    (p,): s, which rises from 0 to 1 as the weight of the fine part does; masses (p,): of the matter that each point
-    stands for, kg, those of all points together that of the zone.
+    coarse, fine (p i, nodal): interpolation of the displacements of each part at the points, component by component;
+    share (p,): s, from 0 to 1 in the direction in which the weight of the fine part rises; masses (p,), kg: mass
+    represented by each point; their sum is the mass of the zone.
     """
 
     coarse: csr_array
@@ -32,20 +32,20 @@ class ZoneSample:
     @classmethod
     def of(cls, junction: Junction) -> Self:
         pieces = junction.glued
-        chosen = np.flatnonzero(pieces.dx > 0.0)
-        if chosen.size > POINTS:
-            chosen = np.sort(np.random.default_rng(0).choice(chosen, POINTS, replace=False))
-        piece, q = np.unravel_index(chosen, pieces.dx.shape)
+        indices = np.flatnonzero(pieces.dx > 0.0)
+        if indices.size > POINTS:
+            indices = np.sort(np.random.default_rng(0).choice(indices, POINTS, replace=False))
+        piece, q = np.unravel_index(indices, pieces.dx.shape)
         points = pieces.points[:, piece, q]
         volumes = pieces.dx[piece, q] * np.broadcast_to(depth(junction.coarse, points), piece.size)
-        whole = float((pieces.dx * depth(junction.coarse, pieces.points)).sum())
+        total = float((pieces.dx * depth(junction.coarse, pieces.points)).sum())
         s, _ = junction.zone_coordinate.on_pieces(pieces)
         density = float(junction.fine.model.material.density)  # type: ignore[attr-defined]
         return cls(
             _values(junction.coarse, pieces.coarse_cells[piece], points),
             _values(junction.fine, pieces.fine_cells[piece], points),
             np.clip(s[piece, q], 0.0, 1.0),
-            volumes * (density * whole / volumes.sum()),
+            volumes * (density * total / volumes.sum()),
         )
 
 

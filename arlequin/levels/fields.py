@@ -1,4 +1,4 @@
-"""The displacement field of a part at any points, as a matrix over its nodal displacements."""
+"""Displacement field of a part at arbitrary points, as a matrix of its nodal displacements."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,15 +10,15 @@ from arlequin.models.beams.section import SectionPoints
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
-from arlequin.overlap.geometry import beyond_cell, candidate_pairs, to_reference
+from arlequin.overlap.geometry import candidate_pairs, distance_outside, to_reference
 from arlequin.system.system import System
 
-_OUTSIDE = 0.3  # of a cell, by which a point may lie outside (round bodies of other cells); then it is extrapolated
+_OUTSIDE = 0.3  # of a cell: points up to this far outside (curved borders meshed otherwise) are extrapolated
 _BESIDE = 3.0  # radii of gyration: a corner of a square section is √6 of them from its axis
 
 
 def model_of(part: Part) -> Part:
-    """The finite-element part, or the part itself where it wraps none."""
+    """The finite-element part behind a reduced part, or the part itself."""
     return part.model if isinstance(part, MeshedPart) else part
 
 
@@ -28,10 +28,10 @@ def has_field(part: Part) -> bool:
 
 
 def on_columns(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
-    """A block (r, own) on the dofs of its part among those of a system (r, d)."""
+    """Expand a block (r, dofs of a part) to the dofs of the system (r, d)."""
     rows = block.shape[0]
-    none = sp.csr_array((rows, place.start)), sp.csr_array((rows, count - place.stop))
-    return sp.csr_array(sp.hstack([none[0], block, none[1]], format="csr"))
+    empty = sp.csr_array((rows, place.start)), sp.csr_array((rows, count - place.stop))
+    return sp.csr_array(sp.hstack([empty[0], block, empty[1]], format="csr"))
 
 
 def joined_to(system: System, name: str) -> set[str]:
@@ -41,10 +41,10 @@ def joined_to(system: System, name: str) -> set[str]:
 
 
 def field_at(part: Part, points: Array) -> tuple[sp.csr_array, NDArray[np.bool_]]:
-    """E (k·axis, nodal): displacements of the part's field at points (k, axis), m; and which of them it covers (k,).
+    """E (k·axis, nodal): displacements of the part's field at points (k, axis), m; and which points it covers (k,).
 
-    Rows of points that it does not cover are zero. A beam moves its sections as rigid ones, U + θ × r. UserError for a
-    part without a field (masses).
+    Rows of points outside the part are zero. Sections of a beam are rigid, U + θ × r. UserError for a part without a
+    field (masses).
     """
     model = model_of(part)
     if isinstance(model, Beam):
@@ -60,20 +60,20 @@ def section_rotations(beam: Beam, points: Array) -> sp.csr_array:
     along, second, third = beam.frame
     axes = beam.dimension
 
-    def moved(offset: Array) -> sp.csr_array:
-        both = [_lever(beam, s, np.tile(r, (s.size, 1))) for r in (offset[:axes], np.zeros(axes))]
-        return sp.csr_array(both[0] - both[1])
+    def relative_motion(offset: Array) -> sp.csr_array:
+        motions = [_rigid_section_motion(beam, s, np.tile(r, (s.size, 1))) for r in (offset[:axes], np.zeros(axes))]
+        return sp.csr_array(motions[0] - motions[1])
 
     def component(rows: sp.csr_array, axis: Array) -> sp.csr_array:
         return sp.csr_array(sp.kron(sp.eye_array(s.size), axis[None, :axes]) @ rows)
 
-    by_second = moved(second)
+    by_second = relative_motion(second)
     if axes == 2:
         return sp.csr_array(-1.0 * component(by_second, along))
-    by_third = moved(third)
-    turns = component(by_second, third), component(by_third, along), -1.0 * component(by_second, along)
-    whole = sum(sp.kron(turn, e[:, None]) for turn, e in zip(turns, beam.frame, strict=True))
-    return sp.csr_array(whole)
+    by_third = relative_motion(third)
+    rotations = component(by_second, third), component(by_third, along), -1.0 * component(by_second, along)
+    combined = sum(sp.kron(rotation, e[:, None]) for rotation, e in zip(rotations, beam.frame, strict=True))
+    return sp.csr_array(combined)
 
 
 def _ends(beam: Beam) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def _ends(beam: Beam) -> tuple[float, float]:
     return float(places.min()), float(places.max())
 
 
-def _lever(beam: Beam, s: Array, offsets: Array) -> sp.csr_array:
+def _rigid_section_motion(beam: Beam, s: Array, offsets: Array) -> sp.csr_array:
     return sp.csr_array(SectionPoints(s, offsets).surface(beam, "points").motion)
 
 
@@ -95,7 +95,7 @@ def _beam_field(beam: Beam, points: Array) -> tuple[sp.csr_array, NDArray[np.boo
     covered = (s >= first - tolerance) & (s <= last + tolerance) & (np.linalg.norm(offsets, axis=1) <= reach)
     rows = np.flatnonzero(np.repeat(covered, points.shape[1]))
     spread = sp.csr_array((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(points.size, rows.size))
-    levers = _lever(beam, np.clip(s[covered], first, last), offsets[covered]) if rows.size else None
+    levers = _rigid_section_motion(beam, np.clip(s[covered], first, last), offsets[covered]) if rows.size else None
     out = sp.csr_array((points.size, beam.dof_count)) if levers is None else sp.csr_array(spread @ levers)
     return out, covered
 
@@ -104,17 +104,17 @@ def _mesh_field(part: MeshedPart, points: Array) -> tuple[sp.csr_array, NDArray[
     mesh, count = part.mesh, len(points)
     corners = mesh.p[:, mesh.t]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    more = _OUTSIDE * (high - low)
-    cells, chosen = candidate_pairs(np.stack([low - more, high + more], axis=1), points.T[:, None, :].copy())
-    beyond = beyond_cell(mesh, to_reference(mesh, cells, points[chosen].T[:, :, None])[0])[:, 0]
-    near = np.flatnonzero(beyond <= _OUTSIDE)
-    # of each point the cell that it is deepest in
-    near = near[np.lexsort((beyond[near], chosen[near]))]
-    own, first = np.unique(chosen[near], return_index=True)
-    shapes = Shapes.at(part.basis, cells[near[first]], points[own].T[:, :, None])
+    margin = _OUTSIDE * (high - low)
+    cells, point = candidate_pairs(np.stack([low - margin, high + margin], axis=1), points.T[:, None, :].copy())
+    outside = distance_outside(mesh, to_reference(mesh, cells, points[point].T[:, :, None])[0])[:, 0]
+    near = np.flatnonzero(outside <= _OUTSIDE)
+    # for each point the cell in which it lies deepest
+    near = near[np.lexsort((outside[near], point[near]))]
+    inside, first = np.unique(point[near], return_index=True)
+    shapes = Shapes.at(part.basis, cells[near[first]], points[inside].T[:, :, None])
     covered = np.zeros(count, dtype=bool)
-    covered[own] = True
-    rows = np.broadcast_to(own, shapes.nodes.shape)
+    covered[inside] = True
+    rows = np.broadcast_to(inside, shapes.nodes.shape)
     entries = shapes.values[:, :, 0].ravel(), (rows.ravel(), shapes.nodes.ravel())
     scalar = sp.csr_array(entries, shape=(count, part.node_count))
     scalar.eliminate_zeros()

@@ -1,4 +1,4 @@
-"""Indicators: which level of a piece of a body is active, by the time, contact, energy, or a function of the state."""
+"""Indicators that choose the active level of a body: by time, contact, energy, or a function of the state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.levels import LevelIndicator
 
-_AT = 1e-9  # of a step, by which a time may be missed
+_AT = 1e-9  # tolerance of times, relative to the step
 _NEVER = 2**62
 
 
 @dataclass(frozen=True)
 class LevelView:
-    """What an indicator sees: the state at the end of a step, while one level of several is active.
+    """State at the end of a step, as passed to an indicator.
 
-    time, s; step, s; level: the active one; lost: what the other levels would lose, see `lost_energy`.
+    time, s; step, s; level: the active one of `count`; lost: energy lost by a switch, see `lost_energy`.
     """
 
     time: float
@@ -36,21 +36,21 @@ class LevelView:
     lost: Callable[[int], float]
 
     def displacement(self, part: str) -> Array:
-        """Displacements (node, component) of a part, m, and rotations; UserError where it is not active."""
+        """Displacements (node, component) of a part, m, and rotations; UserError if it is not active."""
         return self._nodal(part)[0]
 
     def velocity(self, part: str) -> Array:
         """Velocities (node, component) of a part, m/s."""
         return self._nodal(part)[1]
 
-    def _nodal(self, part: str) -> tuple[Array, Array]:
+    def _nodal(self, name: str) -> tuple[Array, Array]:
         names = self.assembly.system.names
-        if part not in names:
-            raise UserError.parameter("part", part, f"is not active; the active ones are {', '.join(names)}")
-        i = names.index(part)
-        at, own = self.assembly.places[i], self.assembly.system.parts[i]
-        moved = self.assembly.parts[i].nodal_motion(self.state.u[None, at], self.state.v[None, at])
-        u, v = (field.reshape(own.node_count, own.components) for field in moved)
+        if name not in names:
+            raise UserError.parameter("part", name, f"is not active; the active ones are {', '.join(names)}")
+        i = names.index(name)
+        at, part = self.assembly.places[i], self.assembly.system.parts[i]
+        motion = self.assembly.parts[i].nodal_motion(self.state.u[None, at], self.state.v[None, at])
+        u, v = (field.reshape(part.node_count, part.components) for field in motion)
         return u, v
 
     def has(self, interface: str) -> bool:
@@ -95,7 +95,7 @@ class LevelView:
 @checked_call
 @dataclass(frozen=True)
 class SwitchTimes(LevelIndicator):
-    """Levels by the time: {s: level}, each from its time on; before the first the level stays. Recorded: the level.
+    """Levels by time: {s: level}, each active from its time on. Recorded value: the level.
 
     >>> import arlequin as aq
     >>> aq.levels.SwitchTimes({2.0: 1, 3.0: 0})  # fine from 2 s to 3 s
@@ -117,13 +117,13 @@ class SwitchTimes(LevelIndicator):
         return f"SwitchTimes({dict(self.times)})"
 
     def indicate(self, state: LevelView) -> tuple[int, float]:
-        """The level whose time came last."""
+        """The level of the latest time that is reached."""
         past = [time for time in self.times if time <= state.time + _AT * state.step]
         level = self.times[max(past)] if past else state.level
         return level, float(level)
 
     def next_look(self, n: int, step: float) -> int:
-        """The step at whose start the next time has come."""
+        """The step at the start of which the next time is reached."""
         ahead = [int(np.ceil(time / step - _AT)) for time in self.times if time > (n + _AT) * step]
         return max(min(ahead, default=_NEVER), n + 1)
 
@@ -131,12 +131,12 @@ class SwitchTimes(LevelIndicator):
 @checked_call
 @dataclass(frozen=True)
 class ContactIndicator(LevelIndicator):
-    """The finest level while points of interfaces are in contact or come near it, else the coarsest.
+    """The finest level while points of interfaces are in contact or close to it, else the coarsest.
 
-    interfaces: of any level, those that are active count; gap, m: distance from which on they are near; look_ahead, s:
-    time in which they would get there at their present rate; force, N: where it is given, points under more than this
-    force count instead of near ones. Recorded: the least gap that is expected within look_ahead, m. The hysteresis is
-    `hold` of `Levels`.
+    interfaces: names, of any level; inactive ones are ignored; gap, m: largest gap of close points; look_ahead, s: time
+    over which gaps are extrapolated at their present rate; force, N: if positive, the criterion is a contact force
+    above this value instead of the gap. Recorded value: the smallest gap expected within look_ahead, m. The hysteresis
+    is `hold` of `Levels`.
 
     >>> import arlequin as aq
     >>> aq.levels.ContactIndicator(["grid4_springs"], gap=2e-6, look_ahead=2e-4)  # m, s
@@ -160,7 +160,7 @@ class ContactIndicator(LevelIndicator):
         checks.positive_integer("every", self.every)
 
     def indicate(self, state: LevelView) -> tuple[int, float]:
-        """See the class."""
+        """The finest level in or close to contact, else 0, and the smallest expected gap, m."""
         least, pressed = np.inf, False
         for name in self.interfaces:
             if state.has(name):
@@ -175,10 +175,11 @@ class ContactIndicator(LevelIndicator):
 @checked_call
 @dataclass(frozen=True)
 class ErrorIndicator(LevelIndicator):
-    """By the energy that the levels differ by, over all kinetic and stored energy.
+    """Levels by the energy lost in a switch, relative to the kinetic and stored energy.
 
-    One level finer where the next finer one would differ by more than `above`; one coarser where the next coarser one
-    would lose less than `below`. Each decision costs a transfer: every so many steps. Recorded: that share.
+    One level finer where the energy in the next finer one differs by more than `above`; one coarser where the next
+    coarser one loses less than `below`. Each evaluation costs a transfer, hence every `every` steps. Recorded value:
+    the relative energy.
 
     >>> import arlequin as aq
     >>> aq.levels.ErrorIndicator(above=1e-3, below=1e-4)
@@ -199,22 +200,22 @@ class ErrorIndicator(LevelIndicator):
             raise UserError.parameter("below", self.below, f"must be less than above = {self.above:g}")
 
     def indicate(self, state: LevelView) -> tuple[int, float]:
-        """See the class."""
-        whole, level = max(state.energy(), 1e-300), state.level
+        """The active level or the next finer or coarser one, and the relative energy."""
+        total, level = max(state.energy(), 1e-300), state.level
         if level:
-            down = abs(state.lost_energy(level - 1)) / whole
+            down = abs(state.lost_energy(level - 1)) / total
             if down < self.below:
                 return level - 1, down
             if level == state.count - 1:
                 return level, down
-        up = abs(state.lost_energy(level + 1)) / whole
+        up = abs(state.lost_energy(level + 1)) / total
         return (level + 1 if up > self.above else level), up
 
 
 @checked_call
 @dataclass(frozen=True, repr=False)
 class StateIndicator(LevelIndicator):
-    """By a function of the state: function(state) gives the level, or (level, value that is recorded).
+    """Levels by a function of the state: function(state) returns the level, or (level, recorded value).
 
     state is a `LevelView`: time, level, displacement(part), velocity(part), gap(interface), rate(interface),
     force(interface), energy(). It must depend on the state alone.
@@ -235,10 +236,10 @@ class StateIndicator(LevelIndicator):
         checks.positive_integer("every", self.every)
 
     def indicate(self, state: LevelView) -> tuple[int, float]:
-        """See the class."""
-        found = self.function(state)
-        level, value = found if isinstance(found, tuple) and len(found) == 2 else (found, found)
-        plain = int(level) if isinstance(level, bool | np.bool_) else level
-        return checks.integer("level from the function", plain, 0, state.count - 1), checks.finite(
+        """The level and the recorded value that the function returns."""
+        output = self.function(state)
+        level, value = output if isinstance(output, tuple) and len(output) == 2 else (output, output)
+        number = int(level) if isinstance(level, bool | np.bool_) else level
+        return checks.integer("level from the function", number, 0, state.count - 1), checks.finite(
             "value from the function", value
         )

@@ -1,4 +1,4 @@
-"""Time series of a run with levels: the parts of all levels, NaN while they are not active."""
+"""Time series of a run with levels: the parts of all levels, NaN while inactive."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.energy import KINDS, applicable
-from arlequin.levels.stepper import Chosen, Configurations
+from arlequin.levels.stepper import Configurations, LevelChoice
 from arlequin.models.part import Part
 from arlequin.models.types import Array
 from arlequin.results.history import AXES, PER_METRE, TimeSeries, per_metre
@@ -20,17 +20,19 @@ Values = dict[Key, Array]
 
 
 class LevelSeries:
-    """As `TimeSeries`, one of which each choice of levels has; `levels/<name>` holds levels and indicators.
+    """Time series made of one `TimeSeries` for each choice of levels; `levels/<name>` has levels and indicators.
 
-    Sums over the run (slip, wear work) of an interface stay while it is not active.
+    Sums over the run (slip, wear work) of an interface are constant while it is inactive.
     """
 
     def __init__(self, configurations: Configurations, steps: int, record: Record) -> None:
         self._configurations = configurations
         self._steps, self._record = steps, record
-        every = [applicable(configurations.assembly(chosen)) for chosen in configurations.singles]
-        self.kinds = tuple(kind for kind in KINDS if kind == "switch" or any(kind in own for own in every))
-        self._series: dict[Chosen, TimeSeries] = {}
+        kinds_by_choice = [applicable(configurations.assembly(choice)) for choice in configurations.singles]
+        self.kinds = tuple(
+            kind for kind in KINDS if kind == "switch" or any(kind in kinds for kinds in kinds_by_choice)
+        )
+        self._series: dict[LevelChoice, TimeSeries] = {}
         self._active = configurations.first
         self._sums: dict[str, Any] = {}
         self.count, self.frames = 0, 0
@@ -38,84 +40,89 @@ class LevelSeries:
         self._frames: list[tuple[Array, Values]] = []
         self._variables = {(v.group, v.name): v for v in self.variables()}
 
-    def _of(self, chosen: Chosen) -> TimeSeries:
-        if chosen not in self._series:
-            kept = {self._active, *self._configurations.singles}
-            self._series = {one: own for one, own in self._series.items() if one in kept}
-            assembly = self._configurations.assembly(chosen)
-            self._series[chosen] = TimeSeries(
+    def _series_of(self, active: LevelChoice) -> TimeSeries:
+        if active not in self._series:
+            retained = {self._active, *self._configurations.singles}
+            self._series = {choice: series for choice, series in self._series.items() if choice in retained}
+            assembly = self._configurations.assembly(active)
+            self._series[active] = TimeSeries(
                 assembly, self._configurations.step, self._steps, self._record, False, False, kinds=self.kinds
             )
-        return self._series[chosen]
+        return self._series[active]
 
     @cached_property
     def _moving(self) -> list[Part]:
-        """Parts of patches that move, as at the start."""
+        """Parts of moving patches, at their initial positions."""
         first = self._configurations.assembly(self._configurations.first).system
-        own = [own for own in self._configurations.system.levels if isinstance(own, MovingPatch)]
-        names = {part.name for one in own for part in one.samples[0].parts}
+        patches = [levels for levels in self._configurations.system.levels if isinstance(levels, MovingPatch)]
+        names = {part.name for patch in patches for part in patch.samples[0].parts}
         return [part for part in first.parts if part.name in names]
 
     @property
     def frame_count(self) -> int:
-        """How many frames the whole run keeps."""
-        return self._of(self._active).frame_count
+        """Number of frames of the run."""
+        return self._series_of(self._active).frame_count
 
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
-        found: dict[Key, Variable] = {}
-        per = all(per_metre(self._configurations.assembly(one).system.parts) for one in self._configurations.singles)
-        for chosen in self._configurations.singles:
-            for variable in self._of(chosen).plain_variables():
+        variables: dict[Key, Variable] = {}
+        per = all(
+            per_metre(self._configurations.assembly(choice).system.parts) for choice in self._configurations.singles
+        )
+        for choice in self._configurations.singles:
+            for variable in self._series_of(choice).plain_variables():
                 units = PER_METRE.get(variable.units, variable.units) if per else variable.units
-                found.setdefault((variable.group, variable.name), replace(variable, units=units))
-        self._count_in_any(found)
+                variables.setdefault((variable.group, variable.name), replace(variable, units=units))
+        self._count_in_any(variables)
         for part in self._moving:
             axes = AXES[: part.positions.shape[1]]
             for variable in VariableGroup(f"part/{part.name}", {"axis": axes}).variables(
                 ("shift", "frame axis", "m", "way of the mesh of the patch since the start: add it to `position`"),
             ):
-                found[variable.group, variable.name] = variable
-        for own in self._configurations.system.levels:
-            for variable in VariableGroup(f"levels/{own.name}", {}).variables(
+                variables[variable.group, variable.name] = variable
+        for levels in self._configurations.system.levels:
+            for variable in VariableGroup(f"levels/{levels.name}", {}).variables(
                 ("level", "time", "1", "active level in the step that ends, 0: the coarsest"),
-                ("indicator", "time", own.choose.units, "value by which the level was chosen, see the indicator"),
+                ("indicator", "time", levels.choose.units, "value by which the level was chosen, see the indicator"),
             ):
-                found[variable.group, variable.name] = variable
-        return list(found.values())
+                variables[variable.group, variable.name] = variable
+        return list(variables.values())
 
-    def _count_in_any(self, found: dict[Key, Variable]) -> None:
-        """Cells count, and nodes are there, that do so in any of the configurations which have the part."""
+    def _count_in_any(self, variables: dict[Key, Variable]) -> None:
+        """Take the largest cell weights, and the nodes that are active, over all configurations that have the part."""
         for name, union in (("weight", np.maximum), ("left_out", np.minimum)):
-            for key in [key for key in found if key[1] == name]:
-                every = [
-                    {(own.group, own.name): own for own in self._of(chosen).plain_variables()}
-                    for chosen in self._configurations.singles
+            for key in [key for key in variables if key[1] == name]:
+                by_choice = [
+                    {
+                        (variable.group, variable.name): variable
+                        for variable in self._series_of(choice).plain_variables()
+                    }
+                    for choice in self._configurations.singles
                 ]
-                having = [one for one in every if (key[0], "position") in one]
-                if all(key in one for one in having):
-                    found[key] = replace(found[key], data=union.reduce([one[key].data for one in having]))
+                having = [each for each in by_choice if (key[0], "position") in each]
+                if all(key in each for each in having):
+                    variables[key] = replace(variables[key], data=union.reduce([each[key].data for each in having]))
                 else:
-                    del found[key]
+                    del variables[key]
 
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
-        """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
+        """Add the states of a batch of steps, their energies (b, …, kind) and balance (b, …)."""
         levels = self._configurations.system.levels
-        chosen = self._configurations.first if block.levels is None else tuple(block.levels[0].tolist())
-        series = self._of(chosen)
+        choice = self._configurations.first if block.levels is None else tuple(block.levels[0].tolist())
+        series = self._series_of(choice)
         series.load_sums(self._sums)
         series.add(block, table, balance)
-        self._active, self._sums = chosen, {**self._sums, **series.sums()}
+        self._active, self._sums = choice, {**self._sums, **series.sums()}
         (time, rows), (frame_time, frames) = series.take()
-        for i, own in enumerate(levels):
-            rows[f"levels/{own.name}", "level"] = np.full(time.size, float(chosen[i]))
+        for i, group in enumerate(levels):
+            rows[f"levels/{group.name}", "level"] = np.full(time.size, float(choice[i]))
             values = np.full(time.size, np.nan) if block.indicators is None else block.indicators[:, i]
-            rows[f"levels/{own.name}", "indicator"] = np.where(np.isinf(values), np.nan, values)
+            rows[f"levels/{group.name}", "indicator"] = np.where(np.isinf(values), np.nan, values)
         if frame_time.size:
-            now = {part.name: part for part in self._configurations.assembly(chosen).system.parts}
+            active_parts = {part.name: part for part in self._configurations.assembly(choice).system.parts}
             for part in self._moving:
-                way = now[part.name].positions[0] - part.positions[0]
-                frames[f"part/{part.name}", "shift"] = np.tile(way, (frame_time.size, 1))
+                shift = active_parts[part.name].positions[0] - part.positions[0]
+                frames[f"part/{part.name}", "shift"] = np.tile(shift, (frame_time.size, 1))
         self.count += time.size
         self.frames += frame_time.size
         self._times.append((time, rows))
@@ -123,10 +130,10 @@ class LevelSeries:
             self._frames.append((frame_time, frames))
 
     def take(self) -> tuple[tuple[Array, Values], tuple[Array, Values]]:
-        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
-        found = self._joined(self._times), self._joined(self._frames)
+        """Return and clear the collected blocks on `time` and on `frame`, each (instants, values)."""
+        blocks = self._joined(self._times), self._joined(self._frames)
         self._times, self._frames = [], []
-        return found
+        return blocks
 
     def _joined(self, pieces: list[tuple[Array, Values]]) -> tuple[Array, Values]:
         if not pieces:
@@ -145,7 +152,7 @@ class LevelSeries:
 
     def tables(self, energies: Array) -> Array:
         """Energies (t, kind) of all kinds from those recorded; the others are 0."""
-        return self._of(self._active).tables(energies)
+        return self._series_of(self._active).tables(energies)
 
     def state_dict(self) -> Any:
         """Numbers of states and frames, the active levels, and sums over the run by interface."""

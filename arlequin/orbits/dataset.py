@@ -6,20 +6,20 @@ import numpy as np
 import xarray
 
 from arlequin.models.types import Array
-from arlequin.orbits.continuation import Branch, Followed
+from arlequin.orbits.continuation import Branch, BranchPoint
 from arlequin.orbits.family import Family
 from arlequin.orbits.floquet import is_stable, multipliers
 from arlequin.orbits.period_map import PeriodMap
 
-_PHASES = 200  # instants of an orbit that are kept, about
+_PHASES = 200  # approximate number of instants of an orbit in the Dataset
 
 
 def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -> xarray.Dataset:
-    """The motions over `point`, as described in `arlequin.orbits.periodic.periodic`."""
+    """The motions of a branch over `point`, see `arlequin.orbits.periodic.periodic`."""
     motions = branch.motions
     first = family.setting(motions[0].point.parameter).map
-    every = max(1, first.steps // _PHASES)
-    numbers = np.unique(np.append(np.arange(0, first.steps, every), first.steps))
+    stride = max(1, first.steps // _PHASES)
+    numbers = np.unique(np.append(np.arange(0, first.steps, stride), first.steps))
     points = [motion.point for motion in motions]
     parameter = np.array([point.parameter for point in points])
     period = np.array([point.orbit.period for point in points])
@@ -36,7 +36,12 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
         ),
         "multiplier_real": (("point", "multiplier"), values.real, "1", "real part of the Floquet multipliers"),
         "multiplier_imag": (("point", "multiplier"), values.imag, "1", "imaginary part of the Floquet multipliers"),
-        "stable": (("point",), np.array([is_stable(own, family.autonomous) for own in values]), "1", "stability"),
+        "stable": (
+            ("point",),
+            np.array([is_stable(spectrum, family.autonomous) for spectrum in values]),
+            "1",
+            "stability",
+        ),
         "bifurcation": (("point",), np.array([_kind(motion) for motion in motions]), "1", "bifurcation"),
         "residual": (("point",), np.array([point.residual for point in points]), "1", "Φ(x) − x over the size of x"),
     }
@@ -62,7 +67,9 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
     if first.assembly.contact_count:
         gaps = np.array([point.orbit.gaps[numbers] for point in points])
         fields["gap"] = (("point", "phase", "contact"), gaps, "m", "gap over the period")
-        least = np.array([own.smallest_gaps(point.orbit) for own, point in zip(maps, points, strict=True)])
+        least = np.array(
+            [period_map.smallest_gaps(point.orbit) for period_map, point in zip(maps, points, strict=True)]
+        )
         fields["smallest_gap"] = (("point", "contact"), least, "m", "smallest gap of the period")
     fields |= _amplitudes(first, [point.orbit.u for point in points])
     data = {
@@ -72,28 +79,28 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
     named = {"phase": numbers / first.steps, "dof": _names(first)}
     if first.assembly.contact_count:
         named["contact"] = _contacts(first)
-    found = xarray.Dataset(data, {name: (name, value) for name, value in named.items()}, attributes)
-    found["phase"].attrs = {"units": "1", "long_name": "share of the period"}
-    return found.set_coords(["frequency"] if family.name in ("frequency", "mode") else [family.name])
+    dataset = xarray.Dataset(data, {name: (name, value) for name, value in named.items()}, attributes)
+    dataset["phase"].attrs = {"units": "1", "long_name": "share of the period"}
+    return dataset.set_coords(["frequency"] if family.name in ("frequency", "mode") else [family.name])
 
 
-def _kind(motion: Followed) -> str:
+def _kind(motion: BranchPoint) -> str:
     kind, _, number = motion.mark.partition(" ")
     return {"torus": "Neimark-Sacker"}.get(kind, kind) if not number else kind
 
 
-def _names(own: PeriodMap) -> list[str]:
-    """Names of the coordinates (d,): of the part and the number in it."""
+def _names(period_map: PeriodMap) -> list[str]:
+    """Names of the coordinates (d,): part and number in it."""
     return [
         f"{name}:{i}"
-        for name, at in zip(own.assembly.system.names, own.assembly.places, strict=True)
+        for name, at in zip(period_map.assembly.system.names, period_map.assembly.places, strict=True)
         for i in range(at.stop - at.start)
     ]
 
 
-def _contacts(own: PeriodMap) -> list[str]:
-    """Names of the contact points (k,): of the interface and the number in it."""
-    contact = own.assembly.contact
+def _contacts(period_map: PeriodMap) -> list[str]:
+    """Names of the contact points (k,): interface and number in it."""
+    contact = period_map.assembly.contact
     return [
         f"{interface.name}:{i}"
         for interface, count in zip(contact.interfaces, np.diff(contact.start), strict=True)
@@ -101,14 +108,14 @@ def _contacts(own: PeriodMap) -> list[str]:
     ]
 
 
-def _amplitudes(own: PeriodMap, orbits: list[Array]) -> dict[str, tuple[tuple[str, ...], Any, str, str]]:
+def _amplitudes(period_map: PeriodMap, orbits: list[Array]) -> dict[str, tuple[tuple[str, ...], Any, str, str]]:
     """Half the range of each nodal displacement of the parts over the period (point, node, component), m."""
-    found: dict[str, tuple[tuple[str, ...], Any, str, str]] = {}
-    assembly = own.assembly
+    amplitudes: dict[str, tuple[tuple[str, ...], Any, str, str]] = {}
+    assembly = period_map.assembly
     for part, model, at in zip(assembly.system.parts, assembly.parts, assembly.places, strict=True):
-        moved = [model.nodal_motion(u[:, at], u[:, at])[0] for u in orbits]
-        half = np.array([0.5 * np.ptp(field.reshape(len(field), -1), axis=0) for field in moved])
+        displacements = [model.nodal_motion(u[:, at], u[:, at])[0] for u in orbits]
+        half = np.array([0.5 * np.ptp(field.reshape(len(field), -1), axis=0) for field in displacements])
         values = half.reshape(len(orbits), part.node_count, -1)
         dims = "point", f"node_{part.name}", f"component_{part.name}"
-        found[f"amplitude_{part.name}"] = (dims, values, "m", f"amplitude of the displacements of {part.name}")
-    return found
+        amplitudes[f"amplitude_{part.name}"] = (dims, values, "m", f"amplitude of the displacements of {part.name}")
+    return amplitudes

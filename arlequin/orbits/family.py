@@ -15,7 +15,7 @@ _DIFFERENCE = 1e-6  # of the parameter, relative
 
 @dataclass(frozen=True)
 class Setting:
-    """A value of the parameter: the map, the period, s, and the amplitude of the loads."""
+    """Period map, period, s, and amplitude of the loads for a value of the parameter."""
 
     map: PeriodMap
     period: float
@@ -24,10 +24,10 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Motions over a parameter p of `name` and `unit`, `long_name`, between `low` and `high`.
+    """Family of motions over a parameter p with `name`, `unit` and `long_name`, between `low` and `high`.
 
-    setting: p → `Setting`. mode: shape φ (n,) of mass 1 of autonomous motions, whose period p is unknown: the phase
-    condition φᵀM q̇ = 0 is added, and the ends of the range are energies, J.
+    setting: p → `Setting`. mode: mass-normalised shape φ (n,) of autonomous motions, whose period p is unknown: the
+    phase condition φᵀM q̇ = 0 is added, and the ends of the range are energies, J.
     """
 
     name: str
@@ -44,44 +44,44 @@ class Family:
 
     @cached_property
     def phase(self) -> Array:
-        """Row (s,) of the phase condition."""
+        """Coefficients (s,) of the phase condition."""
         assert self.mode is not None
-        own = self.setting(1.0).map
-        row = np.zeros(own.state_size)
-        row[own.size : 2 * own.size] = own.mass @ self.mode
+        period_map = self.setting(1.0).map
+        row = np.zeros(period_map.state_size)
+        row[period_map.size : 2 * period_map.size] = period_map.mass @ self.mode
         return row
 
     def run(self, z: Array) -> Orbit:
         """The motion over the period."""
-        now = self.setting(float(z[-1]))
-        return now.map.run(z[:-1], now.period, now.amplitude)
+        setting = self.setting(float(z[-1]))
+        return setting.map.run(z[:-1], setting.period, setting.amplitude)
 
     def residual(self, z: Array, orbit: Orbit) -> Array:
-        """Φ(x, p) − x, and the phase condition."""
-        found = orbit.end - z[:-1]
-        return np.append(found, self.phase @ z[:-1]) if self.autonomous else found
+        """Φ(x, p) − x (s,), and the phase condition."""
+        residual = orbit.end - z[:-1]
+        return np.append(residual, self.phase @ z[:-1]) if self.autonomous else residual
 
     def jacobian(self, z: Array, orbit: Orbit, by_parameter: Array) -> tuple[Array, Array]:
         """∂Φ/∂x (s, s), and the derivatives of the residual by z (s, s + 1), with the phase (s + 1, s + 1)."""
-        now = self.setting(float(z[-1]))
-        monodromy = now.map.jacobian(orbit, now.amplitude)
-        found = np.column_stack([monodromy - np.eye(len(monodromy)), by_parameter])
-        return monodromy, np.vstack([found, np.append(self.phase, 0.0)]) if self.autonomous else found
+        setting = self.setting(float(z[-1]))
+        monodromy = setting.map.jacobian(orbit, setting.amplitude)
+        derivatives = np.column_stack([monodromy - np.eye(len(monodromy)), by_parameter])
+        return monodromy, np.vstack([derivatives, np.append(self.phase, 0.0)]) if self.autonomous else derivatives
 
     def by_parameter(self, z: Array, orbit: Orbit) -> Array:
         """∂Φ/∂p (s,) by a one-sided difference."""
         width = _DIFFERENCE * max(abs(z[-1]), 1e-3 * abs(self.high - self.low))
-        moved = z.copy()
-        moved[-1] = z[-1] + width
-        return np.asarray((self.run(moved).end - orbit.end) / width)
+        shifted = z.copy()
+        shifted[-1] = z[-1] + width
+        return np.asarray((self.run(shifted).end - orbit.end) / width)
 
     def energy(self, z: Array, orbit: Orbit) -> float:
         """Kinetic and stored energy at the start of the period, J."""
         return self.setting(float(z[-1])).map.energy(orbit.u[0], orbit.v[0])
 
 
-def linear_mode(own: PeriodMap, number: int) -> tuple[float, Array]:
-    """ω, rad/s, and the shape (n,) of mass 1 of a natural mode of the system without contact."""
-    squares, shapes = scipy.linalg.eigh(own.stiffness, own.mass)
+def linear_mode(period_map: PeriodMap, number: int) -> tuple[float, Array]:
+    """ω, rad/s, and mass-normalised shape (n,) of a natural mode of the system without contact."""
+    squares, shapes = scipy.linalg.eigh(period_map.stiffness, period_map.mass)
     shape = shapes[:, number - 1]
     return float(np.sqrt(max(squares[number - 1], 0.0))), shape * np.sign(shape[np.abs(shape).argmax()])

@@ -8,8 +8,8 @@ from arlequin.models.types import Array
 from arlequin.orbits.family import Family
 from arlequin.orbits.shooting import Point
 
-_OUTSIDE = 1e-6  # beyond the unit circle that counts, of a system with losses
-_ROUND_OFF = 1e-4  # of a conservative system: its double multiplier 1 is exact to the root of the errors
+_OUTSIDE = 1e-6  # tolerance of the unit circle for systems with losses
+_ROUND_OFF = 1e-4  # for conservative systems: the error of their double multiplier 1 is the root of that of the matrix
 _COMPLEX = 1e-9
 
 
@@ -31,12 +31,12 @@ class Marks(NamedTuple):
 
 def multipliers(monodromy: Array) -> Array:
     """Eigenvalues of the monodromy matrix (s,), the largest first."""
-    found = np.linalg.eigvals(monodromy)
-    return np.asarray(found[np.argsort(-np.abs(found), kind="stable")])
+    values = np.linalg.eigvals(monodromy)
+    return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
 
 def is_stable(values: Array, autonomous: bool) -> bool:
-    """Whether no multiplier leaves the unit circle; two of a conservative motion are 1."""
+    """Whether all multipliers lie within the unit circle; for conservative motions, all except the two at 1."""
     if not autonomous:
         return bool(np.abs(values).max(initial=0.0) <= 1.0 + _OUTSIDE)
     others = values[np.argsort(np.abs(values - 1.0))[2:]]
@@ -44,43 +44,43 @@ def is_stable(values: Array, autonomous: bool) -> bool:
 
 
 def marks(family: Family, point: Point, direction: Array, heights: Array) -> Marks:
-    """The test functions of a motion; direction: tangent in the scales of the point."""
+    """Test functions of a motion; direction: tangent in the scales of the point."""
     values, scale = multipliers(point.monodromy), point.scale
-    own = family.setting(point.parameter).map
+    period_map = family.setting(point.parameter).map
     curved = values[np.abs(values.imag) > _COMPLEX]
-    none = family.autonomous
+    autonomous = family.autonomous
     bordered = 0.0
-    if not none:
+    if not autonomous:
         bordered = _root(np.vstack([point.jacobian / scale[:-1, None] * scale, direction]))
     return Marks(
         fold=float(direction[-1]),
         flip=_root(point.monodromy + np.eye(len(point.monodromy))),
         branch=bordered,
-        torus=0.0 if none or not curved.size else float(np.abs(curved).max() - 1.0),
-        stability=(1.0 if is_stable(values, True) else -1.0) if none else 0.0,
-        gaps=own.smallest_gaps(point.orbit) - heights,
+        torus=0.0 if autonomous or not curved.size else float(np.abs(curved).max() - 1.0),
+        stability=(1.0 if is_stable(values, True) else -1.0) if autonomous else 0.0,
+        gaps=period_map.smallest_gaps(point.orbit) - heights,
     )
 
 
 def _root(matrix: Array) -> float:
-    """The determinant's sign and the geometric mean of the sizes of its factors."""
+    """Sign of the determinant times |det|^(1/n)."""
     sign, log = np.linalg.slogdet(matrix)
     return float(sign * np.exp(log / len(matrix))) if np.isfinite(log) else 0.0
 
 
 def crossings(before: Marks, after: Marks) -> list[str]:
-    """Names of the bifurcations between two motions; "grazing k" of the point k."""
-    found = []
+    """Names of the bifurcations between two motions; "grazing k" for contact point k."""
+    bifurcations = []
     folds = before.fold * after.fold < 0.0
     for name in ("fold", "flip", "branch", "torus", "stability"):
         a, b = getattr(before, name), getattr(after, name)
         if a * b < 0.0 and not (name == "branch" and folds):
-            found.append(name)
+            bifurcations.append(name)
     grazes = np.flatnonzero(before.gaps * after.gaps < 0.0)
-    return found + [f"grazing {k}" for k in grazes]
+    return bifurcations + [f"grazing {k}" for k in grazes]
 
 
 def value_of(name: str, tests: Marks) -> float:
-    """The test function of a bifurcation."""
+    """Value of the test function of a bifurcation."""
     kind, _, number = name.partition(" ")
     return float(tests.gaps[int(number)] if kind == "grazing" else getattr(tests, kind))

@@ -1,16 +1,16 @@
-"""The map of a period: where a state of the free coordinates is after N steps of the scheme, and its Jacobian.
+"""Period map: state of the free coordinates after N steps of the scheme as a function of the initial one; Jacobian.
 
-The state is x = (q, q̇), u = u_g + Z q with the given motions u_g and a basis Z (d, n) of the displacements that obey
-the constraints; with elastic stick also the tractions of friction's springs, and what a scheme carries beside them: in
-the generalised-α family (`arlequin.step.coefficients`) the lead l = Z l̂ and the averaged forces Zᵀ F, in De Vogelaere's
-scheme the last accelerations Z â; of central differences q̇ is the velocity half a step before. The steps are those of
-the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to round-off. The
-loads of a period are stretched over the actual one, f(t T₀/T), so that one system serves all frequencies.
+The state is x = (q, q̇), u = u_g + Z q with the imposed motions u_g and a basis Z (d, n) of the null space of the
+constraints; with elastic stick also the tractions of the friction springs, and the other state variables of the scheme:
+in the generalised-α family (`arlequin.step.coefficients`) the lead l = Z l̂ and the averaged forces Zᵀ F, in De
+Vogelaere's scheme the last accelerations Z â; with central differences q̇ is the velocity half a step before. The steps
+are those of the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to
+round-off. The loads are stretched in time to the actual period, f(t T₀/T), so that one system covers all frequencies.
 
-∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps by their start
-(`arlequin.sensitivity.tangent.by_start`) where gradients know their equations: linear parts, contact on fixed normals,
-friction without memory. Of other systems and schemes, and with located events, whose instants move with the state, it
-is found from central differences of Φ.
+∂Φ/∂x, at a fixed point the monodromy matrix, is the tangent of the steps with respect to their initial state
+(`arlequin.sensitivity.tangent.by_start`) where the step equations are differentiable: linear parts, contact on fixed
+normals, friction without internal variables. For other systems and schemes, and with located events, whose instants
+depend on the state, it is computed by central differences of Φ.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, Springer (2004).
 """
@@ -50,20 +50,20 @@ from arlequin.step.scheme import Scheme
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-MOST = 300  # free coordinates: their Jacobians are dense
-_DIFFERENCE = 1e-6  # of central differences, relative to the size of the state or the parameter
-_KEPT = 6  # steppers for different steps
+MAX_COORDINATES = 300  # free coordinates; Jacobians are dense
+_DIFFERENCE = 1e-6  # increment of central differences, relative to the size of the state
+_MAX_STEPPERS = 6  # cached steppers for different steps
 _IMPACTS = (
     "impacts of a rigid contact fall on whole steps, and the motion jumps with them: take "
     'Theta(0.5, events="locate"), Unilateral(level="gap") or a layer'
 )
-_SAMPLES = np.linspace(0.0, 1.0, 23)[:-1]  # of a period, where its loads are compared
+_SAMPLES = np.linspace(0.0, 1.0, 23)[:-1]  # phases at which loads are compared
 
 
 @dataclass(frozen=True)
 class Orbit:
-    """The motion over one period: x at the end; u, v (N + 1, d) and gaps (N + 1, k) at the instants; raw steps of the
-    loop, None where the Jacobian is found from differences; the state before them."""
+    """Motion over one period: x (s,) at start and end; u, v (N + 1, d) and gaps (N + 1, k) over time; steps of the
+    compiled loop, None where the Jacobian is computed by differences; first: state at the start."""
 
     start: Array
     end: Array
@@ -78,7 +78,7 @@ class Orbit:
 class PeriodMap:
     """Φ of a system for periods T and amplitudes of the loads: x (s,) → x after `periods` periods of the loads.
 
-    base: the period T₀ of the loads of the system, s, None where they are constant; steps: N in all.
+    base: period T₀ of the loads of the system, s, None if they are constant; steps: total number N.
     """
 
     def __init__(self, assembly: Assembly, scheme: Scheme, steps: int, base: float | None, periods: int = 1) -> None:
@@ -86,34 +86,34 @@ class PeriodMap:
         self.assembly, self.steps, self.periods, self._base = assembly, steps, periods, base
         self._scheme = scheme
         free = np.flatnonzero(assembly.free)
-        held = assembly.constraints[:, free].toarray()
-        inner = scipy.linalg.null_space(held) if held.size else np.eye(free.size)
-        self.basis = np.zeros((assembly.dof_count, inner.shape[1]))
-        self.basis[free] = inner
-        if self.size > MOST:
+        constraints = assembly.constraints[:, free].toarray()
+        null_space = scipy.linalg.null_space(constraints) if constraints.size else np.eye(free.size)
+        self.basis = np.zeros((assembly.dof_count, null_space.shape[1]))
+        self.basis[free] = null_space
+        if self.size > MAX_COORDINATES:
             raise UserError(
-                f"the system has {self.size} free coordinates; at most {MOST} are taken here: reduce its parts, "
-                "arlequin.Modal"
+                f"the system has {self.size} free coordinates; at most {MAX_COORDINATES} are taken here: reduce its "
+                "parts, arlequin.Modal"
             )
-        row = _row_of(scheme, 1.0)
+        coefficients = _scheme_coefficients(scheme, 1.0)
         self._staggered = isinstance(scheme, CentralDifference)
-        # whether the steps are among those whose tangents are known
-        self._known = row is not None and is_small(assembly) and is_derived(assembly.laws)
+        # whether the tangent of the steps is available
+        self._exact_jacobian = coefficients is not None and is_small(assembly) and is_derived(assembly.laws)
         self._springs = assembly.laws.elastic_stick_rows
         n = self.size
         sizes = {
             "displacement": n,
             "velocity": n,
             "traction": int(self._springs.size),
-            "lead": n if row is not None and row.shift else 0,
-            "force": n if row is not None and row.averages else 0,
+            "lead": n if coefficients is not None and coefficients.shift else 0,
+            "force": n if coefficients is not None and coefficients.averages else 0,
             "acceleration": n * getattr(scheme, "past", 0),
         }
         ends = np.cumsum([0, *sizes.values()]).tolist()
         self.at = dict(zip(sizes, (slice(a, b) for a, b in pairwise(ends)), strict=True))  # of each field in x
-        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
+        self._kinematics = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._steppers: OrderedDict[tuple[float, float | None], Any] = OrderedDict()
-        self._drive: dict[tuple[int, int, int], Array] = {}
+        self._load_cache: dict[tuple[int, int, int], Array] = {}
         self._mean: Array | None = None
 
     @property
@@ -123,7 +123,7 @@ class PeriodMap:
 
     @property
     def state_size(self) -> int:
-        """2n, the springs of friction, and what the scheme carries."""
+        """Size s of x: 2n, the friction springs, and the other state variables of the scheme."""
         return int(self.at["acceleration"].stop)
 
     @cached_property
@@ -144,105 +144,107 @@ class PeriodMap:
 
     @cached_property
     def driven(self) -> bool:
-        """Whether loads or given motions change in time."""
+        """Whether loads or imposed motions change in time."""
         if self._base is None:
             return False
         times = self._base * _SAMPLES
         loads = self.assembly.loads(times)
-        given = np.array([self.assembly.imposed(t) for t in times])
-        return bool(np.ptp(loads, axis=0).any() or np.ptp(given, axis=0).any())
+        imposed = np.array([self.assembly.imposed(t) for t in times])
+        return bool(np.ptp(loads, axis=0).any() or np.ptp(imposed, axis=0).any())
 
-    def check_period(self, name: str, given: Any) -> None:
-        """UserError where the loads and given motions of a driven system do not have the period."""
+    def check_period(self, name: str, period: Any) -> None:
+        """UserError if loads and imposed motions do not have the period."""
         base = self._base
         assert base is not None
         times = base * (_SAMPLES + 0.011)
-        for what in (self.assembly.loads, lambda at: np.array([self.assembly.imposed(t) for t in at])):
-            one, other = what(times), what(times + base)
-            size = np.abs(one).max(initial=0.0)
-            if size > 0.0 and np.abs(other - one).max() > 1e-6 * size:
-                raise UserError.parameter(name, given, "is not a period of the loads and given motions")
+        for function in (self.assembly.loads, lambda at: np.array([self.assembly.imposed(t) for t in at])):
+            values, shifted = function(times), function(times + base)
+            size = np.abs(values).max(initial=0.0)
+            if size > 0.0 and np.abs(shifted - values).max() > 1e-6 * size:
+                raise UserError.parameter(name, period, "is not a period of the loads and given motions")
 
     def run(self, x: Array, period: float, amplitude: float = 1.0) -> Orbit:
-        """The motion from x over the period T, s, of the loads `amplitude` times about their mean."""
-        stepper, state = self._started(x, period, amplitude)
+        """The motion from x over the period T, s, under loads with deviations from the mean scaled by `amplitude`."""
+        stepper, state = self._start(x, period, amplitude)
         with np.errstate(over="ignore", invalid="ignore"):
-            if not self._known:
-                return self._followed(stepper, state, x, period)
+            if not self._exact_jacobian:
+                return self._run_by_batches(stepper, state, x, period)
             steps = stepper.bare_steps(state, self.steps)
         if len(steps.u) < self.steps:
             raise UserError(f"the step after {len(steps.u)} of {self.steps} of the period failed", FAILURE)
         u, v = np.concatenate([state.u[None], steps.u]), np.concatenate([state.v[None], steps.v])
         _refuse_infinite(u)
-        parts = [self._inner @ u[-1], self._inner @ v[-1], steps.spring_traction[-1][self._springs]]
-        parts += self._carried(state, period, amplitude, u, v)
+        state_parts = [self._inner @ u[-1], self._inner @ v[-1], steps.spring_traction[-1][self._springs]]
+        state_parts += self._scheme_state(state, period, amplitude, u, v)
         self._refuse_impacts(steps.status)
-        gaps = self._touch.gaps(u @ self.assembly.contact.basis.T)
-        return Orbit(x, np.concatenate(parts), period, u, v, gaps, steps, state)
+        gaps = self._kinematics.gaps(u @ self.assembly.contact.basis.T)
+        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, steps, state)
 
-    def _followed(self, stepper: Any, first: State, x: Array, period: float) -> Orbit:
-        """The motion from a state, by the steps of a run."""
+    def _run_by_batches(self, stepper: Any, first: State, x: Array, period: float) -> Orbit:
+        """The motion from a state, by batches of the stepper as in `simulate`."""
         state, batches, last = first, [], first.n + self.steps
         while state.n < last:
             state, batch = stepper.advance(state, last - state.n)
             batches.append(batch)
         u, v = (np.concatenate([getattr(first, name)[None], *(getattr(b, name) for b in batches)]) for name in "uv")
         _refuse_infinite(u)
-        laws, row = self.assembly.laws, _row_of(self._scheme, stepper.step)
-        traction = laws.spring_traction(state.history, self._touch.tangents) if laws.has_elastic_stick else np.zeros(0)
+        laws, coefficients = self.assembly.laws, _scheme_coefficients(self._scheme, stepper.step)
+        traction = (
+            laws.spring_traction(state.history, self._kinematics.tangents) if laws.has_elastic_stick else np.zeros(0)
+        )
         velocity = stepper.half_velocity(state) if self._staggered else v[-1]
-        parts = [self._inner @ u[-1], self._inner @ velocity, traction[self._springs]]
+        state_parts = [self._inner @ u[-1], self._inner @ velocity, traction[self._springs]]
         if not locates(self._scheme):
             self._refuse_impacts(np.concatenate([batch.contact.status for batch in batches]))
-        if row is not None and row.shift:
-            parts.append(self._inner @ state.own.lead)
-        if row is not None and row.averages:
-            parts.append(self.basis.T @ state.own.bulk)
+        if coefficients is not None and coefficients.shift:
+            state_parts.append(self._inner @ state.own.lead)
+        if coefficients is not None and coefficients.averages:
+            state_parts.append(self.basis.T @ state.own.bulk)
         if self.at["acceleration"].stop > self.at["acceleration"].start:
-            parts.append((state.own.past @ self._inner.T).ravel())
+            state_parts.append((state.own.past @ self._inner.T).ravel())
         if laws.state_dependent and (laws.friction_state(state.history) != laws.friction_state(first.history)).any():
             raise UserError("periodic motions take no friction with variables that evolve: take a law of the slip rate")
         gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
-        return Orbit(x, np.concatenate(parts), period, u, v, gaps, None, first)
+        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, None, first)
 
-    def _carried(self, first: State, period: float, amplitude: float, u: Array, v: Array) -> list[Array]:
-        """Lead and averaged forces in x after the steps u, v (N + 1, d) from a state."""
-        row, found = self._row(period), []
-        if row.shift:
-            found.append(self._inner @ row.leads(v, first.own.lead)[-1])
-        if row.averages:
+    def _scheme_state(self, first: State, period: float, amplitude: float, u: Array, v: Array) -> list[Array]:
+        """Lead and averaged forces in x at the end of the steps u, v (N + 1, d) from a state."""
+        coefficients, fields = self._coefficients(period), []
+        if coefficients.shift:
+            fields.append(self._inner @ coefficients.leads(v, first.own.lead)[-1])
+        if coefficients.averages:
             times = period / self.steps * np.arange(self.steps + 1.0)
-            left = _stretched(self, period, amplitude).loads(times) - applied(self.assembly.stiffness, u)
+            net_force = _stretched_assembly(self, period, amplitude).loads(times) - applied(self.assembly.stiffness, u)
             if self.assembly.viscous is not None:
-                left -= applied(self.assembly.viscous, v)
-            found.append(self.basis.T @ row.averaged(left, first.own.bulk)[-1])
-        return found
+                net_force -= applied(self.assembly.viscous, v)
+            fields.append(self.basis.T @ coefficients.averaged(net_force, first.own.bulk)[-1])
+        return fields
 
-    def _row(self, period: float) -> StepCoefficients:
-        """The coefficients of the scheme."""
-        found = _row_of(self._scheme, period / self.steps)
-        assert found is not None
-        return found
+    def _coefficients(self, period: float) -> StepCoefficients:
+        """Coefficients of the scheme for a period, s."""
+        coefficients = _scheme_coefficients(self._scheme, period / self.steps)
+        assert coefficients is not None
+        return coefficients
 
     def sizes(self, orbit: Orbit) -> Array:
-        """Sizes (s,) of the entries of x: the largest of each field in the motion, 1 where it rests."""
-        u, v = (np.abs(own @ self._inner.T).max(initial=0.0) for own in (orbit.u, orbit.v))
+        """Sizes (s,) of the entries of x: the maximum of each field over the motion, 1 at rest."""
+        u, v = (np.abs(field @ self._inner.T).max(initial=0.0) for field in (orbit.u, orbit.v))
         u = u if u > 0.0 else 1.0
         v = v if v > 0.0 else 2.0 * np.pi * u / orbit.period
-        found = np.ones(self.state_size)
-        found[self.at["displacement"]], found[self.at["velocity"]] = u, v
-        # accelerations of the change of the velocities, which the steps see
-        most = np.abs(np.diff(orbit.v, axis=0)).max() * self.steps / orbit.period
-        most = most if most > 0.0 else 2.0 * np.pi * v / orbit.period
+        sizes = np.ones(self.state_size)
+        sizes[self.at["displacement"]], sizes[self.at["velocity"]] = u, v
+        # accelerations from differences of the velocities over a step
+        acceleration = np.abs(np.diff(orbit.v, axis=0)).max() * self.steps / orbit.period
+        acceleration = acceleration if acceleration > 0.0 else 2.0 * np.pi * v / orbit.period
         if orbit.steps is not None:
-            found[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
+            sizes[self.at["traction"]] = np.abs(orbit.steps.spring_traction).max(initial=1e-30)
         elif self._springs.size:
-            found[self.at["traction"]] = (
+            sizes[self.at["traction"]] = (
                 u * self.assembly.laws.tangential_stiffness[self.assembly.laws.elastic_stick].max()
             )
-        found[self.at["lead"]] = found[self.at["acceleration"]] = most
-        found[self.at["force"]] = most * np.abs(self.mass).max()
-        return found
+        sizes[self.at["lead"]] = sizes[self.at["acceleration"]] = acceleration
+        sizes[self.at["force"]] = acceleration * np.abs(self.mass).max()
+        return sizes
 
     def jacobian(self, orbit: Orbit, amplitude: float = 1.0) -> Array:
         """∂Φ/∂x (s, s) along an orbit."""
@@ -259,7 +261,7 @@ class PeriodMap:
             return np.array(columns).T
         equations, at, laws = self._equations(orbit.period), self.at, self.assembly.laws
         operators, form, basis, rows = StepOperators(equations), equations.form, self.basis, laws.row_count
-        linear = LinearSteps.of(equations, _block(orbit), self._first_traction(orbit.start), operators.diagonal)
+        linear = LinearSteps.of(equations, _block_of(orbit), self._first_traction(orbit.start), operators.diagonal)
         fields, springs = np.zeros((form.fields, len(basis), self.state_size)), np.zeros((rows, self.state_size))
         fields[0][:, at["displacement"]] = fields[1][:, at["velocity"]] = basis
         springs[self._springs, np.arange(at["traction"].start, at["traction"].stop)] = 1.0
@@ -272,30 +274,30 @@ class PeriodMap:
             if self.assembly.viscous is not None:
                 fields[3] -= self.assembly.viscous @ fields[1]
         fields, springs = by_start(linear, operators, fields, springs)
-        found = [self._inner @ fields[0], self._inner @ fields[1], springs[self._springs]]
+        derivatives = [self._inner @ fields[0], self._inner @ fields[1], springs[self._springs]]
         if form.shift:
-            found.append(self._inner @ fields[2])
+            derivatives.append(self._inner @ fields[2])
         if form.averages:
-            found.append(basis.T @ fields[3])
-        return np.concatenate(found)
+            derivatives.append(basis.T @ fields[3])
+        return np.concatenate(derivatives)
 
     def _equations(self, period: float) -> BulkEquations:
-        """The linear equations of the steps of a period."""
+        """Linear equations of the steps of a period."""
         step = period / self.steps
         model = StudyModel(Study(self.assembly.system, self._scheme, duration=period, step=step), self.assembly)
         vars(model)["stepper"] = self._stepper(period)
         return BulkEquations(model)
 
     def _first_traction(self, x: Array) -> Array:
-        """Tractions of friction's springs (r,) in a state, Pa."""
-        found = np.zeros(self.assembly.laws.row_count)
-        found[self._springs] = x[self.at["traction"]]
-        return found
+        """Tractions of the friction springs (r,) in a state x, Pa."""
+        traction = np.zeros(self.assembly.laws.row_count)
+        traction[self._springs] = x[self.at["traction"]]
+        return traction
 
     def project(self, u: Array, v: Array) -> Array:
-        """The state x (s,) of fields u, v (d,), 0 beyond them."""
-        found = np.concatenate([self._inner @ u, self._inner @ v])
-        return np.append(found, np.zeros(self.state_size - found.size))
+        """The state x (s,) of fields u, v (d,), with zeros for its other entries."""
+        x = np.concatenate([self._inner @ u, self._inner @ v])
+        return np.append(x, np.zeros(self.state_size - x.size))
 
     def energy(self, u: Array, v: Array) -> float:
         """Kinetic and stored energy of fields (d,), J."""
@@ -303,12 +305,12 @@ class PeriodMap:
         return float(self.assembly.kinetic(v) + self.assembly.internal(u)[1] + self.assembly.laws.energy(gaps))
 
     def smallest_gaps(self, orbit: Orbit) -> Array:
-        """The smallest gap (k,) over the period, m: of the cubic through gaps and rates in each step, where normals do
-        not turn."""
+        """The smallest gap (k,) over the period, m; on fixed normals from the cubic interpolation of gaps and rates in
+        each step."""
         if not self.assembly.contact.fixed:
             return orbit.gaps.min(axis=0)
         step = orbit.period / self.steps
-        rate = step * (orbit.v @ self.assembly.contact.basis.T)[:, self._touch.first]
+        rate = step * (orbit.v @ self.assembly.contact.basis.T)[:, self._kinematics.first]
         g0, g1, r0, r1 = orbit.gaps[:-1], orbit.gaps[1:], rate[:-1], rate[1:]
         # g = g₀ + r₀ s + b s² + a s³
         b, a = 3.0 * (g1 - g0) - 2.0 * r0 - r1, r0 + r1 - 2.0 * (g1 - g0)
@@ -321,50 +323,54 @@ class PeriodMap:
 
     @cached_property
     def _inner(self) -> Array:
-        """(ZᵀZ)⁻¹Zᵀ (n, d): coordinates of fields."""
+        """(ZᵀZ)⁻¹Zᵀ (n, d): from fields to coordinates."""
         return np.asarray(np.linalg.pinv(self.basis)) if self.assembly.constraints.shape[0] else self.basis.T
 
     def _stepper(self, period: float, amplitude: float | None = None) -> Any:
-        """The scheme made ready for the steps of a period, s, under the loads of the system, or those stretched over
-        the period, `amplitude` times about their mean; the last ones are kept."""
+        """The stepper for a period, s, under the loads of the system, or with `amplitude` under loads stretched to the
+        period and scaled about their mean; the last `_MAX_STEPPERS` are cached."""
         key = period, amplitude
         if key not in self._steppers:
-            assembly = self.assembly if amplitude is None else _stretched(self, period, amplitude)
-            found = self._scheme.prepare(assembly, period / self.steps)
-            self._steppers[key] = found.of_each_step() if isinstance(found, BulkCentralStepper) else found
-            while len(self._steppers) > _KEPT:
+            assembly = self.assembly if amplitude is None else _stretched_assembly(self, period, amplitude)
+            stepper = self._scheme.prepare(assembly, period / self.steps)
+            self._steppers[key] = stepper.of_each_step() if isinstance(stepper, BulkCentralStepper) else stepper
+            while len(self._steppers) > _MAX_STEPPERS:
                 self._steppers.popitem(last=False)
         return self._steppers[key]
 
-    def _started(self, x: Array, period: float, amplitude: float) -> tuple[Any, State]:
-        """The stepper, driven by the stretched loads, and the state x at its start."""
+    def _start(self, x: Array, period: float, amplitude: float) -> tuple[Any, State]:
+        """The stepper under the stretched loads, and the initial state from x."""
         n, step = self.size, period / self.steps
-        assembly = _stretched(self, period, amplitude)
-        # the operators of a small system serve all its loads
-        stepper = self._stepper(period).driven_as(assembly) if self._known else self._stepper(period, amplitude)
+        assembly = _stretched_assembly(self, period, amplitude)
+        # the operators of a small system do not depend on its loads
+        stepper = (
+            self._stepper(period).driven_as(assembly) if self._exact_jacobian else self._stepper(period, amplitude)
+        )
         u, v = self.basis @ x[:n], self.basis @ x[n : 2 * n]
         dofs = assembly.imposed_dofs
         if dofs.size:
             now, after, before = (assembly.imposed(t) for t in (0.0, step, period - step))
-            moved = assembly.imposes_displacement
-            u[dofs] = np.where(moved, now, 0.0)
-            v[dofs] = np.where(moved, (after - before) / (2.0 * step), now)
+            by_displacement = assembly.imposes_displacement
+            u[dofs] = np.where(by_displacement, now, 0.0)
+            v[dofs] = np.where(by_displacement, (after - before) / (2.0 * step), now)
         state = stepper.start_at_half(u, v, self.steps) if self._staggered else stepper.start(u, v)
         if self._springs.size:
-            assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._touch.tangents)
-        own, (lead, force, past) = state.own, (x[self.at[name]] for name in ("lead", "force", "acceleration"))
+            assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._kinematics.tangents)
+        scheme_state, (lead, force, past) = state.own, (x[self.at[name]] for name in ("lead", "force", "acceleration"))
         if isinstance(stepper, ExplicitStepper):
-            own = stepper.begin(u, v, self._first_traction(x))
+            scheme_state = stepper.begin(u, v, self._first_traction(x))
         if past.size:
-            own = replace(own, past=past.reshape(-1, n) @ self.basis.T, begun=True)
+            scheme_state = replace(scheme_state, past=past.reshape(-1, n) @ self.basis.T, begun=True)
         if lead.size:
-            own = replace(own, lead=self.basis @ lead)
+            scheme_state = replace(scheme_state, lead=self.basis @ lead)
         if force.size:
-            own = replace(own, internal=own.external - own.damping - self._inner.T @ force)
-        return stepper, replace(state, own=own)
+            scheme_state = replace(
+                scheme_state, internal=scheme_state.external - scheme_state.damping - self._inner.T @ force
+            )
+        return stepper, replace(state, own=scheme_state)
 
     def _refuse_impacts(self, status: Array) -> None:
-        """UserError where a multiplier on the velocity acts in a part of the steps alone: its impacts fall on steps."""
+        """UserError if a velocity-level multiplier acts in some steps only: impacts at whole steps are not smooth."""
         laws = self.assembly.laws
         rigid = (laws.level == 2) & (laws.compliance == 0.0)
         acts = status[:, rigid] != OPEN
@@ -374,16 +380,16 @@ class PeriodMap:
     def stretched(self, numbers: Array, substeps: int, amplitude: float) -> Array:
         """Loads (t, d), N, at the instants number/(N substeps) of the period."""
         key = round(float(numbers[0])), numbers.size, substeps
-        if key not in self._drive:
-            self._drive[key] = self.loads_at(numbers / (self.steps * substeps))
-        found = self._drive[key]
-        return found if amplitude == 1.0 else self.mean_load + amplitude * (found - self.mean_load)
+        if key not in self._load_cache:
+            self._load_cache[key] = self.loads_at(numbers / (self.steps * substeps))
+        loads = self._load_cache[key]
+        return loads if amplitude == 1.0 else self.mean_load + amplitude * (loads - self.mean_load)
 
     def loads_at(self, phases: Array, amplitude: float = 1.0) -> Array:
         """Loads (t, d), N, at phases of the period."""
         base = 1.0 if self._base is None else self._base
-        found = self.assembly.loads(phases * base * self.periods)
-        return found if amplitude == 1.0 else self.mean_load + amplitude * (found - self.mean_load)
+        loads = self.assembly.loads(phases * base * self.periods)
+        return loads if amplitude == 1.0 else self.mean_load + amplitude * (loads - self.mean_load)
 
     @property
     def mean_load(self) -> Array:
@@ -393,8 +399,8 @@ class PeriodMap:
             self._mean = self.assembly.loads(base * np.arange(self.steps) / self.steps).mean(axis=0)
         return self._mean
 
-    def given(self, phase: float, amplitude: float) -> Array:
-        """Given motions (p,) at a phase of the period in [0, 1]."""
+    def imposed_at(self, phase: float, amplitude: float) -> Array:
+        """Imposed motions (p,) at a phase of the period in [0, 1]."""
         base = 1.0 if self._base is None else self._base
         values = self.assembly.imposed(phase * base * self.periods)
         if amplitude == 1.0:
@@ -408,26 +414,26 @@ def _refuse_infinite(u: Array) -> None:
         raise UserError("the motion does not stay finite", FAILURE)
 
 
-def _stretched(own: PeriodMap, period: float, amplitude: float) -> Assembly:
-    """A copy of the assembly whose loads and given motions are those of a period map."""
-    found, steps = copy(own.assembly), own.steps
+def _stretched_assembly(period_map: PeriodMap, period: float, amplitude: float) -> Assembly:
+    """Copy of the assembly with the stretched loads and imposed motions of a period map."""
+    assembly, steps = copy(period_map.assembly), period_map.steps
 
     def loads(times: Array) -> Array:
         numbers = times / period * steps
-        for substeps in (1, 2, 3):  # of whole steps, of De Vogelaere's scheme, of Simpson's rule
+        for substeps in (1, 2, 3):  # whole steps, De Vogelaere's scheme, Simpson's rule
             near = np.round(substeps * numbers)
             if np.abs(near - substeps * numbers).max() < 1e-6:
-                return own.stretched(near, substeps, amplitude)
-        return own.loads_at(numbers / steps, amplitude)
+                return period_map.stretched(near, substeps, amplitude)
+        return period_map.loads_at(numbers / steps, amplitude)
 
-    vars(found)["loads"] = loads
-    vars(found)["load"] = lambda t: loads(np.array([t]))[0]
-    vars(found)["imposed"] = lambda t: own.given(t / period, amplitude)
-    return found
+    vars(assembly)["loads"] = loads
+    vars(assembly)["load"] = lambda t: loads(np.array([t]))[0]
+    vars(assembly)["imposed"] = lambda t: period_map.imposed_at(t / period, amplitude)
+    return assembly
 
 
-def _block(orbit: Orbit) -> Block:
-    """The steps of a motion, as `LinearSteps` has them."""
+def _block_of(orbit: Orbit) -> Block:
+    """The steps of an orbit as a `Block` for `LinearSteps`."""
     steps = orbit.steps
     assert steps is not None
     worn = np.zeros(steps.status.shape)
@@ -437,29 +443,31 @@ def _block(orbit: Orbit) -> Block:
     )  # fmt: skip
 
 
-def _row_of(scheme: Scheme, step: float) -> StepCoefficients | None:
-    """The coefficients of a scheme with exact Jacobians."""
+def _scheme_coefficients(scheme: Scheme, step: float) -> StepCoefficients | None:
+    """Coefficients of a scheme with exact Jacobians; None for others and for central differences."""
     return None if isinstance(scheme, CentralDifference) else coefficients_of(scheme, step)
 
 
 def locates(scheme: Scheme) -> bool:
-    """Whether impacts fall on their own instants."""
+    """Whether the scheme locates impacts in time."""
     return isinstance(scheme, Theta) and scheme.events == "locate"
 
 
 def _check(assembly: Assembly, scheme: Scheme) -> None:
-    """UserError where no period map is made of a system, or of the steps of a scheme."""
-    row = _row_of(scheme, 1.0)
-    if row is not None and row.shift and row.gamma == 0.5:
+    """UserError if the system or the scheme has no period map."""
+    coefficients = _scheme_coefficients(scheme, 1.0)
+    if coefficients is not None and coefficients.shift and coefficients.gamma == 0.5:
         raise UserError.parameter(
             "scheme", scheme, "has accelerations that alternate without decay: take gamma > 1/2, or beta = gamma/2"
         )
-    if row is not None and (row.shift or row.averages) and assembly.imposed_dofs.size:
+    if coefficients is not None and (coefficients.shift or coefficients.averages) and assembly.imposed_dofs.size:
         raise UserError.parameter(
             "scheme", scheme, "carries forces or accelerations: given motions take Theta or Newmark()"
         )
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if isinstance(own, PathDependent | Constrained) or (isinstance(own, Nonlinear) and not own.rotating):
+    for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(assembled, PathDependent | Constrained) or (
+            isinstance(assembled, Nonlinear) and not assembled.rotating
+        ):
             raise UserError(f"part '{part.name}': periodic motions are of linear parts and of rigid ones of the plane")
     contact, laws = assembly.contact, assembly.laws
     for interface in contact.interfaces:

@@ -14,7 +14,7 @@ from arlequin.models.errors import ModelWarning, UserError, UserTypeError
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array
-from arlequin.orbits.continuation import Branch, Followed, follow
+from arlequin.orbits.continuation import Branch, BranchPoint, follow
 from arlequin.orbits.dataset import branch_dataset
 from arlequin.orbits.family import Family, Setting, linear_mode
 from arlequin.orbits.period_map import PeriodMap
@@ -32,7 +32,7 @@ from arlequin.system.densities import check_masses
 from arlequin.system.system import System
 
 _EXPLICIT = CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta
-_KEPT = 8  # systems of different parameters
+_MAX_MAPS = 8  # cached maps for different parameters
 _SCHEMES = (
     'must be Theta(θ), Theta(0.5, events="locate"), Midpoint, Newmark, HHT, GeneralisedAlpha, not iterative, or '
     "CentralDifference, SymplecticEuler, DeVogelaere, RungeKutta"
@@ -59,28 +59,29 @@ def periodic(
 ) -> xarray.Dataset:
     """Periodic motions of a system by shooting, with their stability: one, or a branch over a parameter.
 
-    period: of the loads, gravity and given motions of the system, s. Alone it gives the motion of this period. With
-    frequency=(from, to), Hz, the loads are stretched in time to each frequency f, F(t f T); with amplitude=(from, to)
-    they act so many times about their mean over the period; with parameter=(from, to) `system` is a function of the
-    parameter that gives the `System`. energy=(from, to), J, without `period`: the nonlinear mode number `mode` of a
-    system without losses and changing loads, from the linear mode on, over its energy.
+    period: of the loads, gravity and imposed motions of the system, s. On its own it selects the motion of this period.
+    With frequency=(from, to), Hz, the loads are stretched in time to each frequency f, F(t f T); with
+    amplitude=(from, to) their deviation from the mean over the period is scaled by this factor; with
+    parameter=(from, to) `system` is a function of the parameter that returns the `System`. energy=(from, to), J, in
+    place of `period`: the nonlinear mode number `mode` of a system without losses and time-dependent loads, from the
+    linear mode on, over its energy.
 
-    periods: of the loads in one of the motion (subharmonics). steps: of a period of the loads; the scheme is `Theta`,
-    `Midpoint`, `Theta(0.5, events="locate")`, one of the generalised-α family, or an explicit one; nonlinear modes take
-    `Theta(0.5)`.
-    points: motions over the range, at least; more where the branch turns; most: of all. start: a Dataset of this
-    function for one point (`branch.isel(point=3)`), from which Newton's method starts instead of rest. Not for
-    finite strains, plasticity, wear, friction with variables that evolve, and more than 300 free coordinates. The
-    Jacobian is exact for implicit schemes of small linear systems on fixed normals with friction that is constant or of
-    the slip rate; of others it is found from differences, some 4 runs of a period for each free coordinate and
-    iteration.
+    periods: number of load periods in one period of the motion (subharmonics). steps: per period of the loads; the
+    scheme is `Theta`, `Midpoint`, `Theta(0.5, events="locate")`, one of the generalised-α family, or an explicit one;
+    nonlinear modes take `Theta(0.5)`.
+    points: minimum number of motions over the range, more where the branch turns; most: their maximum number. start: a
+    Dataset of this function for one point (`branch.isel(point=3)`), the initial guess of Newton's method instead of
+    rest. Not for finite strains, plasticity, wear, friction with evolving internal variables, and more than 300 free
+    coordinates. The Jacobian is exact for implicit schemes of small linear systems on fixed normals with friction that
+    is constant or depends on the slip rate; otherwise it is computed by differences, some 4 runs of a period for each
+    free coordinate and iteration.
 
-    The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are followed by pseudo-arclength, past
+    The motions x = Φ(x), Φ the map of N steps (`arlequin.orbits.period_map`), are continued by pseudo-arclength, past
     folds, to the ends of the range. The Dataset has over `point`: `frequency`, `period`, the parameter, `energy`;
     Floquet multipliers and `stable`; `bifurcation`: "fold", "flip", "branch", "Neimark-Sacker", "grazing" (a gap or
-    layer is just touched), of modes "stability", else empty; `amplitude_<part>`, half the range of each displacement;
+    layer is just closed), of modes "stability", else empty; `amplitude_<part>`, half the range of each displacement;
     `displacement`, `velocity` of the coordinates and `gap` over `phase`; `initial_displacement`, `initial_velocity`.
-    It can be saved with `to_netcdf`, and is shown by `plots.frequency_response`, `plots.backbone` and
+    It can be saved with `to_netcdf`, and is plotted by `plots.frequency_response`, `plots.backbone` and
     `plots.periodic_orbits`.
 
     >>> import numpy as np
@@ -99,24 +100,24 @@ def periodic(
     )
     points, most = positive_integer("points", points), positive_integer("most", most)
     single = family.low == family.high
-    with reporting(progress, "periodic") as told, np.errstate(over="ignore", invalid="ignore"):
+    with reporting(progress, "periodic") as report, np.errstate(over="ignore", invalid="ignore"):
 
         def tell(share: float) -> None:
-            if told is not None:
-                told(min(int(1000.0 * share), 1000), 1000)
+            if report is not None:
+                report(min(int(1000.0 * share), 1000), 1000)
 
         if family.mode is not None:
-            own = family.setting(1.0).map
-            omega, _ = linear_mode(own, mode)
+            period_map = family.setting(1.0).map
+            omega, _ = linear_mode(period_map, mode)
             first = first_mode(family, 2.0 * np.pi / omega, family.low)
             forward = np.zeros_like(first.z)
-            forward[: own.size] = (own.mass @ family.mode) * first.scale[: own.size]
+            forward[: period_map.size] = (period_map.mass @ family.mode) * first.scale[: period_map.size]
         else:
             first = first_point(family, family.low, guess)
             forward = np.zeros_like(first.z)
             forward[-1] = np.sign(family.high - family.low) or 1.0
         if single:
-            branch = Branch([Followed(first, tangent(family, first, first.scale, forward), "")])
+            branch = Branch([BranchPoint(first, tangent(family, first, first.scale, forward), "")])
         else:
             branch = follow(family, first, forward, points, most, tell)
         tell(1.0)
@@ -134,7 +135,7 @@ def periodic(
 def _family(
     system: Any, scheme: Any, ranges: tuple[Any, ...], numbers: tuple[Any, Any, Any], start: Any
 ) -> tuple[Family, Array | None, dict[str, Any]]:
-    """The family of motions that is asked for, the state to start from, and the attributes of its Dataset."""
+    """The requested family of motions, the initial guess of the state, and the attributes of the Dataset."""
     period, *others = ranges
     mode, periods, steps = (
         positive_integer(name, value) for name, value in zip(("mode", "periods", "steps"), numbers, strict=True)
@@ -143,10 +144,10 @@ def _family(
         kind = UserError if isinstance(scheme, Scheme) else UserTypeError
         raise kind.parameter("scheme", scheme, _SCHEMES)
     names = ("frequency", "amplitude", "parameter", "energy")
-    given = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
-    if len(given) > 1:
-        raise UserError(f"periodic: takes one of {', '.join(names)}, not {' and '.join(name for name, _ in given)}")
-    name, span = given[0] if given else ("", (1.0, 1.0))
+    specified = [(name, value) for name, value in zip(names, others, strict=True) if value is not None]
+    if len(specified) > 1:
+        raise UserError(f"periodic: takes one of {', '.join(names)}, not {' and '.join(name for name, _ in specified)}")
+    name, span = specified[0] if specified else ("", (1.0, 1.0))
     low, high = _range(name, span)
     if name == "parameter":
         if not callable(system):
@@ -156,47 +157,49 @@ def _family(
         instance("system", system, System, "must be a System, as System([part])")
     attributes: dict[str, Any] = {"scheme": repr(scheme), "steps": steps, "periods": periods, "parameter": name}
 
-    def made(of: Any) -> PeriodMap:
-        own = instance("system", of, System, "must be a function that gives a System")
+    def map_of(candidate: Any) -> PeriodMap:
+        checked = instance("system", candidate, System, "must be a function that gives a System")
         base = None if name == "energy" else positive("period", period)
-        return PeriodMap(_assembled(own), scheme, steps * periods, base, periods)
+        return PeriodMap(_assembled(checked), scheme, steps * periods, base, periods)
 
     if name == "energy":
         if not isinstance(scheme, Theta) or scheme.theta != 0.5:
             raise UserError.parameter("scheme", scheme, "loses energy: nonlinear modes take Theta(0.5)")
         if period is not None:
             raise UserError.parameter("period", period, "is found with energy=(from, to): leave it out")
-        return _modes(made(system), (low, high), mode), None, attributes
+        return _modes(map_of(system), (low, high), mode), None, attributes
     if period is None:
         raise UserError("periodic: needs the period of the loads, or energy=(from, to) for nonlinear modes")
-    long = positive("period", period) * periods
+    duration = positive("period", period) * periods
     maps: OrderedDict[float, PeriodMap] = OrderedDict()
     if name == "parameter":
 
         def setting(p: float) -> Setting:
             if p not in maps:
-                maps[p] = made(system(p))
-                while len(maps) > _KEPT:
+                maps[p] = map_of(system(p))
+                while len(maps) > _MAX_MAPS:
                     maps.popitem(last=False)
-            return Setting(maps[p], long)
+            return Setting(maps[p], duration)
 
-        own = setting(low).map
+        period_map = setting(low).map
     else:
-        own = made(system)
-    if own.driven or name in ("frequency", "amplitude"):
-        own.check_period("period", period)
-    if name in ("frequency", "amplitude") and not own.driven:
+        period_map = map_of(system)
+    if period_map.driven or name in ("frequency", "amplitude"):
+        period_map.check_period("period", period)
+    if name in ("frequency", "amplitude") and not period_map.driven:
         raise UserError.parameter(name, span, "needs loads that change in time")
     if name == "frequency":
-        _check_frequency(own, max(low, high))
-        family = Family(name, "Hz", name, low, high, lambda p: Setting(own, periods / p))
+        _check_frequency(period_map, max(low, high))
+        family = Family(name, "Hz", name, low, high, lambda p: Setting(period_map, periods / p))
     elif name == "amplitude":
-        family = Family(name, "1", "amplitude of the loads", low, high, lambda p: Setting(own, long, p))
+        family = Family(name, "1", "amplitude of the loads", low, high, lambda p: Setting(period_map, duration, p))
     elif name == "parameter":
         family = Family(name, "1", name, low, high, setting)
     else:
-        family = Family("frequency", "Hz", "frequency", 1.0 / period, 1.0 / period, lambda p: Setting(own, periods / p))
-    return family, _start(start, own), attributes
+        family = Family(
+            "frequency", "Hz", "frequency", 1.0 / period, 1.0 / period, lambda p: Setting(period_map, periods / p)
+        )
+    return family, _start(start, period_map), attributes
 
 
 def _assembled(system: System) -> Assembly:
@@ -204,23 +207,28 @@ def _assembled(system: System) -> Assembly:
     return assemble(system)
 
 
-def _modes(own: PeriodMap, energies: tuple[float, float], number: int) -> Family:
+def _modes(period_map: PeriodMap, energies: tuple[float, float], number: int) -> Family:
     """The family of a nonlinear mode."""
     low, high = energies
     if not 0.0 < low < high:
         raise UserError.parameter("energy", energies, "must be two energies, J: a small one and a larger one")
-    if own.driven or own.damping.any() or own.assembly.laws.damped or own.assembly.laws.frictional:
+    if (
+        period_map.driven
+        or period_map.damping.any()
+        or period_map.assembly.laws.damped
+        or period_map.assembly.laws.frictional
+    ):
         raise UserError("nonlinear modes are of systems without losses: no damping, friction and damped layers")
-    if number > own.size:
-        raise UserError.parameter("mode", number, f"the system has {own.size} modes")
-    omega, shape = linear_mode(own, number)
+    if number > period_map.size:
+        raise UserError.parameter("mode", number, f"the system has {period_map.size} modes")
+    omega, shape = linear_mode(period_map, number)
     if not omega > 0.0:
         raise UserError.parameter("mode", number, "is a rigid motion")
-    return Family("mode", "s", "period", low, high, lambda p: Setting(own, p), shape)
+    return Family("mode", "s", "period", low, high, lambda p: Setting(period_map, p), shape)
 
 
 def _range(name: str, span: Any) -> tuple[float, float]:
-    """The two ends of a range."""
+    """Both ends of a range, validated."""
     rule = "must be two different numbers, (from, to)"
     if not isinstance(span, tuple | list) or len(span) != 2:
         raise UserTypeError.parameter(name, span, rule)
@@ -231,11 +239,11 @@ def _range(name: str, span: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_frequency(own: PeriodMap, frequency: float) -> None:
-    """UserError where a reduced model has no modes up to the frequency."""
-    if not any(isinstance(part, Modal) for part in own.assembly.system.parts):
+def _check_frequency(period_map: PeriodMap, frequency: float) -> None:
+    """UserError if the frequency exceeds the modes of a reduced model."""
+    if not any(isinstance(part, Modal) for part in period_map.assembly.system.parts):
         return
-    squares = scipy.linalg.eigh(own.stiffness, own.mass, eigvals_only=True)
+    squares = scipy.linalg.eigh(period_map.stiffness, period_map.mass, eigvals_only=True)
     largest = float(np.sqrt(max(squares[-1], 0.0)) / (2.0 * np.pi))
     if frequency > largest:
         raise UserError.parameter(
@@ -243,15 +251,14 @@ def _check_frequency(own: PeriodMap, frequency: float) -> None:
         )
 
 
-def _start(start: Any, own: PeriodMap) -> Array | None:
+def _start(start: Any, period_map: PeriodMap) -> Array | None:
     """The state x (s,) of a point of an earlier branch."""
     if start is None:
         return None
     instance("start", start, xarray.Dataset, "must be a point of a branch, branch.isel(point=3)")
-    rule = (
-        f"must be one point of a branch of this system and scheme, of {own.size} free coordinates: branch.isel(point=3)"
-    )
-    sizes = {f"initial_{name}": (at.stop - at.start,) for name, at in own.at.items() if at.stop > at.start}
+    count = period_map.size
+    rule = f"must be one point of a branch of this system and scheme, of {count} free coordinates: branch.isel(point=3)"
+    sizes = {f"initial_{name}": (at.stop - at.start,) for name, at in period_map.at.items() if at.stop > at.start}
     if not all(name in start and start[name].shape == size for name, size in sizes.items()):
         raise UserError.parameter("start", start, rule)
     return np.concatenate([start[name].values for name in sizes])

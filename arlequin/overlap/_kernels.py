@@ -7,13 +7,13 @@ from arlequin.models.kernel_cache import called_njit, njit
 
 @called_njit()
 def _bin_of(x, origin, inverse_step, count):
-    """Index of the bin that holds x, in [0, count)."""
+    """Index of the bin that contains x, in [0, count)."""
     return min(max(int(np.floor((x - origin) * inverse_step)), 0), count - 1)
 
 
 @called_njit()
 def _bin_range(low, high, origin, inverse_step, shape, out):
-    """First and last bin (axis, 2) that a box touches."""
+    """First and last bin (axis, 2) along each axis that a box overlaps."""
     for i in range(3):
         out[i, 0] = _bin_of(low[i], origin[i], inverse_step[i], shape[i])
         out[i, 1] = _bin_of(high[i], origin[i], inverse_step[i], shape[i])
@@ -21,10 +21,10 @@ def _bin_range(low, high, origin, inverse_step, shape, out):
 
 @njit(cache=True)
 def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step, shape):
-    """Pairs of boxes whose interiors meet, by bins of a regular grid: (2, p), sorted by fine box.
+    """Pairs of boxes whose interiors intersect, by bins of a regular grid: (2, p), sorted by fine box.
 
-    `*_low`, `*_high` (box, 3): corners; the grid starts at `origin` (3,) and has `shape` (3,) bins. A pair is found
-    once: in the bin that holds the lowest corner of the two boxes' intersection.
+    `*_low`, `*_high` (box, 3): corners; the grid starts at `origin` (3,) and has `shape` (3,) bins. A pair is counted
+    once: in the bin that contains the lowest corner of the intersection.
     """
     bins = shape[0] * shape[1] * shape[2]
     span = np.empty((3, 2), dtype=np.int64)
@@ -52,7 +52,7 @@ def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step
 
     pairs = np.empty((2, 0), dtype=np.int64)
     for counting in (True, False):
-        found = 0
+        pair_count = 0
         for f in range(fine_low.shape[0]):
             _bin_range(fine_low[f], fine_high[f], origin, inverse_step, shape, span)
             for i in range(span[0, 0], span[0, 1] + 1):
@@ -61,44 +61,44 @@ def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step
                         b = (i * shape[1] + j) * shape[2] + k
                         for m in range(first[b], first[b + 1]):
                             c = members[m]
-                            own = True
+                            accepted = True
                             for a in range(3):
                                 if coarse_high[c, a] <= fine_low[f, a] or coarse_low[c, a] >= fine_high[f, a]:
-                                    own = False
+                                    accepted = False
                                     break
-                                here = i if a == 0 else (j if a == 1 else k)
+                                bin_index = i if a == 0 else (j if a == 1 else k)
                                 corner = max(coarse_low[c, a], fine_low[f, a])
-                                if _bin_of(corner, origin[a], inverse_step[a], shape[a]) != here:
-                                    own = False
+                                if _bin_of(corner, origin[a], inverse_step[a], shape[a]) != bin_index:
+                                    accepted = False
                                     break
-                            if own:
+                            if accepted:
                                 if not counting:
-                                    pairs[0, found] = c
-                                    pairs[1, found] = f
-                                found += 1
+                                    pairs[0, pair_count] = c
+                                    pairs[1, pair_count] = f
+                                pair_count += 1
         if counting:
-            pairs = np.empty((2, found), dtype=np.int64)
+            pairs = np.empty((2, pair_count), dtype=np.int64)
     return pairs
 
 
 @called_njit()
 def _clip_polygon(old, n, nx, ny, offset, new):
     """Part of a polygon (n vertices in `old`) where nx x + ny y >= offset, into `new`: number of vertices."""
-    kept = 0
+    count = 0
     for a in range(n):
         b = (a + 1) % n
         inside_a = nx * old[a, 0] + ny * old[a, 1] - offset
         inside_b = nx * old[b, 0] + ny * old[b, 1] - offset
-        if inside_a >= 0.0 and kept < new.shape[0]:
-            new[kept, 0] = old[a, 0]
-            new[kept, 1] = old[a, 1]
-            kept += 1
-        if ((inside_a > 0.0 and inside_b < 0.0) or (inside_a < 0.0 and inside_b > 0.0)) and kept < new.shape[0]:
+        if inside_a >= 0.0 and count < new.shape[0]:
+            new[count, 0] = old[a, 0]
+            new[count, 1] = old[a, 1]
+            count += 1
+        if ((inside_a > 0.0 and inside_b < 0.0) or (inside_a < 0.0 and inside_b > 0.0)) and count < new.shape[0]:
             s = inside_a / (inside_a - inside_b)
-            new[kept, 0] = old[a, 0] + s * (old[b, 0] - old[a, 0])
-            new[kept, 1] = old[a, 1] + s * (old[b, 1] - old[a, 1])
-            kept += 1
-    return kept
+            new[count, 0] = old[a, 0] + s * (old[b, 0] - old[a, 0])
+            new[count, 1] = old[a, 1] + s * (old[b, 1] - old[a, 1])
+            count += 1
+    return count
 
 
 @njit(cache=True)
@@ -108,16 +108,16 @@ def clip_pairs(subject, window, region, normals, offsets, round_off):
     `subject` (p, k, 2), `window` (p, l, 2): vertices; `region` (p,): row of `normals` (r, h, 2), `offsets` (r, h) of
     the half-planes n·x >= offset to clip with too, −1 for none. Pieces whose area is below `round_off` × their
     perimeter (a mean width below the round-off of the coordinates) are empty. Returns vertices (p, k + l + h, 2) and
-    their number (p,), 0 where the polygons do not meet.
+    their number (p,), 0 where the polygons do not intersect.
     """
     pairs, sides = subject.shape[0], window.shape[1]
-    most = subject.shape[1] + sides + normals.shape[1]
-    pieces = np.zeros((pairs, most, 2))
+    max_vertices = subject.shape[1] + sides + normals.shape[1]
+    pieces = np.zeros((pairs, max_vertices, 2))
     counts = np.zeros(pairs, dtype=np.int64)
-    old = np.empty((most + 1, 2))
-    new = np.empty((most + 1, 2))
+    old = np.empty((max_vertices + 1, 2))
+    new = np.empty((max_vertices + 1, 2))
     for p in range(pairs):
-        # coordinates from a vertex of the pair: cross products of small numbers lose nothing
+        # coordinates relative to a vertex of the pair: less cancellation in cross products
         x0, y0 = window[p, 0, 0], window[p, 0, 1]
         n = subject.shape[1]
         for a in range(n):
@@ -167,7 +167,7 @@ def _six_volumes(t):
 
 @called_njit()
 def _put(out, count, prism, a, b, c, d):
-    """Appends the tetrahedron of four rows of `prism` unless it has no volume: new count."""
+    """Append the tetrahedron of four rows of `prism` unless its volume is zero; returns the new count."""
     t = out[count]
     for i in range(3):
         t[0, i] = prism[a, i]
@@ -179,11 +179,11 @@ def _put(out, count, prism, a, b, c, d):
 
 @called_njit()
 def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
-    """Parts of n tetrahedra where n·x >= offset, as tetrahedra in `new` (room for 3 n): their number.
+    """Parts of n tetrahedra where n·x >= offset, as tetrahedra in `new` (size 3 n); returns their number.
 
-    A vertex nearer to the plane than `tolerance` lies on it.
+    A vertex within `tolerance` of the plane is treated as lying on it.
     """
-    kept = 0
+    count = 0
     inside = np.empty(4, dtype=np.int64)
     outside = np.empty(4, dtype=np.int64)
     d = np.empty(4)
@@ -205,8 +205,8 @@ def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
         if strictly == 0:
             continue
         if outs == 0:
-            new[kept] = t
-            kept += 1
+            new[count] = t
+            count += 1
             continue
         # the piece is a tetrahedron (one vertex inside) or a prism with triangles at rows 0-2 and 3-5
         row = 0
@@ -228,11 +228,11 @@ def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
                 for i in range(3):
                     prism[row, i] = t[a, i] + s * (t[b, i] - t[a, i])
                 row += 1
-        kept = _put(new, kept, prism, 0, 1, 2, 3)
+        count = _put(new, count, prism, 0, 1, 2, 3)
         if ins > 1:
-            kept = _put(new, kept, prism, 1, 2, 3, 4)
-            kept = _put(new, kept, prism, 2, 3, 4, 5)
-    return kept
+            count = _put(new, count, prism, 1, 2, 3, 4)
+            count = _put(new, count, prism, 2, 3, 4, 5)
+    return count
 
 
 @called_njit()
@@ -280,15 +280,15 @@ def tetrahedron_pairs(coarse, fine, pairs, region, normals, offsets, round_off):
                     window[a, i] = coarse[c, k, a, i] - origin[i]
             _face_planes(window, planes)
             for m in range(fine.shape[1]):
-                apart = False
+                disjoint = False
                 for a in range(4):
                     for i in range(3):
                         old[0, a, i] = fine[f, m, a, i] - origin[i]
                 if sub:
                     for i in range(3):
-                        apart = apart or old[0, :, i].max() <= window[:, i].min()
-                        apart = apart or old[0, :, i].min() >= window[:, i].max()
-                if apart:
+                        disjoint = disjoint or old[0, :, i].max() <= window[:, i].min()
+                        disjoint = disjoint or old[0, :, i].min() >= window[:, i].max()
+                if disjoint:
                     continue
                 n = 1
                 extra = normals.shape[1] if region[p] >= 0 else 0
@@ -308,12 +308,12 @@ def tetrahedron_pairs(coarse, fine, pairs, region, normals, offsets, round_off):
                     n = _clip_tetrahedra(old, n, nx, ny, nz, offset, round_off, new, prism)
                     old, new = new, old
                 while total + n > tets.shape[0]:
-                    more = np.empty((2 * tets.shape[0], 4, 3))
-                    more[:total] = tets[:total]
-                    tets = more
-                    others = np.empty(2 * owner.shape[0], dtype=np.int64)
-                    others[:total] = owner[:total]
-                    owner = others
+                    larger = np.empty((2 * tets.shape[0], 4, 3))
+                    larger[:total] = tets[:total]
+                    tets = larger
+                    larger_owner = np.empty(2 * owner.shape[0], dtype=np.int64)
+                    larger_owner[:total] = owner[:total]
+                    owner = larger_owner
                 for q in range(n):
                     for a in range(4):
                         for i in range(3):
@@ -339,7 +339,7 @@ def tetrahedron_pairs(coarse, fine, pairs, region, normals, offsets, round_off):
 def moments(tets, first, low, high, barycentric, weights, powers):
     """Moments (g, m) of products of Legendre polynomials over groups of tetrahedra.
 
-    `tets` (n, 4, 3), group g holds those from first[g] to first[g + 1]; the polynomials live on the box `low`,
+    `tets` (n, 4, 3), of group g those from first[g] to first[g + 1]; the polynomials are defined on the box `low`,
     `high` (g, 3) mapped to [-1, 1]³, `powers` (m, 3) their degrees; `barycentric` (q, 4), `weights` (q,) (sum 1): a
     rule on the tetrahedron.
     """

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import candidate_pairs
 
-_FAN = np.array([1.0, 0.6180339887498949])  # not across edges of meshes along the axes or at simple slopes
+_FAN = np.array([1.0, 0.6180339887498949])  # not normal to edges along the axes or of simple slopes
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
     """The points x with normals @ x >= offsets: normals (h, axis) of unit length, offsets (h,) m.
 
-    glued: whether the parts are glued there (else only the weights act).
+    glued: whether the parts are glued in the region.
     """
 
     normals: Array
@@ -27,14 +27,14 @@ class Region:
 def split_pairs(
     regions: Sequence[Region], pairs: Indices, coarse: Array, fine: Array, tolerance: float
 ) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """Pairs (2, n) with their region (n,), and whether the region still has to cut the piece (n,).
+    """Pairs (2, n) with their region (n,), and whether the region must cut the piece (n,).
 
-    A pair appears once per region that both cells reach; cells are convex, so that their vertices (axis, vertex,
-    cell) tell. No regions: every pair in region 0.
+    A pair appears once per region that both cells overlap, decided by the vertices (axis, vertex, cell) of the convex
+    cells. Without regions every pair is in region 0.
     """
     if not regions:
         return pairs, np.zeros(pairs.shape[1], dtype=np.int64), np.zeros(pairs.shape[1], dtype=bool)
-    found = []
+    by_region = []
     for r, region in enumerate(regions):
         within = np.zeros(pairs.shape[1], dtype=bool)
         reached = np.ones(pairs.shape[1], dtype=bool)
@@ -47,17 +47,17 @@ def split_pairs(
                 outside |= distance.max(axis=0) <= tolerance
             within |= inside[cells]
             reached &= ~outside[cells]
-        kept = np.flatnonzero(reached)
-        found.append((kept, np.full(kept.size, r), ~within[kept]))
-    pair, region_of, cut = (np.concatenate(part) for part in zip(*found, strict=True))
+        reaching = np.flatnonzero(reached)
+        by_region.append((reaching, np.full(reaching.size, r), ~within[reaching]))
+    pair, region_of, cut = (np.concatenate(part) for part in zip(*by_region, strict=True))
     order = np.lexsort((region_of, pair))
     return pairs[:, pair[order]], region_of[order], cut[order]
 
 
 def stacked(regions: Sequence[Region], axes: int) -> tuple[Array, Array]:
     """Normals (r, h, axis) and offsets (r, h) of all regions, padded with zeros."""
-    most = max((len(region.offsets) for region in regions), default=0)
-    normals, offsets = np.zeros((max(len(regions), 1), most, axes)), np.zeros((max(len(regions), 1), most))
+    max_planes = max((len(region.offsets) for region in regions), default=0)
+    normals, offsets = np.zeros((max(len(regions), 1), max_planes, axes)), np.zeros((max(len(regions), 1), max_planes))
     for r, region in enumerate(regions):
         normals[r, : len(region.offsets)] = region.normals
         offsets[r, : len(region.offsets)] = region.offsets
@@ -77,7 +77,7 @@ class Pairs:
 
     @classmethod
     def uncut(cls, cells: Indices) -> "Pairs":
-        """Pairs that no region cuts."""
+        """Pairs without cuts by regions."""
         return cls(cells, np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1], dtype=bool))
 
     @property
@@ -90,9 +90,9 @@ class Pairs:
         """Region (p,) to clip each pair with, −1 where none cuts it."""
         return np.where(self.cut, self.region, -1)
 
-    def take(self, kept: Indices) -> "Pairs":
-        """The pairs `kept`."""
-        return Pairs(np.ascontiguousarray(self.cells[:, kept]), self.region[kept], self.cut[kept])
+    def take(self, indices: Indices) -> "Pairs":
+        """The pairs at `indices`."""
+        return Pairs(np.ascontiguousarray(self.cells[:, indices]), self.region[indices], self.cut[indices])
 
 
 def interval_pieces(
@@ -102,15 +102,15 @@ def interval_pieces(
     coarse, fine = corners
     low = np.maximum(coarse[:, :, pairs.cells[0]].min(axis=1), fine[:, :, pairs.cells[1]].min(axis=1))
     high = np.minimum(coarse[:, :, pairs.cells[0]].max(axis=1), fine[:, :, pairs.cells[1]].max(axis=1))
-    for r, item in enumerate(regions):
-        own = pairs.cut & (pairs.region == r)
-        for normal, offset in zip(item.normals[:, 0], item.offsets, strict=True):
+    for r, region in enumerate(regions):
+        clipped = pairs.cut & (pairs.region == r)
+        for normal, offset in zip(region.normals[:, 0], region.offsets, strict=True):
             if normal > 0:
-                low[:, own] = np.maximum(low[:, own], offset / normal)
+                low[:, clipped] = np.maximum(low[:, clipped], offset / normal)
             else:
-                high[:, own] = np.minimum(high[:, own], offset / normal)
-    keep = np.flatnonzero((high - low)[0] > tolerance)
-    return keep, np.stack((low, high), axis=1)[:, :, keep]
+                high[:, clipped] = np.minimum(high[:, clipped], offset / normal)
+    nonempty = np.flatnonzero((high - low)[0] > tolerance)
+    return nonempty, np.stack((low, high), axis=1)[:, :, nonempty]
 
 
 def polygon_pieces(
@@ -118,8 +118,8 @@ def polygon_pieces(
 ) -> tuple[Indices, Array]:
     """Pair (n,) and vertices (axis, 3, n) of triangles that tile the common polygons, pair after pair.
 
-    The triangles of a polygon share its lowest vertex along `_FAN`: which one clipping finds first is a matter of
-    round-off where edges of both meshes coincide, and integrals of other functions than polynomials depend on it.
+    The triangles of a polygon share its lowest vertex along `_FAN`, independent of the vertex order of clipping, which
+    depends on round-off where edges of both meshes coincide and would affect integrals of non-polynomial functions.
     """
     from arlequin.overlap._kernels import clip_pairs
 
@@ -127,18 +127,18 @@ def polygon_pieces(
     subject = np.ascontiguousarray(fine[:, :, pairs.cells[1]].transpose(2, 1, 0))
     window = np.ascontiguousarray(coarse[:, :, pairs.cells[0]].transpose(2, 1, 0))
     polygons, counts = clip_pairs(subject, window, pairs.clip_with, *stacked(regions, 2), tolerance)
-    most = polygons.shape[1]
-    numbers = np.arange(most)
+    max_vertices = polygons.shape[1]
+    numbers = np.arange(max_vertices)
     height = np.where(numbers < counts[:, None], polygons @ _FAN, np.inf)
     order = (height.argmin(axis=1)[:, None] + numbers) % np.maximum(counts, 1)[:, None]
     polygons = np.take_along_axis(polygons, order[:, :, None], axis=1)
-    owners = [np.flatnonzero(counts > a + 1) for a in range(1, most - 1)]
+    owners = [np.flatnonzero(counts > a + 1) for a in range(1, max_vertices - 1)]
     fans = [
         np.stack((polygons[meets, 0], polygons[meets, a], polygons[meets, a + 1]))
         for a, meets in enumerate(owners, start=1)
     ]
     owner = np.concatenate(owners)
-    # pieces of a pair next to each other: what is summed by cell is then read in order
+    # pieces of a pair are contiguous: sums by cell read memory in order
     sort = np.argsort(owner, kind="stable")
     return owner[sort], np.concatenate(fans, axis=1).transpose(2, 0, 1)[:, :, sort]
 
@@ -170,7 +170,7 @@ def tetrahedron_pieces(
     tets, owner = tetrahedron_pairs(*solids, pairs.cells, pairs.clip_with, *planes, tolerance)
     if third is None:
         return owner, np.full(owner.size, -1), tets
-    others = Pairs.uncut(candidate_pairs(third[1], tets.transpose(2, 1, 0)))
-    # the pieces of a piece may be thin: what both meshes share is not dropped again
-    again, index = tetrahedron_pairs(third[0], tets[:, None], others.cells, others.clip_with, *planes, 0.0)
-    return owner[others.cells[1, index]], others.cells[0, index], again
+    third_pairs = Pairs.uncut(candidate_pairs(third[1], tets.transpose(2, 1, 0)))
+    # no further pieces are dropped: pieces of a piece may be thin
+    pieces, index = tetrahedron_pairs(third[0], tets[:, None], third_pairs.cells, third_pairs.clip_with, *planes, 0.0)
+    return owner[third_pairs.cells[1, index]], third_pairs.cells[0, index], pieces

@@ -11,23 +11,23 @@ from arlequin.models.fem.elements import element_of
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
 
-# a cell edge is straight where its middle node is off the middle by less than this fraction of the cell
+# largest offset of the mid-side node of a straight edge, as a fraction of the cell
 STRAIGHT = 1e-9
 
 
 def straight_cells(mesh: Mesh) -> Array:
-    """Vertices (axis, vertex, cell) of the cells with straight edges between them, counter-clockwise in 2D.
+    """Vertices (axis, vertex, cell) of the cells as straight-edged polygons or polyhedra, counter-clockwise in 2D.
 
-    Quadrilaterals must be convex. Of cells with curved edges these are the chords; see `off_straight`.
+    Quadrilaterals must be convex. Curved edges are replaced by their chords; see `off_straight`.
     """
     vertices: Array = mesh.p[:, mesh.t]
     if mesh.dim() == 2:
-        turns = _turns(vertices)
-        clockwise = turns.sum(axis=0) < 0
+        products = _corner_products(vertices)
+        clockwise = products.sum(axis=0) < 0
         vertices[:, :, clockwise] = vertices[:, ::-1, clockwise]
-        turns[:, clockwise] *= -1
-        if np.any(turns <= 0):
-            cell = int(np.argmin(turns.min(axis=0)))
+        products[:, clockwise] *= -1
+        if np.any(products <= 0):
+            cell = int(np.argmin(products.min(axis=0)))
             where = ", ".join(f"{x:.6g}" for x in vertices[:, :, cell].mean(axis=1))
             raise UserError(f"overlap of meshes: the cell at ({where}) is flat or not convex")
     return vertices
@@ -47,7 +47,7 @@ def off_straight(mesh: Mesh) -> Array:
 
 
 def round_off(*vertices: Array) -> float:
-    """Length below which a difference of coordinates is round-off, m."""
+    """Round-off of differences of coordinates, m."""
     return 8 * np.finfo(float).eps * max((float(np.abs(v).max()) for v in vertices if v.size), default=0.0)
 
 
@@ -65,10 +65,10 @@ def tetrahedra(mesh: Mesh) -> Array:
     apex = np.argmin(cells, axis=1)
     opposite = _opposite_faces(np.asarray(mesh.refdom.facets, dtype=np.int64))[apex]
     faces = np.take_along_axis(cells, opposite.reshape(len(cells), 12), axis=1).reshape(-1, 3, 4)
-    least = np.argmin(faces, axis=2)
-    order = (least[:, :, None] + np.arange(4)) % 4
-    turned = np.take_along_axis(faces, order, axis=2)
-    triangles = np.concatenate((turned[:, :, [0, 1, 2]], turned[:, :, [0, 2, 3]]), axis=1)
+    smallest = np.argmin(faces, axis=2)
+    order = (smallest[:, :, None] + np.arange(4)) % 4
+    rotated = np.take_along_axis(faces, order, axis=2)
+    triangles = np.concatenate((rotated[:, :, [0, 1, 2]], rotated[:, :, [0, 2, 3]]), axis=1)
     tips = np.broadcast_to(cells[np.arange(len(cells)), apex][:, None, None], (len(cells), 6, 1))
     return np.ascontiguousarray(mesh.p.T[np.concatenate((tips, triangles), axis=2)])
 
@@ -82,7 +82,7 @@ def boxes(mesh: Mesh) -> tuple[Array, Array] | None:
     low, high = vertices.min(axis=1), vertices.max(axis=1)
     corners = np.asarray(mesh.refdom.p, dtype=bool)
     tolerance = round_off(vertices)
-    # the reference axes may be mapped on any of the axes, either way
+    # reference axes may be mapped to any axis in either direction
     for a in range(3):
         at_low = np.abs(vertices[a] - low[a]) <= tolerance
         at_high = np.abs(vertices[a] - high[a]) <= tolerance
@@ -96,7 +96,7 @@ def boxes(mesh: Mesh) -> tuple[Array, Array] | None:
 
 
 def facet_corners(mesh: Mesh, facets: Indices) -> Indices:
-    """Corners (v, f) of facets on the border, in the order along them, which those of `mesh.facets` are not in."""
+    """Corners (v, f) of facets on the border in cyclic order, unlike those of `mesh.facets`."""
     if mesh.dim() == 1:
         return mesh.facets[:, facets]
     cells = mesh.f2t[0, facets]
@@ -134,7 +134,7 @@ def candidate_pairs(coarse: Array, fine: Array) -> Indices:
     origin, extent = coarse_low.min(axis=0), np.ptp(np.concatenate((coarse_low, coarse_high)), axis=0)
     step = np.maximum((coarse_high - coarse_low).mean(axis=0), 1e-300)
     shape = np.clip(extent / step, 1, None)
-    # long boxes among short ones must not make a grid much larger than their number
+    # bound the number of bins where boxes of very different size are mixed
     shape = np.maximum(1, shape * min(1.0, (4 * len(coarse_low) / shape.prod()) ** (1 / 3))).astype(np.int64)
     return box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, shape / np.maximum(extent, 1e-300), shape)
 
@@ -143,9 +143,9 @@ def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Arra
     """Reference coordinates of physical points in cells, and the inverse Jacobian there.
 
     cells (p,), points (axis, p, q) → X (axis, p, q), ∂X_j/∂x_i as [j, i] (axis, axis, p, q), 1/m.
-    The inverse of a multilinear or second-order map is found by Newton's method in coordinates that start at a vertex
-    of the cell: the library's own works with absolute ones, whose round-off exceeds its tolerance in small cells far
-    from the origin. Points a little outside a curved cell have the X at which its map goes on to them.
+    The inverse of a multilinear or second-order map is computed by Newton's method in coordinates relative to a vertex
+    of the cell: scikit-fem uses absolute ones, whose round-off exceeds its tolerance in small cells far off the origin.
+    For points slightly outside a curved cell the map is extrapolated.
     """
     X, inverse = _straight_reference(mesh, cells, points)
     curved = np.flatnonzero(off_straight(mesh)[cells] > 0.0) if _second_order(mesh) else np.zeros(0, dtype=np.int64)
@@ -159,10 +159,10 @@ def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Arra
     return X, inverse
 
 
-def beyond_cell(mesh: Mesh, X: Array) -> Array:
-    """How far reference points X (axis, …) lie outside the reference cell (…), largest over its faces; ≤ 0 inside."""
-    beyond = np.maximum(-X, X - 1).max(axis=0)
-    return np.maximum(beyond, X.sum(axis=0) - 1) if mesh.t.shape[0] == mesh.dim() + 1 else beyond
+def distance_outside(mesh: Mesh, X: Array) -> Array:
+    """Distance (…) of reference points X (axis, …) outside the reference cell, largest over its faces; ≤ 0 inside."""
+    distance = np.maximum(-X, X - 1).max(axis=0)
+    return np.maximum(distance, X.sum(axis=0) - 1) if mesh.t.shape[0] == mesh.dim() + 1 else distance
 
 
 def _second_order(mesh: Mesh) -> bool:
@@ -170,7 +170,7 @@ def _second_order(mesh: Mesh) -> bool:
 
 
 def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str) -> tuple[Array, Array]:
-    """As `to_reference`, of the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from a first X (axis, p, q)."""
+    """`to_reference` for the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from an initial guess X (axis, p, q)."""
     start = nodes[:, :1]
     local, nodes = points - start[:, 0, :, None], nodes - start
     for _ in range(50):
@@ -178,7 +178,7 @@ def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str)
         inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
         correction = np.einsum("jipq,ipq->jpq", inverse, local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes)))
         X = X + correction
-        # the error left is the square of the correction
+        # quadratic convergence: the remaining error is the square of the correction
         if np.abs(correction).max(initial=0.0) < 1e-10:
             return X, inverse
         if not np.isfinite(X).all():
@@ -187,7 +187,7 @@ def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str)
 
 
 def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
-    """`to_reference` in the cells with straight edges between the same vertices."""
+    """`to_reference` in the straight-edged cells with the same vertices."""
     vertices, corners, axes = mesh.p[:, mesh.t[:, cells]], np.asarray(mesh.refdom.p), mesh.dim()
     start = int(np.argmin(corners.sum(axis=0)))
     along = [int(np.flatnonzero((corners[:, start] + axis == corners.T).all(axis=1))[0]) for axis in np.eye(axes)]
@@ -225,36 +225,36 @@ def _vertex_shapes(mesh: Mesh, X: Array) -> Array:
 
 
 def _opposite_faces(facets: Indices) -> Indices:
-    """Local faces (vertex, 3, 4) of a hexahedron that do not hold the vertex; facets (6, 4) in cyclic order."""
+    """Local faces (vertex, 3, 4) of a hexahedron opposite to each vertex; facets (6, 4) in cyclic order."""
     return np.stack([facets[(facets != v).all(axis=1)] for v in range(8)])
 
 
-def _turns(vertices: Array) -> Array:
+def _corner_products(vertices: Array) -> Array:
     """Cross product (vertex, cell) of the two edges that meet at each vertex, m²."""
     after = np.roll(vertices, -1, axis=1) - vertices
     before = np.roll(after, 1, axis=1)
     return before[0] * after[1] - before[1] * after[0]
 
 
-_MARGIN = 1e-3  # of a cell: points nearer to its sides count as outside
+_MARGIN = 1e-3  # of a cell: points closer to its sides are treated as outside
 
 
 def inside(mesh: Any, points: Array) -> NDArray[np.bool_]:
     """Points (k, axis) strictly inside the straight-edged cells of a mesh (k,); none where cells cannot be mapped."""
-    found = np.zeros(len(points), dtype=bool)
-    cells, chosen = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
+    contained = np.zeros(len(points), dtype=bool)
+    cells, point = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
     if not cells.size:
-        return found
+        return contained
     try:
-        X = to_reference(mesh, cells, points[chosen].T[:, :, None])[0][:, :, 0]
+        X = to_reference(mesh, cells, points[point].T[:, :, None])[0][:, :, 0]
     except UserError:
-        return found
+        return contained
     low, high = X.min(axis=0), X.max(axis=0)
     if mesh.t.shape[0] == mesh.dim() + 1:
         high = X.sum(axis=0)
-    # points on a common side of two cells are missed: their neighbours on the surface are not
-    found[chosen[(low > _MARGIN) & (high < 1.0 - _MARGIN)]] = True
-    return found
+    # points on a common side of two cells are not detected, but their neighbours on the surface are
+    contained[point[(low > _MARGIN) & (high < 1.0 - _MARGIN)]] = True
+    return contained
 
 
 def inside_outline(surface: Surface, points: Array) -> NDArray[np.bool_]:

@@ -26,7 +26,7 @@ Block = tuple[Indices, Indices, Array, Array]  # pair and third cell (n,), point
 # candidate pairs of solids clipped at a time: bounds the memory of their tetrahedra
 CHUNK = 100_000
 # total degree above which one rule for a group of tetrahedra has too many points (455)
-MOST = 12
+MAX_DEGREE = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Overlap:
 
     coarse_cells, fine_cells, region (p,): the two cells and the region of each piece; points (axis, p, q):
     quadrature points, m; dx (p, q): quadrature weights, m in 1D, m² in 2D, m³ in 3D (where some may be negative);
-    third_cells (p,): cells of a third mesh (a mediator's own), −1 where none was given.
+    third_cells (p,): cells of a third mesh (of a mediator), −1 without one.
     """
 
     coarse_cells: Indices
@@ -50,10 +50,12 @@ class Overlap:
         """Length (m), area (m²) or volume (m³) of the overlap."""
         return float(self.dx.sum())
 
-    def take(self, kept: Indices | slice) -> "Overlap":
-        """The pieces `kept`."""
-        cells = self.coarse_cells[kept], self.fine_cells[kept]
-        return Overlap(*cells, self.points[:, kept], self.dx[kept], self.region[kept], self.third_cells[kept])
+    def take(self, indices: Indices | slice) -> "Overlap":
+        """The pieces at `indices`."""
+        cells = self.coarse_cells[indices], self.fine_cells[indices]
+        return Overlap(
+            *cells, self.points[:, indices], self.dx[indices], self.region[indices], self.third_cells[indices]
+        )
 
 
 def intersect(
@@ -68,13 +70,13 @@ def intersect(
 
     `order`: degree of the polynomials integrated exactly on each piece (in 3D between cells that are all boxes along
     the axes: `axis_order` along each axis, by default `order`); `regions`: convex regions that tile the overlap and
-    cut the pieces, so that what is smooth in each is integrated exactly; `third`: a mesh whose cells cut them too.
+    cut the pieces, so that piecewise polynomials are integrated exactly; `third`: a mesh whose cells also cut them.
 
-    Cells must have straight edges, quadrilaterals be convex. Pairs of cells whose bounding boxes meet are clipped
+    Cells must have straight edges, quadrilaterals be convex. Pairs of cells whose bounding boxes overlap are clipped
     exactly: intervals, polygons cut into triangles (Sutherland & Hodgman, Comm. ACM 17, 1974), boxes along the
-    axes, else tetrahedra against planes, one rule per pair (`quadrature.on_groups`). Hexahedra with faces that are
-    not plane are approximated by six tetrahedra each (`geometry.tetrahedra`). Pieces thinner than the round-off of
-    the coordinates are dropped, for both meshes at once. No overlap gives zero pieces.
+    axes, else tetrahedra against planes, one rule per pair (`quadrature.on_groups`). Hexahedra with non-planar faces
+    are approximated by six tetrahedra each (`geometry.tetrahedra`). Pieces thinner than the round-off of the
+    coordinates are dropped, for both meshes at once. Without overlap there are no pieces.
     """
     if coarse.dim() != fine.dim():
         raise UserError(f"overlap of meshes of different dimension ({coarse.dim()} and {fine.dim()})")
@@ -86,13 +88,13 @@ def intersect(
         owner, simplices = pieces(corners, pairs, regions, tolerance)
         thirds = np.full(owner.size, -1)
         if third is not None:
-            others = Pairs.uncut(candidate_pairs(straight_cells(third), simplices))
-            again, simplices = pieces((straight_cells(third), simplices), others, (), tolerance)
-            thirds, owner = others.cells[0, again], owner[others.cells[1, again]]
+            third_pairs = Pairs.uncut(candidate_pairs(straight_cells(third), simplices))
+            piece, simplices = pieces((straight_cells(third), simplices), third_pairs, (), tolerance)
+            thirds, owner = third_pairs.cells[0, piece], owner[third_pairs.cells[1, piece]]
         blocks: list[Block] = [(owner, thirds, *on_simplices(simplices, order))]
     else:
         blocks = _solids(coarse, fine, pairs, regions, third, (order, axis_order or order), tolerance)
-    owner, thirds, points, dx = _joined(blocks)
+    owner, thirds, points, dx = _concatenated(blocks)
     return Overlap(pairs.cells[0, owner], pairs.cells[1, owner], points, dx, pairs.region[owner], thirds)
 
 
@@ -105,38 +107,38 @@ def _solids(
     orders: tuple[int, int],
     tolerance: float,
 ) -> list[Block]:
-    """Common boxes where both meshes are made of boxes and no region cuts them, else groups of tetrahedra."""
+    """Common boxes where both meshes consist of boxes that no region cuts, else groups of tetrahedra."""
     blocks: list[Block] = []
-    slow = np.ones(pairs.count, dtype=bool)
+    general = np.ones(pairs.count, dtype=bool)
     first, second = boxes(coarse), boxes(fine)
     if third is None and first is not None and second is not None:
-        slow = pairs.cut
-        owner, low, high = box_pieces(first, second, pairs, np.flatnonzero(~slow), tolerance)
+        general = pairs.cut
+        owner, low, high = box_pieces(first, second, pairs, np.flatnonzero(~general), tolerance)
         blocks.append((owner, np.full(owner.size, -1), *on_boxes(low, high, orders[1])))
-        if not slow.any():
+        if not general.any():
             return blocks
-    if orders[0] > MOST:
+    if orders[0] > MAX_DEGREE:
         raise UserError(
             "overlap of meshes: hexahedra of order 3 and more must all be boxes along the axes, as those of the other "
             "mesh, which neither the zone nor a mesh of the mediator cuts; take order 2 or less"
         )
     solids = tetrahedra(coarse), tetrahedra(fine)
-    own = None if third is None else (tetrahedra(third), straight_cells(third))
+    third_solids = None if third is None else (tetrahedra(third), straight_cells(third))
     planes = stacked(regions, 3)
-    index = np.flatnonzero(slow)
+    index = np.flatnonzero(general)
     for start in range(0, max(index.size, 1), CHUNK):
-        chosen = index[start : start + CHUNK]
-        owner, thirds, tets = tetrahedron_pieces(solids, pairs.take(chosen), planes, own, tolerance)
+        indices = index[start : start + CHUNK]
+        owner, thirds, tets = tetrahedron_pieces(solids, pairs.take(indices), planes, third_solids, tolerance)
         # one group per pair and third cell
         order = np.lexsort((thirds, owner))
         owner, thirds, tets = owner[order], thirds[order], tets[order]
-        fresh = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(thirds, prepend=-2))
-        points, dx = on_groups(tets, np.append(fresh, owner.size), orders[0])
-        blocks.append((chosen[owner[fresh]], thirds[fresh], points, dx))
+        starts = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(thirds, prepend=-2))
+        points, dx = on_groups(tets, np.append(starts, owner.size), orders[0])
+        blocks.append((indices[owner[starts]], thirds[starts], points, dx))
     return blocks
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _concatenated(blocks: list[Block]) -> Block:
     """Blocks with rules of different length as one: long rules are cut into rows, the last padded with zeros."""
     if len(blocks) == 1:
         return blocks[0]
@@ -144,10 +146,10 @@ def _joined(blocks: list[Block]) -> Block:
     rows = []
     for owner, thirds, points, dx in blocks:
         count = -(-points.shape[2] // width)
-        missing = count * width - points.shape[2]
-        # a repeated point with no weight
-        points = np.concatenate((points, np.repeat(points[:, :, -1:], missing, axis=2)), axis=2)
-        dx = np.concatenate((dx, np.zeros((dx.shape[0], missing))), axis=1)
+        padding = count * width - points.shape[2]
+        # repeated point with zero weight
+        points = np.concatenate((points, np.repeat(points[:, :, -1:], padding, axis=2)), axis=2)
+        dx = np.concatenate((dx, np.zeros((dx.shape[0], padding))), axis=1)
         shape = points.reshape(3, -1, width), dx.reshape(-1, width)
         rows.append((np.repeat(owner, count), np.repeat(thirds, count), *shape))
     owners, thirds_, points_, dx_ = zip(*rows, strict=True)

@@ -1,4 +1,4 @@
-"""What cells of several meshes have in common: simplices that tile it, and their faces on a border."""
+"""Intersections of cells of several meshes, as simplices, and their faces on a border."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,13 +23,13 @@ from arlequin.overlap.geometry import boxes, candidate_pairs, facet_corners, rou
 from arlequin.overlap.quadrature import on_simplices
 from arlequin.overlap.slices import cut_simplices, reference_simplices
 
-# distance of a vertex from a facet, as a share of the facet, within which it lies on it
+# largest distance of a vertex on a facet, relative to the facet's size
 ON = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A mesh as clipping reads it: its cells with straight edges, computed once."""
+    """Geometry of a mesh for clipping: straight-edged cells, computed once."""
 
     mesh: Mesh
 
@@ -64,12 +64,14 @@ class JointBoxes:
         return cls(shape.boxes[0][cells], shape.boxes[1][cells], {name: cells})
 
     def within(self, name: str, shape: Shape) -> "JointBoxes":
-        """Their intersections with the cells of another mesh of boxes."""
+        """Intersections of the boxes with the cells of another mesh of boxes."""
         assert shape.boxes is not None
-        own = np.stack((self.low.T, self.high.T), axis=1)
-        pairs = Pairs.uncut(candidate_pairs(shape.corners, own))
-        every = np.arange(pairs.count)
-        index, low, high = box_pieces(shape.boxes, (self.low, self.high), pairs, every, round_off(shape.corners, own))
+        box_corners = np.stack((self.low.T, self.high.T), axis=1)
+        pairs = Pairs.uncut(candidate_pairs(shape.corners, box_corners))
+        all_pairs = np.arange(pairs.count)
+        index, low, high = box_pieces(
+            shape.boxes, (self.low, self.high), pairs, all_pairs, round_off(shape.corners, box_corners)
+        )
         cells = {key: values[pairs.cells[1, index]] for key, values in self.cells.items()}
         return JointBoxes(low, high, {**cells, name: pairs.cells[0, index]})
 
@@ -114,38 +116,38 @@ class JointPieces:
         return self.simplices.shape[2]
 
     def measures(self) -> Array:
-        """Length (m), area (m²) or volume (m³) of each (n,)."""
+        """Length (m), area (m²) or volume (m³) of each simplex (n,)."""
         return on_simplices(self.simplices, 1)[1].sum(axis=1)
 
-    def take(self, kept: Any) -> "JointPieces":
-        """The simplices `kept`."""
-        return self._from(self.simplices[:, :, kept], kept)
+    def take(self, indices: Any) -> "JointPieces":
+        """The simplices at `indices`."""
+        return self._from(self.simplices[:, :, indices], indices)
 
     def within(self, name: str, shape: Shape) -> "JointPieces":
-        """Their intersections with the cells of another mesh."""
+        """Intersections of the simplices with the cells of another mesh."""
         pairs = Pairs.uncut(candidate_pairs(shape.corners, self.simplices))
         solids = shape.tetrahedra if len(self.simplices) == 3 else None
         index, pieces = _clip(shape.corners, solids, pairs, (), self.simplices)
-        found = self._from(pieces, pairs.cells[1, index])
-        return replace(found, cells={**found.cells, name: pairs.cells[0, index]})
+        common = self._from(pieces, pairs.cells[1, index])
+        return replace(common, cells={**common.cells, name: pairs.cells[0, index]})
 
     def divided(self, name: str, regions: Sequence[Region]) -> "JointPieces":
-        """Cut by convex regions that tile space; without regions all lie in region 0."""
+        """Simplices cut by convex regions that tile space; without regions all are in region 0."""
         if not regions or not self.count:
             return replace(self, regions={**self.regions, name: np.zeros(self.count, dtype=np.int64)})
         around = _simplex_around(self.simplices)
         pairs = np.stack((np.zeros(self.count, dtype=np.int64), np.arange(self.count)))
-        every = Pairs(*split_pairs(regions, pairs, around, self.simplices, round_off(self.simplices)))
-        whole, cut = every.take(np.flatnonzero(~every.cut)), every.take(np.flatnonzero(every.cut))
+        split = Pairs(*split_pairs(regions, pairs, around, self.simplices, round_off(self.simplices)))
+        uncut, cut = split.take(np.flatnonzero(~split.cut)), split.take(np.flatnonzero(split.cut))
         solids = np.ascontiguousarray(around.transpose(2, 1, 0))[:, None] if len(around) == 3 else None
         index, pieces = _clip(around, solids, cut, regions, self.simplices)
-        owner = np.concatenate((whole.cells[1], cut.cells[1, index]))
-        found = self._from(np.concatenate((self.simplices[:, :, whole.cells[1]], pieces), axis=2), owner)
-        return replace(found, regions={**found.regions, name: np.concatenate((whole.region, cut.region[index]))})
+        owner = np.concatenate((uncut.cells[1], cut.cells[1, index]))
+        divided = self._from(np.concatenate((self.simplices[:, :, uncut.cells[1]], pieces), axis=2), owner)
+        return replace(divided, regions={**divided.regions, name: np.concatenate((uncut.region, cut.region[index]))})
 
     def cut(self, heights: Array, near: float) -> "JointPieces":
-        """Cut where a function with values (n, axis + 1) at the vertices, linear between them, is zero; values
-        nearer to zero than `near` count as zero."""
+        """Simplices cut along the zeros of a linear function with values (n, axis + 1) at the vertices; values within
+        `near` of zero are treated as zero."""
         vertices, _, owner = cut_simplices(self.simplices.transpose(2, 1, 0), heights, np.arange(self.count), 0.0, near)
         return self._from(np.ascontiguousarray(vertices.transpose(2, 1, 0)), owner)
 
@@ -161,9 +163,9 @@ class JointPieces:
 def faces_on(pieces: JointPieces, name: str, shape: Shape, facets: Indices) -> tuple[Indices, JointPieces, Array]:
     """The faces of the pieces that lie on facets (f,) on the border of the named mesh.
 
-    Returns the facet's place (n,) in `facets`, the pieces that have these faces, and the faces (axis, axis, n) by
-    their vertices. They tile what the pieces have of the facets as seen from inside the mesh, so that an edge between
-    two cells of another mesh along the facet counts once.
+    Returns the index (n,) into `facets`, the pieces of these faces, and the vertices of the faces (axis, axis, n). They
+    tile the covered part of the facets as seen from inside the mesh, so that an edge between two cells of another mesh
+    along the facet occurs once.
     """
     mesh, axes = shape.mesh, shape.mesh.dim()
     owner = mesh.f2t[0, facets]
@@ -171,24 +173,28 @@ def faces_on(pieces: JointPieces, name: str, shape: Shape, facets: Indices) -> t
     first = np.searchsorted(owner[order], pieces.cells[name], side="left")
     count = np.searchsorted(owner[order], pieces.cells[name], side="right") - first
     piece = np.repeat(np.arange(pieces.count), count)
-    place = order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(piece.size)]
+    facet = order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(piece.size)]
     nodes = facet_corners(mesh, facets)
     corners = mesh.p[:, nodes]
     vertices = pieces.simplices[:, :, piece]
     on = np.zeros(vertices.shape[1:], dtype=bool)
     for origin, normal in _planes(corners, nodes):
-        distance = np.abs(np.einsum("in,ivn->vn", normal[:, place], vertices - origin[:, None, place]))
-        size = np.ptp(corners, axis=1).max(axis=0)[place] if axes > 1 else np.ptp(vertices[0], axis=0)
+        distance = np.abs(np.einsum("in,ivn->vn", normal[:, facet], vertices - origin[:, None, facet]))
+        size = np.ptp(corners, axis=1).max(axis=0)[facet] if axes > 1 else np.ptp(vertices[0], axis=0)
         on = np.where((distance <= ON * size).sum(axis=0) == axes, distance <= ON * size, on)
-    kept = np.flatnonzero(on.sum(axis=0) == axes)
-    chosen = np.argsort(~on[:, kept], axis=0, kind="stable")[:axes]
-    return place[kept], pieces.take(piece[kept]), np.take_along_axis(vertices[:, :, kept], chosen[None], axis=1)
+    on_facet = np.flatnonzero(on.sum(axis=0) == axes)
+    vertex_order = np.argsort(~on[:, on_facet], axis=0, kind="stable")[:axes]
+    return (
+        facet[on_facet],
+        pieces.take(piece[on_facet]),
+        np.take_along_axis(vertices[:, :, on_facet], vertex_order[None], axis=1),
+    )
 
 
 def _planes(corners: Array, numbers: Indices) -> list[tuple[Array, Array]]:
     """Points (axis, f) and unit normals (axis, f) of the planes of facets with corners (axis, v, f).
 
-    A quadrilateral has those of the two triangles along the diagonal from its vertex of smallest number
+    For a quadrilateral, the planes of the two triangles along the diagonal from its vertex of smallest number
     (`geometry.tetrahedra`).
     """
     axes = corners.shape[0]
@@ -201,8 +207,8 @@ def _planes(corners: Array, numbers: Indices) -> list[tuple[Array, Array]]:
     if corners.shape[1] == 3:
         triangles = [corners]
     else:
-        turned = (np.argmin(numbers, axis=0) + np.arange(4)[:, None]) % 4
-        corners = np.take_along_axis(corners, turned[None], axis=1)
+        rotated = (np.argmin(numbers, axis=0) + np.arange(4)[:, None]) % 4
+        corners = np.take_along_axis(corners, rotated[None], axis=1)
         triangles = [corners[:, [0, 1, 2]], corners[:, [0, 2, 3]]]
     planes = []
     for triangle in triangles:
@@ -221,13 +227,13 @@ def _clip(
     if len(simplices) == 2:
         return polygon_pieces((corners, simplices), pairs, regions, tolerance)
     assert solids is not None
-    own = np.ascontiguousarray(simplices.transpose(2, 1, 0))[:, None]
-    index, _, tets = tetrahedron_pieces((solids, own), pairs, stacked(regions, 3), None, tolerance)
+    simplex_tets = np.ascontiguousarray(simplices.transpose(2, 1, 0))[:, None]
+    index, _, tets = tetrahedron_pieces((solids, simplex_tets), pairs, stacked(regions, 3), None, tolerance)
     return index, np.ascontiguousarray(tets.transpose(2, 1, 0))
 
 
 def _simplex_around(points: Array) -> Array:
-    """A simplex (axis, axis + 1, 1) that holds all points (axis, …), counter-clockwise in 2D."""
+    """A simplex (axis, axis + 1, 1) that contains all points (axis, …), counter-clockwise in 2D."""
     axes = len(points)
     flat = points.reshape(axes, -1)
     low, size = flat.min(axis=1), np.ptp(flat, axis=1).max()

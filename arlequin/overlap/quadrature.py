@@ -17,7 +17,7 @@ def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
     The weights are positive on intervals and triangles, and above order 11 on tetrahedra.
     """
     axes = simplices.shape[0]
-    if order > {1: order, 2: 19, 3: 11}[axes]:  # the library has none
+    if order > {1: order, 2: 19, 3: 11}[axes]:  # not available in scikit-fem
         X, W = _conical(order, axes)
         W = W / (W.sum() * (2 if axes == 2 else 6))
     else:
@@ -39,14 +39,14 @@ def on_faces(faces: Array, order: int) -> tuple[Array, Array]:
 
 
 def _library_rule(axes: int, order: int) -> tuple[Array, Array]:
-    """Points and weights of the library on the unit interval, triangle or tetrahedron."""
+    """Points and weights of scikit-fem's rule on the unit interval, triangle or tetrahedron."""
     # the triangle rules of orders 3 and 7 have negative weights
     order = order + 1 if axes == 2 and order in (3, 7) else order
     return get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
 
 
 def _determinants(matrices: Array) -> Array:
-    """Of matrices (n, n, p), n ≤ 3, by products: NumPy's exponential of a logarithm depends on the unit of length."""
+    """Determinants (p,) of matrices (n, n, p), n ≤ 3, by products: exact scaling with units, unlike NumPy's."""
     if len(matrices) == 1:
         return matrices[0, 0]
     if len(matrices) == 2:
@@ -67,10 +67,9 @@ def on_boxes(low: Array, high: Array, degree: int) -> tuple[Array, Array]:
 def on_groups(tetrahedra: Array, first: Indices, order: int) -> tuple[Array, Array]:
     """One rule per group of tetrahedra: points (axis, g, q) and weights (g, q).
 
-    tetrahedra (n, 4, 3), group g holds those from first[g] to first[g + 1]. The rule integrates polynomials of total
-    degree `order` over the whole group exactly with as many points as there are such polynomials (10 for degree 2),
-    whatever the number of tetrahedra: points fixed in the group's bounding box, weights from the moments. Weights
-    may be negative.
+    tetrahedra (n, 4, 3), of group g those from first[g] to first[g + 1]. The rule is exact over the group for
+    polynomials of total degree `order`, with as many points as there are such polynomials (10 for degree 2), for any
+    number of tetrahedra: points fixed in the group's bounding box, weights from the moments. Weights may be negative.
     Source: moment fitting, Müller, Kummer & Oberlack, IJNME 96, 2013; points: approximate Fekete points, Sommariva &
     Vianello, Computers & Mathematics with Applications 57, 2009.
     """
@@ -110,7 +109,7 @@ def fekete(degree: int) -> tuple[Array, Array, Indices]:
 def tetrahedron_rule(order: int) -> tuple[Array, Array]:
     """Barycentric points (q, 4) and weights (q,) of sum 1 of a rule on the tetrahedron."""
     if order <= 8:
-        # from 5 on the library's rules are exact to one degree less than they say
+        # from order 5 on scikit-fem's rules are exact to one degree less than documented
         X, W = get_quadrature(RefTet, max(order, 1) if order < 5 else order + 1)
     else:
         X, W = _conical(order, 3)
@@ -121,9 +120,9 @@ def tetrahedron_rule(order: int) -> tuple[Array, Array]:
 def _conical(order: int, axes: int) -> tuple[Array, Array]:
     """Points (axis, q) and positive weights (q,) on the unit triangle or tetrahedron: products of Gauss–Jacobi rules.
 
-    The weights are not scaled to its area or volume.
+    The weights are not scaled to the area or volume.
     """
-    from scipy.special import roots_jacobi  # takes its time to load
+    from scipy.special import roots_jacobi  # slow import
 
     rules = [roots_jacobi(order // 2 + 1, power, 0) for power in range(axes - 1, -1, -1)]
     lines = np.meshgrid(*(0.5 * (1 + x) for x, _ in rules), indexing="ij")

@@ -10,13 +10,13 @@ from arlequin.models import checks
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.quadrature import on_simplices
 
-# vertices nearer to a plane than this fraction of a cell lie on it
+# largest distance of a vertex on a plane, as a fraction of a cell
 NEAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Simplices that tile cells of a solid, none of which a plane crosses.
+    """Simplices that tile cells of a solid, cut by planes.
 
     cells (p,): the cell of each piece; X (axis, p, q): reference coordinates of the quadrature points; points
     (axis, p, q), m; dx (p, q): m² or m³.
@@ -28,7 +28,7 @@ class Slices:
     dx: Array
 
     def __getitem__(self, chosen: Any) -> "Slices":
-        """Some of the pieces."""
+        """The chosen pieces."""
         return Slices(self.cells[chosen], self.X[:, chosen], self.points[:, chosen], self.dx[chosen])
 
     @property
@@ -40,10 +40,10 @@ class Slices:
 def slice_cells(basis: Any, cells: Indices, tangent: Array, planes: Array, order: int) -> Slices:
     """The `cells` of a plane or solid basis cut by the planes x·tangent = each of `planes`, m.
 
-    order: degree of the polynomials integrated exactly on affine cells. Quadrilaterals and hexahedra are cut
-    in 2 triangles and 6 tetrahedra of the reference cell, and where a plane meets one is found from its
-    vertices: exact where x·tangent is affine in the cell, as in boxes, and approximate in place elsewhere; the
-    quadrature follows the cell's true mapping everywhere.
+    order: degree of the polynomials integrated exactly on affine cells. Quadrilaterals and hexahedra are split into 2
+    triangles and 6 tetrahedra of the reference cell, and the cuts are interpolated from their vertices: exact where
+    x·tangent is affine in the cell, as in boxes, otherwise approximate in position; the quadrature uses the true
+    mapping of the cell.
     """
     checks.positive_integer("order", order)
     mapping, axes = basis.mapping, basis.mesh.dim()
@@ -60,7 +60,7 @@ def slice_cells(basis: Any, cells: Indices, tangent: Array, planes: Array, order
 
 
 def reference_simplices(axes: int, vertices: int) -> Array:
-    """Simplices (simplex, vertex, axis) that tile the reference cell: itself, or one per order of the axes."""
+    """Simplices (simplex, vertex, axis) that tile the reference cell: itself, or one per permutation of the axes."""
     if vertices == axes + 1:
         return np.vstack((np.zeros(axes), np.eye(axes)))[None]
     steps = [np.cumsum(np.eye(axes)[list(order)], axis=0) for order in permutations(range(axes))]
@@ -84,16 +84,16 @@ def cut_simplices(X: Array, heights: Array, owners: Indices, plane: float, near:
             half, level = corners.copy(), heights[crosses].copy()
             half[rank, replaced], level[rank, replaced] = middle, plane
             halves.append((half, level, owners[crosses]))
-        kept = (X[~crosses], heights[~crosses], owners[~crosses])
-        X, heights, owners = (np.concatenate(group) for group in zip(kept, *halves, strict=True))
+        uncut = (X[~crosses], heights[~crosses], owners[~crosses])
+        X, heights, owners = (np.concatenate(group) for group in zip(uncut, *halves, strict=True))
 
 
 def _quadrature(mapping: Any, simplices: Array, owners: Indices, order: int) -> Slices:
     """Points and weights on simplices (p, vertex, axis) in reference coordinates."""
     simplices = np.moveaxis(simplices, 0, 2)
-    kept = np.abs(np.linalg.det((simplices[1:] - simplices[:1]).transpose(2, 0, 1))) > 0
-    owners = owners[kept]
-    X, dx = on_simplices(simplices[..., kept].transpose(1, 0, 2), order)
+    nondegenerate = np.abs(np.linalg.det((simplices[1:] - simplices[:1]).transpose(2, 0, 1))) > 0
+    owners = owners[nondegenerate]
+    X, dx = on_simplices(simplices[..., nondegenerate].transpose(1, 0, 2), order)
     X = np.ascontiguousarray(X)
     return Slices(owners, X, np.asarray(mapping.F(X, owners)), dx * np.abs(np.asarray(mapping.detDF(X, owners))))
 
@@ -101,12 +101,12 @@ def _quadrature(mapping: Any, simplices: Array, owners: Indices, order: int) -> 
 def fit_weights(pointwise: Array, dx: Array, polynomials: Array, moments: Array) -> Array:
     """Weights (c, q) nearest to the pointwise ones with Σ_q w_q dx_q p_m(x_q) = moments (c, m).
 
-    polynomials p_m (m, q), p_0 = 1. Serves cells in which a weight has a kink or jumps, which the cells' own rule
-    does not see; a fit that would be negative is `shrunk` towards the cell's mean.
+    polynomials p_m (m, q), p_0 = 1. For cells in which a weight has a kink or jump, which the quadrature rule of the
+    cell does not resolve; negative fits are `shrunk` towards the cell's mean.
     """
-    missing = moments - np.einsum("mq,cq->cm", polynomials, pointwise * dx)
+    residual = moments - np.einsum("mq,cq->cm", polynomials, pointwise * dx)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
-    fitted = pointwise + np.linalg.solve(gram, missing[:, :, None])[:, :, 0] @ polynomials
+    fitted = pointwise + np.linalg.solve(gram, residual[:, :, None])[:, :, 0] @ polynomials
     mean = (fitted * dx).sum(axis=1) / dx.sum(axis=1)
     return shrunk(fitted, mean, 0.0 * mean)
 
@@ -117,13 +117,13 @@ def shrunk(fitted: Array, mean: Array, least: Array) -> Array:
     Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
     """
     low = fitted.min(axis=1)
-    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
-    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
+    factor = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
+    return mean[:, None] + factor[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
 
 
 def monomials(X: Array, degree: int) -> Array:
     """Monomials (m, …) up to a total degree in the centred reference coordinates X (axis, …), 1 first."""
     powers = np.indices((degree + 1,) * X.shape[0]).reshape(X.shape[0], -1).T
     centred = 2 * X - 1
-    kept = powers[powers.sum(axis=1) <= degree]
-    return np.stack([np.prod([centred[i] ** n for i, n in enumerate(row)], axis=0) for row in kept])
+    exponents = powers[powers.sum(axis=1) <= degree]
+    return np.stack([np.prod([centred[i] ** n for i, n in enumerate(row)], axis=0) for row in exponents])

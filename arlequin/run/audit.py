@@ -9,11 +9,11 @@ from arlequin.energy import KINDS, columns
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
-# dissipated energies, which never decrease but for round-off
+# dissipated energies, monotonic up to round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
-_FALL = 1e-12  # of the largest energy: round-off
-_SCHEME = 1e-9  # of it: what the accuracy of contact forces leaves of `scheme` where that is 0
-# of positions, relative to the extent of surfaces, and of rates, relative to the terms that they are the sum of
+_FALL = 1e-12  # round-off of works, relative to the largest energy
+_SCHEME = 1e-9  # the same for `scheme` of conserving schemes: accuracy of contact forces
+# of positions, relative to the extent of surfaces, and of rates, relative to their summands
 _ROUND_OFF = 64.0 * float(np.finfo(float).eps)
 # + stored or dissipated, − supplied to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
@@ -22,19 +22,19 @@ _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kin
 def growing_of(assemblies: Sequence[Assembly]) -> tuple[str, ...]:
     """Kinds that must not decrease; without `impact` where compliant multipliers on the gap store energy.
 
-    assemblies: all between which the run changes.
+    assemblies: those of all levels of the run.
     """
-    stores = any((own.laws.compliance[own.laws.level == 1] > 0.0).any() for own in assemblies)
+    stores = any((assembly.laws.compliance[assembly.laws.level == 1] > 0.0).any() for assembly in assemblies)
     return tuple(kind for kind in GROWING if kind != "impact" or not stores)
 
 
 class ContactRounding:
-    """Work, J, that impulses of contact do on the round-off of their rates, for which an audit allows:
+    """Round-off of the work of contact impulses, J, the tolerance of the audit:
 
         ε (L/Δt Σ_k |P_k| + (Σ_k √w_k |P_k|)²),
 
     L the extent of the surfaces, for the round-off of positions, and w_k the inverse masses of rigid sides
-    (`Assembly.contact_mobility`), for that of the rates W P, |W_jk| ≤ √(w_j w_k), which add up to zero at rest.
+    (`Assembly.contact_mobility`), for that of the rates W P, |W_jk| ≤ √(w_j w_k), whose sum is zero at rest.
     """
 
     def __init__(self, models: Sequence[Assembly], duration: float) -> None:
@@ -42,19 +42,18 @@ class ContactRounding:
         self._rate = max(_ROUND_OFF * scale.extent + scale.round_off for scale in scales) / duration
         self._roots: dict[int, Array] = {}  # √w by the number of contact points: models of levels differ
         for model in models:
-            own = np.sqrt(model.contact_mobility)
-            self._roots[own.size] = np.maximum(self._roots.get(own.size, 0.0), own)
+            roots = np.sqrt(model.contact_mobility)
+            self._roots[roots.size] = np.maximum(self._roots.get(roots.size, 0.0), roots)
 
     def __call__(self, normal: Array) -> Array:
-        """Of steps (b, …) with the normal impulses (b, …, k), N·s."""
+        """Round-off (b, …), J, in steps with the normal impulses (b, …, k), N·s."""
         sizes = np.abs(normal)
         return np.asarray(self._rate * sizes.sum(axis=-1) + _ROUND_OFF * (sizes @ self._roots[sizes.shape[-1]]) ** 2)
 
 
 class RefusedWork(Exception):
-    """A work that no step may do, a dissipated energy that decreases or `scheme` of a conserving scheme: its kind, the
-    index of the step in the batch, the member of an ensemble (empty for a run), and the work relative to the largest
-    energy."""
+    """Inadmissible work of a step: a decrease of a dissipated energy, or `scheme` of a conserving scheme. Kind, index
+    of the step in the batch, member of an ensemble (empty for a run), and work relative to the largest energy."""
 
     def __init__(self, column: str, step: int, member: tuple[int, ...], share: float) -> None:
         super().__init__(column, step, member, share)
@@ -67,9 +66,9 @@ class Audit:
         balance(t) = [(kinetic + stored)(t) − (kinetic + stored)(0) − external work + Σ dissipations] /
         (largest energy)
 
-    A step in which a dissipated energy decreases is refused (`RefusedWork`), and so is one of a scheme that conserves
-    the energy of its bulk if it has other than round-off in `scheme`: the balance can detect neither. During the run
-    the largest energy is that of the steps so far; the property `balance` uses that of the whole run.
+    A step is rejected (`RefusedWork`) if a dissipated energy decreases, or if a scheme that conserves the energy of the
+    bulk has more than round-off in `scheme`: the balance detects neither. During the run the largest energy is that of
+    the steps so far; the property `balance` uses that of the whole run.
     """
 
     def __init__(self, kinetic: Any, strain: Any, asperity: Any, growing: tuple[str, ...] = GROWING) -> None:
@@ -88,21 +87,21 @@ class Audit:
         return self._first
 
     def add(self, works: Array, rounding: Any = 0.0, conserves: bool = False) -> tuple[Array, Array]:
-        """Adds steps, works (b, …, kind); returns the table (b, …, kind), J, and the balance (b, …) relative to the
-        largest energy so far. rounding (b, …), J: work of forces on the round-off of positions; conserves: whether
-        `scheme` is round-off (see `Stepper`)."""
+        """Add steps with works (b, …, kind); returns the table (b, …, kind), J, and the balance (b, …) relative to the
+        largest energy so far. rounding (b, …), J: round-off of the work of forces (`ContactRounding`); conserves:
+        whether `scheme` must vanish (see `Stepper`)."""
         # cumulative sums: independent of the number of steps in a batch
         sums = np.cumsum(np.concatenate([self._table[None, ..., 3:], works[..., 3:]]), axis=0)[1:]
         table = np.concatenate([works[..., :3], sums], axis=-1)
         sizes = np.maximum(np.abs(table).max(axis=-1), np.abs(table[..., :3].sum(axis=-1)))
         largest = np.maximum.accumulate(np.maximum(sizes, self._largest), axis=0)
         kinds = self._growing
-        fallen = works[..., columns(kinds)] < -np.asarray(_FALL * largest + rounding)[..., None]
+        violated = works[..., columns(kinds)] < -np.asarray(_FALL * largest + rounding)[..., None]
         if conserves:
-            made = np.abs(works[..., columns(("scheme",))]) > np.asarray(_SCHEME * largest + rounding)[..., None]
-            kinds, fallen = (*kinds, "scheme"), np.concatenate([fallen, made], axis=-1)
-        if fallen.any():
-            first, *member, column = np.argwhere(fallen)[0].tolist()
+            created = np.abs(works[..., columns(("scheme",))]) > np.asarray(_SCHEME * largest + rounding)[..., None]
+            kinds, violated = (*kinds, "scheme"), np.concatenate([violated, created], axis=-1)
+        if violated.any():
+            first, *member, column = np.argwhere(violated)[0].tolist()
             share = works[(first, *member, columns(kinds)[column])] / largest[(first, *member)]
             raise RefusedWork(kinds[column], first, tuple(member), float(share))
         unbalanced = self._imbalance(table)

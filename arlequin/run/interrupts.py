@@ -18,7 +18,7 @@ def defer_interrupts() -> Iterator[None]:
         yield
         return
     caught: list[Any] = []
-    previous = signal.signal(signal.SIGINT, lambda *given: caught.append(given))
+    previous = signal.signal(signal.SIGINT, lambda *arguments: caught.append(arguments))
     try:
         yield
     finally:
@@ -31,7 +31,7 @@ def defer_interrupts() -> Iterator[None]:
 def pending() -> Iterator[Callable[[], None]]:
     """Context that raises KeyboardInterrupt on Ctrl-C, also during compilation by LLVM.
 
-    LLVM calls back into Python from where exceptions cannot propagate: KeyboardInterrupt is lost there, and the
+    Exceptions cannot propagate through LLVM's callbacks into Python: KeyboardInterrupt is lost there, and the
     compilation may fail later with another error. A lost SIGINT is sent again, and exceptions after Ctrl-C, other than
     UserError, become KeyboardInterrupt. Yields a function that raises KeyboardInterrupt if Ctrl-C was pressed.
     """
@@ -42,19 +42,19 @@ def pending() -> Iterator[Callable[[], None]]:
     repeat = _DelayedInterrupt()
     unraisable = sys.unraisablehook
 
-    def note(*given: Any) -> None:
+    def note(*signal_arguments: Any) -> None:
         repeat.pressed = True
-        previous(*given)
+        previous(*signal_arguments)
 
     def check() -> None:
         if repeat.pressed:
             raise KeyboardInterrupt
 
-    def hide(lost: Any) -> None:
-        if repeat.pressed and lost.exc_type is KeyboardInterrupt:
+    def hide(dropped: Any) -> None:
+        if repeat.pressed and dropped.exc_type is KeyboardInterrupt:
             repeat.begin()
         else:
-            unraisable(lost)
+            unraisable(dropped)
 
     signal.signal(signal.SIGINT, note)
     sys.unraisablehook = hide
@@ -69,13 +69,13 @@ def pending() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, previous)
         sys.unraisablehook = unraisable
         if repeat.pressed:
-            # CPython ends a module run with -m by SIGINT where KeyboardInterrupt has left an exec of a string, even if
-            # it was caught further out; each such exec resets this
+            # CPython terminates a module run with -m by SIGINT after KeyboardInterrupt has left an exec of a string,
+            # even if it is caught further out; each such exec resets this
             exec("")
 
 
 class _DelayedInterrupt:
-    """Sends SIGINT to this process again after a delay, and never after its end."""
+    """Timer that sends SIGINT to this process again after a delay, unless `end` was called."""
 
     seconds = 0.05
 

@@ -18,7 +18,7 @@ from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
 from arlequin.run.interrupts import defer_interrupts
-from arlequin.run.parallel import found_by_root, together
+from arlequin.run.parallel import open_by_root, together
 from arlequin.run.provenance import commit, version
 from arlequin.run.resume import digest, find_result
 from arlequin.run.run import compile_seconds
@@ -45,7 +45,7 @@ FINISHED = Measure("", "finished", "1", "1 where the run is finished")
 
 
 def collect_runs(
-    one: Callable[[int], Mapping[Key, ArrayLike]],
+    compute_run: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
     runs: tuple[str, Sequence[Any]],
     *,
@@ -65,11 +65,11 @@ def collect_runs(
     each run together, and the first one writes.
     """
     with together():
-        return _collected(one, measures, runs, of, record, time, progress if ranks().root else None)
+        return _collected(compute_run, measures, runs, of, record, time, progress if ranks().root else None)
 
 
 def _collected(
-    one: Callable[[int], Mapping[Key, ArrayLike]],
+    compute_run: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
     runs: tuple[str, Sequence[Any]],
     of: Any,
@@ -79,32 +79,32 @@ def _collected(
 ) -> xarray.DataTree:
     dim, labels = runs
     study = {"version": version(), "runs": list(labels), "of": of}
-    found = found_by_root(lambda: find_result(record, study), record.path)
-    if found is not None and found.attrs.get("complete"):
-        return found
+    existing = open_by_root(lambda: find_result(record, study), record.path)
+    if existing is not None and existing.attrs.get("complete"):
+        return existing
     instants = np.asarray(time, dtype=float)
     columns = _columns(measures, dim, labels, instants.size)
-    about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
-    given = plain_attributes({**record.attributes, **about})
+    metadata = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
+    file_attributes = plain_attributes({**record.attributes, **metadata})
     stores: list[Store] = []
-    compiled = compile_seconds() - (0.0 if found is None else found.attrs.get("compile_time", 0.0))
+    compiled = compile_seconds() - (0.0 if existing is None else existing.attrs.get("compile_time", 0.0))
 
     def begin() -> None:
         if record.path is None:
-            stores.append(MemoryStore(columns, given))
-        elif found is None:
-            stores.append(ZarrStore(record.path, columns, given, record.overwrite))
-        elif found.attrs.get("study") == about["study"]:
+            stores.append(MemoryStore(columns, file_attributes))
+        elif existing is None:
+            stores.append(ZarrStore(record.path, columns, file_attributes, record.overwrite))
+        elif existing.attrs.get("study") == metadata["study"]:
             stores.append(ZarrStore.reopen(record.path, columns))
         else:
             raise UserError(f"{record.path}: is of another study or version: give what it was run with, or run it anew")
 
     ranks().by_root(begin)
-    store = stores[0] if stores else MemoryStore(columns, given)
+    store = stores[0] if stores else MemoryStore(columns, file_attributes)
     complete = 0
     with contextlib.closing(store):
         try:
-            _compute_missing(store, one, [*measures, FINISHED], instants, len(labels), progress)
+            _compute_missing(store, compute_run, [*measures, FINISHED], instants, len(labels), progress)
             complete = 1
         finally:
             with defer_interrupts():
@@ -115,7 +115,7 @@ def _collected(
 
 def _compute_missing(
     store: Store,
-    one: Callable[[int], Mapping[Key, ArrayLike]],
+    compute_run: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
     time: NDArray[np.float64],
     total: int,
@@ -133,7 +133,7 @@ def _compute_missing(
         if progress is not None:
             progress(done, total)
     for count, i in enumerate(missing, done + 1):
-        values = {**one(int(i)), FINISHED.key: 1.0}
+        values = {**compute_run(int(i)), FINISHED.key: 1.0}
         for m in measures:
             check_bounded(m.key, np.asarray(values[m.key], dtype=float))
         with defer_interrupts():

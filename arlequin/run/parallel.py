@@ -1,4 +1,4 @@
-"""A run on several ranks: what is refused, what the first rank does for all, and how all stop together."""
+"""Runs on several ranks: unsupported models, tasks of the first rank, and interruption of all ranks."""
 
 import signal
 import threading
@@ -27,37 +27,37 @@ from arlequin.schemes import GeneralisedAlpha, Static, Theta
 from arlequin.system.system import System
 
 SPREAD = (Theta, GeneralisedAlpha, Static)  # Newmark and its family are GeneralisedAlpha
-_ALONE = "or run it on one process, without mpiexec"
-# what asks a rank to stop: Ctrl-C, what Open MPI sends its ranks then, and what it passes on and leaves them time for
+_ONE_PROCESS = "or run it on one process, without mpiexec"
+# signals that stop a rank: Ctrl-C, the signal that Open MPI then sends, and one that it forwards without killing ranks
 _STOPS = ("SIGINT", "SIGTERM", "SIGUSR1")
 
 
 def check_distributed(system: Any, scheme: Any) -> None:
-    """UserError, before anything is assembled, for what is not spread over several ranks.
+    """UserError, before the assembly, for models and schemes that are not supported on several ranks.
 
-    Spread are linear parts (bars, solids, beams, masses) with junctions, springs, relations and contact, stepped by θ
-    or a scheme of Newmark's family, or in statics.
+    Supported are linear parts (bars, solids, beams, masses) with junctions, springs, relations and contact, stepped by
+    θ or a scheme of Newmark's family, or in statics.
     """
     count = announced()
     if count == 1:
         return
     where = f"is not spread over {count} ranks"
     if not isinstance(system, System):
-        raise UserError(f"an ensemble {where}: simulate its members one by one, {_ALONE}")
+        raise UserError(f"an ensemble {where}: simulate its members one by one, {_ONE_PROCESS}")
     if system.levels:
-        raise UserError(f"a system with levels {where}: simulate one choice of them, system.at(…), {_ALONE}")
+        raise UserError(f"a system with levels {where}: simulate one choice of them, system.at(…), {_ONE_PROCESS}")
     if getattr(scheme, "events", "step") != "step":
-        raise UserError(f'scheme with events="{scheme.events}": {where}: take events="step", {_ALONE}')
+        raise UserError(f'scheme with events="{scheme.events}": {where}: take events="step", {_ONE_PROCESS}')
     if not isinstance(scheme, SPREAD):
-        raise UserError(f"the scheme {type(scheme).__name__} {where}: take Theta, Newmark or Static, {_ALONE}")
+        raise UserError(f"the scheme {type(scheme).__name__} {where}: take Theta, Newmark or Static, {_ONE_PROCESS}")
     for part in system.parts:
         if why := _not_spread(part):
             what, cure = why
-            raise UserError(f"part '{part.name}': {what} {where}: {cure}{_ALONE}")
+            raise UserError(f"part '{part.name}': {what} {where}: {cure}{_ONE_PROCESS}")
 
 
 def _not_spread(part: Any) -> tuple[str, str] | None:
-    """Why a part is not spread, and what to take instead; None where it is."""
+    """Why a part cannot be distributed, and the alternative; None if it can."""
     if isinstance(part, Modal):
         return "its reduction to modes", "take the part itself, "
     if isinstance(part, RigidBody | Rigid):
@@ -76,34 +76,34 @@ def _not_spread(part: Any) -> tuple[str, str] | None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Context of a call that all ranks make: they meet first; where one fails, all do; only the first one warns."""
+    """Context of a collective call: ranks are synchronised first, an error on one raises on all, one rank warns."""
     if announced() == 1:
         yield
         return
-    own = ranks()
+    group = ranks()
     with warnings.catch_warnings():
-        if not own.root:
+        if not group.root:
             warnings.showwarning = lambda *_, **__: None
         try:
-            own.goes_on("a run")  # before anything is summed over the ranks: a rank may have ended
+            group.goes_on("a run")  # before collective operations: a rank may have ended
             yield
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            own.fails(error)
+            group.fails(error)
             raise
 
 
-def found_by_root(find: Callable[[], xarray.DataTree | None], path: str | Path | None) -> xarray.DataTree | None:
-    """A result that the first rank finds at a path: the others open it."""
-    kept: list[xarray.DataTree | None] = []
+def open_by_root(find: Callable[[], xarray.DataTree | None], path: str | Path | None) -> xarray.DataTree | None:
+    """The result that `find` returns on the first rank; the others open it at its path."""
+    results: list[xarray.DataTree | None] = []
 
     def look() -> bool:
-        kept.append(find())
-        return kept[0] is not None
+        results.append(find())
+        return results[0] is not None
 
-    there = ranks().by_root(look)
-    if kept:
-        return kept[0]
-    return open_result(str(path)) if there else None
+    exists = ranks().by_root(look)
+    if results:
+        return results[0]
+    return open_result(str(path)) if exists else None
 
 
 def resumable(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint | xarray.DataTree | None]:
@@ -116,28 +116,28 @@ def resumable(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint
             "the ranks run different studies: each must get the same numbers; give random generators a seed, and take "
             "no times of the clock"
         )
-    kept: list[xarray.DataTree] = []
+    finished: list[xarray.DataTree] = []
 
     def find() -> tuple[Record, Checkpoint | None, bool]:
-        own, found = find_resumable(record, study)
-        if isinstance(found, xarray.DataTree):
-            kept.append(found)
-            return own, None, True
-        return own, found, False
+        record_used, former = find_resumable(record, study)
+        if isinstance(former, xarray.DataTree):
+            finished.append(former)
+            return record_used, None, True
+        return record_used, former, False
 
-    own, found, complete = ranks().by_root(find)
+    record_used, former, complete = ranks().by_root(find)
     if complete:
-        return own, kept[0] if kept else open_result(str(record.path))
-    return own, found
+        return record_used, finished[0] if finished else open_result(str(record.path))
+    return record_used, former
 
 
 @contextmanager
 def stops() -> Iterator[Callable[[], bool]]:
-    """Context in which Ctrl-C raises KeyboardInterrupt; it yields a function: whether this rank was asked to stop.
+    """Context in which Ctrl-C raises KeyboardInterrupt; yields a function: whether this rank received a stop signal.
 
-    On several ranks signals are noted only, so that all stop after the same step: SIGINT, SIGTERM (which Open MPI sends
-    all ranks a second after its own SIGINT or SIGTERM, and kills them after another one), and SIGUSR1 (which it passes
-    on, and no more).
+    On several ranks signals are only recorded, so that all stop after the same step: SIGINT, SIGTERM (which Open MPI
+    sends to all ranks a second after its own SIGINT or SIGTERM, before it kills them after another second), and SIGUSR1
+    (which it only forwards).
     """
     if ranks().count == 1:
         with pending() as check:
@@ -148,14 +148,14 @@ def stops() -> Iterator[Callable[[], bool]]:
 
             yield raising
         return
-    asked: list[int] = []
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     numbers = [getattr(signal, name) for name in _STOPS if hasattr(signal, name)]
-    previous = [signal.signal(number, lambda given, _: asked.append(given)) for number in numbers]
+    previous = [signal.signal(number, lambda number, _: received.append(number)) for number in numbers]
     try:
-        yield lambda: bool(asked)
+        yield lambda: bool(received)
     finally:
         for number, handler in zip(numbers, previous, strict=True):
             signal.signal(number, handler)

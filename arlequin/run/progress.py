@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-DELAY = 1.0  # s, after which a run shows a bar that was not asked for
+DELAY = 1.0  # s, after which a run shows a bar by default
 
 
 @contextmanager
 def reporting(progress: Progress | bool | None, title: str) -> Iterator[Progress | None]:
-    """Context that yields what a run calls as progress(done, total), if anything.
+    """Context that yields the function that a run calls as progress(done, total), or None.
 
-    A function is called itself; True shows a bar, False none; None a bar after `DELAY` where somebody watches. On
-    several ranks the first one alone calls or shows something.
+    progress: a function; True for a bar, False for none; None for a bar after `DELAY` in interactive sessions. On
+    several ranks only the first one reports.
     """
     if not ranks().root:
         yield None
@@ -47,7 +47,7 @@ def reporting(progress: Progress | bool | None, title: str) -> Iterator[Progress
 
 
 def _watched() -> bool:
-    """Whether a bar that was not asked for may appear: not in tests, workers and threads, nor below another bar."""
+    """Whether a bar is shown by default: not in tests, workers and threads, nor below another bar."""
     main = multiprocessing.parent_process() is None and threading.current_thread() is threading.main_thread()
     free = not _TerminalBar.shown and "PYTEST_CURRENT_TEST" not in os.environ
     return main and free and (_on_terminal() or in_notebook())
@@ -65,7 +65,7 @@ def in_notebook() -> bool:
 
 
 class _TerminalBar:
-    """Base class of progress bars, which are context managers; shown: how many there are at present."""
+    """Base class of progress bars, which are context managers; shown: number of bars at present."""
 
     shown: ClassVar[int] = 0
 
@@ -164,7 +164,7 @@ class _LateBar:
 
 
 class _Cell:
-    """A line in the output of a notebook cell, which is replaced as the run goes on."""
+    """A line in the output of a notebook cell, updated during the run."""
 
     def __init__(self, title: str) -> None:
         self._title, self._display, self._numbers = title, None, (0, 0)

@@ -19,8 +19,8 @@ from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
 
 DUAL_LIMIT = 1e4
-_INSTANTS = 33  # at which gravity that changes with time is averaged
-_ON_AVERAGE = 0.05  # mean over the largest value, below which gravity shakes to and fro
+_INSTANTS = 33  # at which time-dependent gravity is averaged
+_ON_AVERAGE = 0.05  # mean relative to the largest value; smaller means are of oscillating gravity
 
 
 def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
@@ -45,10 +45,10 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
 
 
 def mean_gravity(assembly: Assembly, duration: float | None) -> dict[str, str]:
-    """The attribute `gravity`, its mean, by which figures know what is above; empty where there is none on average.
+    """The attribute `gravity`, its mean, which defines the vertical of figures; empty if the mean is negligible.
 
-    duration: of the steps that are done, s; None before the run, when gravity that changes with time is not asked: what
-    a user's function does or refuses at an instant happens when the run gets there.
+    duration: of the completed steps, s; None before the run, when time-dependent gravity is not evaluated: a user's
+    function is called at instants of the run only.
     """
     changes = callable(assembly.system.gravity)
     if changes and duration is None:
@@ -63,23 +63,23 @@ def mean_gravity(assembly: Assembly, duration: float | None) -> dict[str, str]:
 
 def _conditions(assembly: Assembly) -> dict[str, float]:
     """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; warns above 1e4, where digits are lost."""
-    own = dict(zip(assembly.system.names, assembly.parts, strict=True))
-    found = {}
+    assembled = dict(zip(assembly.system.names, assembly.parts, strict=True))
+    conditions = {}
     for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
-        coarse, fine = own[junction.coarse.name], own[junction.fine.name]
+        coarse, fine = assembled[junction.coarse.name], assembled[junction.fine.name]
         reduced = replace(
             operator, coarse=csr_array(operator.coarse @ coarse.shapes), fine=csr_array(operator.fine @ fine.shapes)
         )
         value = dual_condition(reduced, coarse.mass, fine.mass)
-        found[f"dual_condition_{junction.name}"] = value
+        conditions[f"dual_condition_{junction.name}"] = value
         if value > DUAL_LIMIT:
             text = f"junction '{junction.name}': its dual operator has the condition number {value:.2g}"
             warn_user(f"{text}: {_better_conditioned(junction)}", JunctionWarning)
-    return found
+    return conditions
 
 
 def _better_conditioned(junction: Any) -> str:
-    """What lowers the condition number of a junction: its choices, or its zone where these are the best ones."""
+    """How to reduce the condition number of a junction: other choices or, with the default ones, another zone."""
     chosen = getattr(junction, "mediator", None) == "coarse" and isinstance(getattr(junction, "weights", None), Linear)
     if not chosen:
         return "take the coarse mediator with linear weights, or a narrower zone"
@@ -118,7 +118,7 @@ def commit() -> str:
     if not (folder / ".git").exists():
         return ""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
             cwd=folder,
             capture_output=True,
@@ -128,4 +128,4 @@ def commit() -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return completed.stdout.strip()

@@ -48,21 +48,21 @@ from arlequin.system.system import System
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Systems that differ only in what drives them and how they start."""
+    """Systems that differ only in loads, imposed motions and initial conditions."""
 
     systems: tuple[System, ...]
 
 
 Progress = Callable[[int, int], None]
 
-# recorder and progress bar are updated at the latest after so many steps, or seconds
-_BLOCK, _SHOWN = 50, 0.2
-SAVE_SECONDS = 10.0  # between two checkpoints
-SAVE_SHARE = 0.005  # at most this share of the run goes into them
+# largest interval between updates of recorder and progress bar, in steps and in seconds
+_UPDATE_STEPS, _UPDATE_SECONDS = 50, 0.2
+SAVE_SECONDS = 10.0  # least time between two checkpoints
+SAVE_SHARE = 0.005  # largest share of the run time spent on checkpoints
 
 
 class Run:
-    """A run of a system or an ensemble with one scheme: `state` is the present one, `result` the recorded DataTree."""
+    """A run of a system or an ensemble with one scheme; state: after the last recorded step; result: the DataTree."""
 
     state: State
     result: xarray.DataTree
@@ -105,14 +105,14 @@ class Run:
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps, self._duration = steps, steps * step
         self._study = study_of(system, scheme, step, steps, record)
-        record, found = resumable(record, self._study)
-        self.complete = isinstance(found, xarray.DataTree)
-        if isinstance(found, xarray.DataTree):
-            self.result = found
+        record, former = resumable(record, self._study)
+        self.complete = isinstance(former, xarray.DataTree)
+        if isinstance(former, xarray.DataTree):
+            self.result = former
             return
         models = [self.assembly]
         if configurations is not None:
-            models = [configurations.assembly(chosen) for chosen in configurations.singles]
+            models = [configurations.assembly(choice) for choice in configurations.singles]
         for model in models:
             check_masses(model.system, scheme.static)
         if configurations is None:
@@ -121,50 +121,52 @@ class Run:
             self._stepper = LevelStepper(configurations)
         if members is None:
             start = start_fields(self.assembly, step, scheme.static)
-            if found is None:
+            if former is None:
                 warn_of_doubts(self.assembly, *start, None if scheme.static else step)
         else:
-            u, v = members.of_each(lambda own: start_fields(own, step, scheme.static))
+            u, v = members.of_each(lambda assembly: start_fields(assembly, step, scheme.static))
             start = u, v
-            if found is None:  # members differ in loads and starts alone
+            if former is None:  # members differ in loads and starts alone
                 warn_of_doubts(members.each[0], u[0], v[0], None if scheme.static else step)
-        if found is None and not scheme.static:
-            every = system.systems if isinstance(system, Ensemble) else tuple(model.system for model in models)
-            own_steps = {name: taken for one in every for name, taken in part_steps(scheme, one, step).items()}
-            warn_of_random_loads(every, own_steps, steps * step)
+        if former is None and not scheme.static:
+            all_systems = system.systems if isinstance(system, Ensemble) else tuple(model.system for model in models)
+            steps_of_parts = {
+                name: part_step for each in all_systems for name, part_step in part_steps(scheme, each, step).items()
+            }
+            warn_of_random_loads(all_systems, steps_of_parts, steps * step)
         self.state = self._stepper.start(*start)
         if members is None and configurations is None:
             self.state = self.state.with_first_guess(self.assembly, step)
-        if found is not None:
+        if former is not None:
             first = self.state
             if isinstance(self._stepper, LevelStepper):
-                first = self._stepper.alike(found.state)
-            if wrong := misfit(found.state, first):
+                first = self._stepper.rest_state_like(former.state)
+            if wrong := misfit(former.state, first):
                 raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
-            self.state, self.extra = found.state, found.extra
+            self.state, self.extra = former.state, former.extra
         located = self._stepper.locates_events
         self._history: TimeSeries | MembersSeries | LevelSeries
-        # assemblies of members that step apart
-        self._apart = members.each if members is not None and isinstance(self._stepper, MembersApart) else ()
-        if self._apart:
-            self._history = MembersSeries(self._apart, step, steps, record, scheme.static, located)
+        # assemblies of members that are stepped separately
+        self._separate = members.each if members is not None and isinstance(self._stepper, MembersApart) else ()
+        if self._separate:
+            self._history = MembersSeries(self._separate, step, steps, record, scheme.static, located)
         elif configurations is None:
             self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         else:
             self._history = LevelSeries(configurations, steps, record)
         if isinstance(self._history, TimeSeries | MembersSeries):
-            self._history.load_sums(_former_sums(members, self.assembly))
+            self._history.load_sums(_initial_sums(members, self.assembly))
         self._every = record.fields_every
         self._path = None if record.path is None else str(record.path)
         self._by_case = "case" in {**record.attributes, **attributes}
         times = {"setup_time": running_clock() - begin, "compile_time": compile_seconds() - compiled}
-        about = run_attributes(self.assembly, scheme, step, steps * step)
+        metadata = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
-            about["linear_solver"] = self._stepper.linear_solver
+            metadata["linear_solver"] = self._stepper.linear_solver
         if self.assembly.absorbing:
-            about["absorbing"] = ", ".join(self.assembly.absorbing)
-        spread = {"ranks": ranks().count} if ranks().count > 1 else {}
-        about |= spread
+            metadata["absorbing"] = ", ".join(self.assembly.absorbing)
+        rank_attributes = {"ranks": ranks().count} if ranks().count > 1 else {}
+        metadata |= rank_attributes
 
         def recorder() -> Recorder:
             return Recorder(
@@ -172,12 +174,12 @@ class Run:
                 self._history.variables(),
                 steps=steps,
                 frames=self._history.frame_count,
-                attributes={**about, **times, **attributes, "study": digest(self._study)},
-                done=None if found is None else found.history[:2],
-                rows=None if found is None else found.rows,
+                attributes={**metadata, **times, **attributes, "study": digest(self._study)},
+                done=None if former is None else former.history[:2],
+                rows=None if former is None else former.rows,
             )
 
-        self._recorder = _of_one_rank(recorder) if record.path is not None else recorder()
+        self._recorder = _on_root(recorder) if record.path is not None else recorder()
         self._progress = progress
         self._statistics = _Statistics(compiled)
         self._reflection = None if scheme.static or configurations else Reflection(self.assembly, steps)
@@ -185,51 +187,51 @@ class Run:
         self._rounding = ContactRounding(models, duration)
         strain, asperity = self.state.stored
         self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(models))
-        self._found = found
-        self._last: tuple[Any, ...] | None = None
+        self._former = former
+        self._marked: tuple[Any, ...] | None = None
         self._save_due = np.inf
-        self._checkpointed = self._stepper if isinstance(self._stepper, Checkpointable) else None
-        self._most = _BLOCK
+        self._checkpointable = self._stepper if isinstance(self._stepper, Checkpointable) else None
+        self._batch_size = _UPDATE_STEPS
         self._stop: Callable[[], bool] = lambda: False
-        self._together: float | None = None  # clock of the first rank when all met last, s; None on one rank
+        self._synchronised_clock: float | None = None  # s, of the first rank; None on one rank
         self.attributes: dict[str, str | int | float] = {}  # added when the run ends
-        # of a run that was resumed: the number of ranks of its last part
-        self._spread = {"ranks": ranks().count} if self._recorder.has_attribute("ranks") else spread
+        # a resumed run has the number of ranks of its last part
+        self._rank_attributes = {"ranks": ranks().count} if self._recorder.has_attribute("ranks") else rank_attributes
 
     @contextmanager
     def recorded(self) -> Iterator[Self]:
         """Context in which steps are recorded; the result is closed on any exit."""
         complete = 0
         try:
-            # solves have one right-hand side: more BLAS threads would only wait for each other
+            # solves have one right-hand side: more BLAS threads do not pay
             with threadpool_limits(1, user_api="blas"), stops() as self._stop:
                 self._begin()
                 yield self
             complete = 1
         except (Exception, KeyboardInterrupt) as error:  # includes exceptions from loads and motions of the user
-            ranks().fails(error, last=self._keep_all)
+            ranks().fails(error, last=self._save_all)
             with defer_interrupts():
-                self._keep_all()
+                self._save_all()
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 error.args = self._how_to_resume()
             raise
         finally:
             self._close(complete)
 
-    def _keep_all(self) -> None:
-        """Write the accepted steps of a batch that was cut short, and the last mark as the checkpoint."""
-        _flush(self._history, self._recorder)
+    def _save_all(self) -> None:
+        """Write the accepted steps of an interrupted batch, and the last mark as the checkpoint."""
+        _write_collected(self._history, self._recorder)
         self._save()
 
     def _close(self, complete: int) -> None:
-        """Close the result; a complete one on disk is opened by the other ranks, when the first one has closed it."""
+        """Close the result; the other ranks open a complete result on disk after the first rank has closed it."""
 
         def close() -> None:
             self.result = self._recorder.close(
                 {
                     **self._statistics.attributes(),
-                    **self._spread,
-                    **self._reflecting(),
+                    **self._rank_attributes,
+                    **self._reflection_attribute(),
                     **(mean_gravity(self.assembly, self._duration) if complete else {}),
                     **self.attributes,
                     "complete": complete,
@@ -244,17 +246,17 @@ class Run:
         if not ranks().root:
             self.result = open_result(self._path)
 
-    def _reflected(self) -> dict[str, float]:
-        """Shares of the energy in gluing zones that their junctions reflect, by name, where they are to be told."""
+    def _reflected_shares(self) -> dict[str, float]:
+        """Energy shares in gluing zones that junctions reflect, by name, if beyond the limits of `Reflection`."""
         return {} if self._reflection is None else self._reflection.shares(self._audit.largest)
 
-    def _reflecting(self) -> dict[str, str]:
-        """The attribute `reflecting`: junctions and shares; empty where there is nothing to tell."""
-        shares = ", ".join(f"{name} ({100 * share:.2g} %)" for name, share in self._reflected().items())
+    def _reflection_attribute(self) -> dict[str, str]:
+        """The attribute `reflecting`: junctions and shares; empty if no share exceeds the limits."""
+        shares = ", ".join(f"{name} ({100 * share:.2g} %)" for name, share in self._reflected_shares().items())
         return {"reflecting": shares} if shares else {}
 
     def _how_to_resume(self) -> tuple[str, ...]:
-        """What resumes a run that was interrupted, in one line; nothing where it is not on disk."""
+        """How to resume an interrupted run, in one line; empty if it is not on disk."""
         if self._path is None:
             return ()
         cure = f"run the same call again with record=Record({self._path!r}, resume=True)"
@@ -263,68 +265,68 @@ class Run:
         return (f"step {self.state.n} of {self.steps}; the partial result is in {self._path}: {cure}",)
 
     def to(self, n: int) -> None:
-        """Steps to t = n Δt."""
+        """Step to t = n Δt."""
         while self.state.n < n:
-            found = self._next(self.state, n)
+            advanced = self._next(self.state, n)
             with defer_interrupts():
-                shown = self._keep(*found)
+                shown = self._record_batch(*advanced)
                 self.mark()
             self._show(shown)
         if n == self.steps and self._reflection is not None:
-            for name, share in self._reflected().items():
+            for name, share in self._reflected_shares().items():
                 warn_user(self._reflection.line(name, share), ModelWarning)
 
     def tried(self, n: int) -> list[tuple[State, StepBatch]]:
-        """Steps to t = n Δt without committing them: pass them to `commit`, or drop them."""
-        state, found = self.state, []
+        """Step to t = n Δt without committing; returns the states and batches for `commit`."""
+        state, batches = self.state, []
         while state.n < n:
             state, batch = self._next(state, n)
-            found.append((state, batch))
-        return found
+            batches.append((state, batch))
+        return batches
 
-    def commit(self, found: list[tuple[State, StepBatch]]) -> None:
+    def commit(self, batches: list[tuple[State, StepBatch]]) -> None:
         """Commit steps from `tried`."""
-        for state, batch in found:
+        for state, batch in batches:
             with defer_interrupts():
-                shown = self._keep(state, batch)
+                shown = self._record_batch(state, batch)
             self._show(shown)
 
     def mark(self, extra: Any = None) -> None:
-        """Mark the present state as a checkpoint, which is written from time to time; extra: see the attribute."""
-        kept = None if self._checkpointed is None else self._checkpointed.state_dict()
+        """Mark the present state as a checkpoint, written if one is due; extra: see the attribute."""
+        stepper_state = None if self._checkpointable is None else self._checkpointable.state_dict()
         self.extra = self.extra if extra is None else extra
         # immutable: valid until the next mark
         statistics = self._statistics.state_dict()
         if self._reflection is not None:
             statistics["reflection"] = self._reflection.state_dict()
         sums = self._audit.state_dict(), self._history.state_dict(), statistics
-        self._last = self.state, kept, *sums, self.extra
+        self._marked = self.state, stepper_state, *sums, self.extra
         if self._now() > self._save_due:
-            _flush(self._history, self._recorder)
+            _write_collected(self._history, self._recorder)
             self._save()
 
     def _begin(self) -> None:
         """Record the initial state, or restore everything from the checkpoint."""
         self._statistics.begin = running_clock()
-        self._due = clock.perf_counter() + _SHOWN
-        found = self._found
-        if found is None:
+        self._due = clock.perf_counter() + _UPDATE_SECONDS
+        checkpoint = self._former
+        if checkpoint is None:
             works = self._audit.start
-            each = zip(self._apart, self.state.own, works, strict=True) if self._apart else ()
-            apart = [StepBatch.initial(*member) for member in each]
-            first = StepBatch.of_members(apart) if apart else StepBatch.initial(self.assembly, self.state, works)
+            each = zip(self._separate, self.state.own, works, strict=True) if self._separate else ()
+            batches = [StepBatch.initial(*member) for member in each]
+            first = StepBatch.of_members(batches) if batches else StepBatch.initial(self.assembly, self.state, works)
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
-            self._history.load_state_dict(found.history)
+            self._history.load_state_dict(checkpoint.history)
             energies = ranks().by_root(lambda: self._recorder.recorded(("", "energy")))
-            self._audit.load_state_dict(found.audit, self._history.tables(energies))
-            statistics = dict(found.statistics)
+            self._audit.load_state_dict(checkpoint.audit, self._history.tables(energies))
+            statistics = dict(checkpoint.statistics)
             reflection = statistics.pop("reflection", {})
             self._statistics.load_state_dict(statistics)
             if self._reflection is not None:
                 self._reflection.load_state_dict(reflection)
-            if self._checkpointed is not None:
-                self._checkpointed.load_state_dict(found.kept)
+            if self._checkpointable is not None:
+                self._checkpointable.load_state_dict(checkpoint.kept)
             if self._progress is not None:
                 self._progress(self.state.n, self.steps)
         self._save_due = clock.perf_counter() + SAVE_SECONDS
@@ -333,38 +335,39 @@ class Run:
     def _save(self) -> None:
         """Write the last mark as the checkpoint."""
         begin = clock.perf_counter()
-        if self._last is not None:
-            self._recorder.write_checkpoint(Checkpoint(self._study, *self._last))
+        if self._marked is not None:
+            self._recorder.write_checkpoint(Checkpoint(self._study, *self._marked))
         now = clock.perf_counter()
         self._save_due = now + max(SAVE_SECONDS, (now - begin) / SAVE_SHARE)
 
     def _next(self, state: State, n: int) -> tuple[State, StepBatch]:
         """The next batch of steps, at most to n Δt."""
-        self._meet()
+        self._synchronise()
         begin, stepper = clock.perf_counter(), self._stepper
-        count = min(max(self._most, stepper.least_batch), n - state.n)
+        count = min(max(self._batch_size, stepper.least_batch), n - state.n)
         if stepper.fields_at_end:
             count = min(count, self._every - state.n % self._every)
             if self._reflection:
                 count = min(count, self._reflection.every - state.n % self._reflection.every)
         state, batch = stepper.advance(state, count)
-        self._most = _next_block(self._most, len(batch), clock.perf_counter() - begin)
+        self._batch_size = _next_batch_size(self._batch_size, len(batch), clock.perf_counter() - begin)
         return state, batch
 
-    def _meet(self) -> None:
-        """Between two batches: all ranks stop, or go on as the first one's clock has it."""
+    def _synchronise(self) -> None:
+        """Synchronise the ranks between two batches: stop together, or continue with the clock of the first rank."""
         stop = self._stop()
         if ranks().count > 1:
-            own = self._most, clock.perf_counter(), self._due, self._save_due
-            most, self._together, self._due, self._save_due = ranks().goes_on(f"step {self.state.n}", own, stop)
-            self._most = int(most)
+            local = self._batch_size, clock.perf_counter(), self._due, self._save_due
+            common = ranks().goes_on(f"step {self.state.n}", local, stop)
+            self._batch_size, self._synchronised_clock = int(common[0]), common[1]
+            self._due, self._save_due = common[2:]
 
     def _now(self) -> float:
-        """The clock, s: on several ranks that of the first one when they met last, so that all do the same."""
-        return clock.perf_counter() if self._together is None else self._together
+        """Clock, s; on several ranks that of the first one at the last synchronisation, so that all decide equally."""
+        return clock.perf_counter() if self._synchronised_clock is None else self._synchronised_clock
 
-    def _keep(self, state: State, batch: StepBatch) -> bool:
-        """Audit and record a batch of steps and go to the state at its end; whether the progress bar is due."""
+    def _record_batch(self, state: State, batch: StepBatch) -> bool:
+        """Audit and record a batch of steps and set the state to its end; whether the progress bar is due."""
         audit, history = self._audit, self._history
         self.state = state
         try:
@@ -385,10 +388,10 @@ class Run:
         if self._reflection:
             self._reflection.add(batch)
         now = self._now()
-        shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
+        shown = len(history) >= _UPDATE_STEPS or state.n == self.steps or now > self._due
         if shown:
-            self._due = now + _SHOWN
-            _flush(history, self._recorder)
+            self._due = now + _UPDATE_SECONDS
+            _write_collected(history, self._recorder)
         return shown
 
     def _show(self, shown: bool) -> None:
@@ -397,7 +400,7 @@ class Run:
 
 
 def _compile_parts_ahead(system: System, scheme: Scheme) -> None:
-    """Kernels of parts in finite kinematics, each in a process of its own."""
+    """Compile the kernels of parts in finite kinematics, each in a separate process."""
     theta = getattr(scheme, "theta", None)
     calls = [call for part in system.parts if isinstance(part, Solid) for call in part.kernels(theta)]
     if calls:
@@ -407,42 +410,42 @@ def _compile_parts_ahead(system: System, scheme: Scheme) -> None:
             compile_ahead(module, call)
 
 
-def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepper:
-    """The scheme made ready for one system, or for the members of an ensemble, and a step (s)."""
-    if isinstance(driven, Assembly):
-        return _checked(scheme.prepare(driven, step), scheme, "prepare")
-    if driven.common and isinstance(scheme, EnsembleScheme):
-        return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
-    return MembersApart(scheme, driven, step)
+def stepper_of(scheme: Scheme, target: Assembly | Members, step: float) -> Stepper:
+    """The stepper of a scheme for one system, or for the members of an ensemble, and a step (s)."""
+    if isinstance(target, Assembly):
+        return _checked(scheme.prepare(target, step), scheme, "prepare")
+    if target.common and isinstance(scheme, EnsembleScheme):
+        return _checked(scheme.prepare_ensemble(target, step), scheme, "prepare_ensemble")
+    return MembersApart(scheme, target, step)
 
 
-def _of_one_rank(made: Callable[[], Recorder]) -> Recorder | SilentRecorder:
-    """The recorder of the first rank, which alone writes; that of the others keeps nothing."""
-    kept: list[Recorder] = []
-    ranks().by_root(lambda: kept.append(made()))
-    return kept[0] if kept else SilentRecorder()
+def _on_root(create: Callable[[], Recorder]) -> Recorder | SilentRecorder:
+    """A recorder on the first rank, which writes the result, and a `SilentRecorder` on the others."""
+    recorders: list[Recorder] = []
+    ranks().by_root(lambda: recorders.append(create()))
+    return recorders[0] if recorders else SilentRecorder()
 
 
 def _checked(stepper: Any, scheme: Scheme, method: str) -> Stepper:
-    """What a method of the scheme returned, where it is a stepper; otherwise `UserTypeError`."""
+    """The object that a method of the scheme returned; `UserTypeError` if it is not a stepper."""
     lacking = [name for name in ("step", "start", "advance") if not hasattr(stepper, name)]
     if lacking:
         raise UserTypeError(
             f"{method}() of the scheme {type(scheme).__name__} returned {shown(stepper)}, which is no stepper: it must "
             f"return an object with step, start(u, v) and advance(state, count); {', '.join(lacking)} missing"
         )
-    found: Stepper = stepper
-    return found
+    checked: Stepper = stepper
+    return checked
 
 
 def compile_seconds() -> float:
-    """Time that this process has spent with the compilation of kernels, s."""
+    """Time spent by this process on the compilation of kernels, s."""
     loaded = sys.modules.get("arlequin.models.kernel_cache")  # not imported here: it loads the compiler
     return 0.0 if loaded is None else seconds_in(loaded.COMPILING)
 
 
 def running_clock() -> float:
-    """A clock, s, that stands still while kernels are compiled: `setup_time` and `wall_time` are without it."""
+    """Clock, s, without compilation of kernels, for `setup_time` and `wall_time`."""
     return clock.perf_counter() - compile_seconds()
 
 
@@ -482,12 +485,12 @@ class _Statistics:
         self.begin, self.compiled = running_clock() - state["begin"], compiled
 
     def attributes(self) -> dict[str, float | int]:
-        taken = running_clock() - self.begin
+        elapsed = running_clock() - self.begin
         return {
             "steps": self.steps,
-            "wall_time": taken,
+            "wall_time": elapsed,
             "compile_time": compile_seconds() - self.compiled,
-            "wall_time_per_step": taken / max(self.steps, 1),
+            "wall_time_per_step": elapsed / max(self.steps, 1),
             "contact_iterations": self.iterations,
             "contact_iterations_most": self.most_iterations,
             "contact_residual_worst": self.worst_residual,
@@ -496,35 +499,37 @@ class _Statistics:
         }
 
 
-def _former_sums(members: Members | None, assembly: Assembly) -> dict[str, tuple[Array, Array]]:
-    """Slip, m, and wear work, J, of the interfaces (k,) in the results from which the run starts, or (member, k)."""
-    each = (assembly,) if members is None else members.each
-    found = [start_sums(own.contact, own.system.from_result) for own in each if own.system.from_result is not None]
-    if len(found) < len(each):
+def _initial_sums(members: Members | None, assembly: Assembly) -> dict[str, tuple[Array, Array]]:
+    """Slip, m, and wear work, J, of the interfaces (k,) at the end of the results from which the run starts; of an
+    ensemble (member, k)."""
+    assemblies = (assembly,) if members is None else members.each
+    systems = ((member.contact, member.system.from_result) for member in assemblies)
+    member_sums = [start_sums(contact, former) for contact, former in systems if former is not None]
+    if len(member_sums) < len(assemblies):
         return {}
     if members is None:
-        return found[0]
-    sums = {name: [one[name] for one in found] for name in found[0]}
-    return {name: (np.stack([a for a, _ in own]), np.stack([b for _, b in own])) for name, own in sums.items()}
+        return member_sums[0]
+    sums = {name: [member[name] for member in member_sums] for name in member_sums[0]}
+    return {name: (np.stack([a for a, _ in pairs]), np.stack([b for _, b in pairs])) for name, pairs in sums.items()}
 
 
-def _next_block(most: int, taken: int, seconds: float) -> int:
-    """Size of the next batch: about half the time between two updates, at most 4096 steps."""
-    if taken < most or seconds > 0.5 * _SHOWN:
-        return max(1, min(most, int(taken * 0.5 * _SHOWN / seconds)))
-    return min(2 * most, 4096)
+def _next_batch_size(size: int, done: int, seconds: float) -> int:
+    """Size of the next batch, for about half the time between two updates, at most 4096 steps."""
+    if done < size or seconds > 0.5 * _UPDATE_SECONDS:
+        return max(1, min(size, int(done * 0.5 * _UPDATE_SECONDS / seconds)))
+    return min(2 * size, 4096)
 
 
-def _flush(history: TimeSeries | MembersSeries | LevelSeries, recorder: Recorder | SilentRecorder) -> None:
-    """Pass the collected series to the recorder in pieces, so that `time` is never far ahead of the fields."""
+def _write_collected(history: TimeSeries | MembersSeries | LevelSeries, recorder: Recorder | SilentRecorder) -> None:
+    """Write the collected series to the recorder in blocks, so that `time` is at most one block ahead of the fields."""
     if not len(history):
         return
     (time, values), (frame_time, frames) = history.take()
     done = 0
-    for first in range(0, time.size, _BLOCK):
-        some = slice(first, first + _BLOCK)
-        recorder.append(time[some], {key: rows[some] for key, rows in values.items()})
-        own = slice(done, int(np.searchsorted(frame_time, time[some][-1], side="right")))
-        if own.stop > done:
-            recorder.append_frames(frame_time[own], {key: rows[own] for key, rows in frames.items()})
-            done = own.stop
+    for first in range(0, time.size, _UPDATE_STEPS):
+        block = slice(first, first + _UPDATE_STEPS)
+        recorder.append(time[block], {key: rows[block] for key, rows in values.items()})
+        new_frames = slice(done, int(np.searchsorted(frame_time, time[block][-1], side="right")))
+        if new_frames.stop > done:
+            recorder.append_frames(frame_time[new_frames], {key: rows[new_frames] for key, rows in frames.items()})
+            done = new_frames.stop

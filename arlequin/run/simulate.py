@@ -20,7 +20,7 @@ from arlequin.run.run import Ensemble, Progress, Run
 from arlequin.schemes import Scheme
 from arlequin.system.system import System
 
-MOST_STEPS = 50_000_000
+MAX_STEPS = 50_000_000
 
 
 @checked_call
@@ -47,7 +47,7 @@ class Study:
     __repr__ = short_repr
 
     def _repr_html_(self) -> str:
-        """What is run, and the system with a sketch, for notebooks."""
+        """Summary of the study and the system with a sketch, for notebooks."""
         about = f"{self.steps:,} steps of {self.step:g} s, {self.duration:g} s in all, by {self.scheme!r}"
         return f"<p>{escape(about)}</p>{self.system._repr_html_()}"
 
@@ -63,8 +63,8 @@ class Study:
         progress: Progress | bool | None = None,
     ) -> xarray.DataTree:
         """Run the study; arguments as of `simulate`."""
-        own = as_record(record, self.fields_every)
-        return run_study(self.system, self.scheme, self.duration, self.step, own, attributes, progress)
+        run_record = as_record(record, self.fields_every)
+        return run_study(self.system, self.scheme, self.duration, self.step, run_record, attributes, progress)
 
 
 @checked_call
@@ -121,19 +121,19 @@ def run_study(
     checked_attributes({} if attributes is None else attributes)
     duration, step = positive("duration", duration), positive("step", step)
     steps = steps_of(duration, step)
-    about = {"duration": duration, **(attributes or {})}
+    run_attributes = {"duration": duration, **(attributes or {})}
     title = "" if record.path is None else Path(record.path).stem
-    # numbers beyond all bounds end the run in one line, without the warnings of NumPy before it
+    # overflow ends the run with one error line instead of NumPy's warnings
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    with together(), reporting(progress, title) as told, quiet:
+    with together(), reporting(progress, title) as report, quiet:
         run = Run(
             system,
             scheme,
             step=step,
             steps=steps,
             record=record,
-            attributes=about,
-            progress=told,
+            attributes=run_attributes,
+            progress=report,
         )
         if step > duration * (1.0 + 1e-9):  # after the limits of the scheme, which are errors
             line = f"step = {step:g} s: is longer than the duration of {duration:g} s: one step is taken"
@@ -154,8 +154,8 @@ def steps_of(duration: float, step: float) -> int:
 
 def check_count(step: float, count: float) -> None:
     """Raise `UserError` for a step (s) that gives too many steps."""
-    if not count <= MOST_STEPS:
-        raise UserError.parameter("step", step, f"gives {count:.3g} steps; at most {MOST_STEPS} are taken")
+    if not count <= MAX_STEPS:
+        raise UserError.parameter("step", step, f"gives {count:.3g} steps; at most {MAX_STEPS} are taken")
 
 
 @checked_call
@@ -170,10 +170,10 @@ def simulate_ensemble(
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
 ) -> xarray.DataTree:
-    """Integrate systems that differ in starts and loads to `duration` (s); the result has the dimension `member`.
+    """Integrate systems that differ in initial conditions and loads to `duration` (s); results over `member`.
 
-    The members i share M, D, K, C and the kinematics and laws of contact, H; their starts, loads, gravity and the
-    values of imposed motions are their own (`dataclasses.replace(system, velocity=…)` makes one). Each obeys
+    The members i share M, D, K, C and the kinematics and laws of contact, H, and differ in initial conditions, loads,
+    gravity and values of imposed motions (create them by `dataclasses.replace(system, velocity=…)`). Each obeys
 
         M v̇ᵢ + K uᵢ + D vᵢ = fᵢ(t) + Cᵀφᵢ + Hᵀrᵢ,   C vᵢ = 0,   rᵢ ∈ laws(H uᵢ, H vᵢ)
 
@@ -184,10 +184,10 @@ def simulate_ensemble(
 
     each pass over the factor solving some tens of columns; contact and the energy balance are computed per member.
     Small systems of bars, beams, masses and modes run in one compiled loop per member, in parallel, with results
-    bitwise equal to separate runs. Members of nonlinear parts, of contact that wears, bounces back or moves its
-    pairings, and of other schemes have no common matrices: they are stepped one after the other, to the same bits and
-    in the time of separate runs. The other parameters are those of `simulate`. If a member does not converge the run
-    ends with an error that names the member.
+    bitwise equal to separate runs. Members with nonlinear parts, with wear, restitution or changing pairings in
+    contact, and of other schemes have no common matrices: they are stepped one after the other, with results bitwise
+    equal to separate runs and in the same time. The other parameters are those of `simulate`. If a member does not
+    converge the run ends with an error that names the member.
 
     >>> from dataclasses import replace
     >>> import arlequin as aq
@@ -208,8 +208,8 @@ def simulate_ensemble(
         instance("systems", system, System, rule)
     if not members:
         raise UserError.parameter("systems", systems, rule)
-    own = as_record(record, fields_every)
-    result = run_study(Ensemble(members), scheme, duration, step, own, attributes, progress)
+    run_record = as_record(record, fields_every)
+    result = run_study(Ensemble(members), scheme, duration, step, run_record, attributes, progress)
     return result.map_over_datasets(_members_first)
 
 

@@ -354,13 +354,13 @@ def samples(folder: Path) -> list[Path]:
         if done >= 12:
             raise KeyboardInterrupt
 
-    kept = run._BLOCK, run._next_block
-    run._BLOCK, run._next_block = 5, lambda *_: 5
+    kept = run._UPDATE_STEPS, run._next_batch_size
+    run._UPDATE_STEPS, run._next_batch_size = 5, lambda *_: 5
     try:
         with contextlib.suppress(KeyboardInterrupt):
             execute(*prepare("bar_wall", {"elements": 10}), folder / "stopped.zarr", progress)
     finally:
-        run._BLOCK, run._next_block = kept
+        run._UPDATE_STEPS, run._next_batch_size = kept
     sweep(squares, {"x": [1.0, 2.0, 3.0]}, store=folder / "small.sweep", workers=0, progress=False)
     return [folder / "complete.zarr", folder / "stopped.zarr", folder / "small.sweep"]
 
