@@ -27,7 +27,7 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
     motion. state: x (f, d, p), s (r, p), depth, opening (r, p), replaced by those at the end. out: u, v (b, d, p), P, s
     (b, r, p), depth (b, r, p) after each step. springs: whether s is used.
     """
-    updates, from_state, push, basis, forces = operators
+    updates, from_state, y_by_impulse, basis, forces = operators
     by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
     by_depth, by_opening = opening_tables
     term_y, term_e, term_s, term_w, term_f = parameter_terms
@@ -36,7 +36,7 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
     count, p, r = term_y.shape[0], x.shape[2], rows.shape[0]
     fields, lead = x.shape[0], x.shape[0] > 2
     scaled = fields - 1 if lead else fields  # fields whose updates are numbers
-    response = np.dot(basis, push)
+    response = np.dot(basis, y_by_impulse)
     matrix = np.empty((r, r))
     new = np.empty_like(x)
     for j in range(count):
@@ -51,7 +51,7 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
         line = np.empty(r)
         if r > 0:
             rows_y = np.dot(basis, y)
-            right = np.zeros((r, p))
+            rhs = np.zeros((r, p))
             for q in range(p):
                 line[:] = 0.0
                 gathered(rows, j, by_y, rows_y, q, line)
@@ -62,16 +62,16 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
                 if springs:
                     gathered(rows, j, by_s, s, q, line)
                 for i in range(r):
-                    right[i, q] = -(
+                    rhs[i, q] = -(
                         line[i] + term_e[j, i, q] + by_depth[j, i] * depth[i, q] + by_opening[j, i] * opening[i, q]
                     )
             coupling(rows, j, by_p, by_y, response, matrix)
             for i in range(r):  # rows of gaps, rates and impulses have units of their own
                 largest = np.abs(matrix[i]).max()
                 matrix[i] /= largest
-                right[i] /= largest
-            impulse = np.linalg.solve(matrix, right)
-            y += np.dot(push, impulse)
+                rhs[i] /= largest
+            impulse = np.linalg.solve(matrix, rhs)
+            y += np.dot(y_by_impulse, impulse)
             rows_y = np.dot(basis, y)
             for q in range(p):
                 line[:] = 0.0

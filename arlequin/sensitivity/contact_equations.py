@@ -43,9 +43,9 @@ _FIRST_STEP = 1e-7  # of the coefficients: step of a first estimate of p'
 
 
 class PointMotion(NamedTuple):
-    """Of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring tractions at
-    the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and its opening
-    (b, k), m, as of `WearState`."""
+    """Motion of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring
+    tractions at the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and
+    its opening (b, k), m, as of `WearState`."""
 
     impulse: Any
     u1: Any
@@ -204,7 +204,7 @@ class ContactEquations:
         compliance = self.data.compliance / (self.step * self.data.area)
         scale = delassus[first] * np.where(laws.level == 1, gap_per_velocity, 1.0) + compliance
         closed = self.middle_gap(motion) <= self.touching
-        if self.form.staggered:  # closing is tested at velocities between those of the block: impulses that act tell
+        if self.form.staggered:  # their velocities for this test are at other instants: impulses show it
             closed = multiplier > _ROUND_OFF * np.abs(motion.impulse[..., 0])
         allowed = (laws.level == 1) | ((laws.level == 2) & closed)
         active = allowed & (multiplier * np.where(scale > 0.0, scale, 1.0) > slack) & (multiplier > 0.0)
@@ -504,12 +504,12 @@ class ContactEquations:
         out = tractions + 1j * slopes * np.imag(g1)
         if np.imag(g0).any():
             # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
-            far, guess = self._to_top(start, end), slopes
+            kink_distance, guess = self._to_top(start, end), slopes
             if self.form.staggered:  # the traction is that of the gap at the start, whose slope is not known
-                guess = np.divide(tractions, far, out=np.zeros_like(tractions), where=far > 0.0)
-            short = _short(tractions, guess, far)
-            short = np.where(np.isfinite(short), np.maximum(short, 1e-15 * np.abs(start)), 0.0)
-            by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short)
+                guess = np.divide(tractions, kink_distance, out=np.zeros_like(tractions), where=kink_distance > 0.0)
+            short_step = _short(tractions, guess, kink_distance)
+            short_step = np.where(np.isfinite(short_step), np.maximum(short_step, 1e-15 * np.abs(start)), 0.0)
+            by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short_step)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / EPS
@@ -517,11 +517,11 @@ class ContactEquations:
             steps = np.full_like(start, first)
             ends = [self._law_values(start, end, change, sign * steps)[0] for sign in (1.0, -1.0)]
             top_speed = np.nanmax(np.abs(np.imag(self.data.top)) / EPS, axis=1, initial=0.0)
-            far = np.full_like(start, np.inf)
-            far = np.divide(self._to_top(start, end), top_speed, out=far, where=top_speed > 0.0)
-            short = _short(tractions, (ends[0] - ends[1]) / (2.0 * first), far)
-            short = np.where(np.isfinite(short), short, 0.0)
-            by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short)
+            kink_distance = np.full_like(start, np.inf)
+            kink_distance = np.divide(self._to_top(start, end), top_speed, out=kink_distance, where=top_speed > 0.0)
+            short_step = _short(tractions, (ends[0] - ends[1]) / (2.0 * first), kink_distance)
+            short_step = np.where(np.isfinite(short_step), short_step, 0.0)
+            by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short_step)
             out = out + 1j * EPS * by_constants
         return out
 
@@ -671,8 +671,8 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
     where no value changes."""
     size, slope = (np.abs(np.concatenate([array, array.sum(axis=0)[None]])) for array in (values, slopes))
     known = (size > 0.0) & (slope > 0.0)
-    short = _SHORT * np.divide(size, slope, out=np.full_like(size, np.inf), where=known).min(axis=0)
-    return np.maximum(np.minimum(short, _WITHIN * smooth_length), _SHORTEST * short)
+    short_step = _SHORT * np.divide(size, slope, out=np.full_like(size, np.inf), where=known).min(axis=0)
+    return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
 
 
 @lru_cache(maxsize=4096)

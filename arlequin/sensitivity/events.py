@@ -206,11 +206,11 @@ class _Shifts:
         """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
         springs in the last step of slip before stick."""
         sticks, statuses, pressed = self._sticks, self.linear.statuses, self._pressed
-        stays, presses = _after(sticks, True), _after(pressed, True)
-        slips, parts = ~stays & presses, stays & ~_after(presses, True)
+        stays_stuck, stays_pressed = _after(sticks, True), _after(pressed, True)
+        slips, then_parts = ~stays_stuck & stays_pressed, stays_stuck & ~_after(stays_pressed, True)
         yields = self.contact.laws.elastic_stick & pressed & (statuses.status == SLIP)
-        of_stick = sticks & _before(sticks & ~statuses.limited, False) & (slips | parts)
-        return of_stick | (yields & _before(yields, False) & stays)
+        of_stick = sticks & _before(sticks & ~statuses.limited, False) & (slips | then_parts)
+        return of_stick | (yields & _before(yields, False) & stays_stuck)
 
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
@@ -470,15 +470,15 @@ class _Shifts:
         """The event of a point whose contact ends."""
         source = np.full(self.contact.laws.count, j)
         source[point] = j - 1
-        run, stays = self.run(j, 1), self.shifted(j, [self._statuses(j, source)])
-        last, after = _value(before, _multiplier, point), _value(stays.steps, _multiplier, point)
-        if not after < 0.0 < last:
+        run, with_contact = self.run(j, 1), self.shifted(j, [self._statuses(j, source)])
+        previous, extended = _value(before, _multiplier, point), _value(with_contact.steps, _multiplier, point)
+        if not extended < 0.0 < previous:
             return None
-        factor = -(last / (last - after) - 0.5) / after
-        state_loss = [a - b for a, b in zip(stays.end, run.end, strict=True)]
-        shift = Shift(1.0, self.linear.block.n + j, run.steps, stays.steps)
+        factor = -(previous / (previous - extended) - 0.5) / extended
+        state_loss = [a - b for a, b in zip(with_contact.end, run.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, run.steps, with_contact.steps)
         return self._event(
-            j, order, [point], 1, state_loss, (stays.steps, [(_multiplier, point, factor)]), None, (shift,)
+            j, order, [point], 1, state_loss, (with_contact.steps, [(_multiplier, point, factor)]), None, (shift,)
         )
 
     def _transition(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
@@ -486,10 +486,10 @@ class _Shifts:
         after; or that sticks there on its spring."""
         sticks, run = self._sticks[j, point], self.run(j, 1)
         quantity: PointQuantity = _cone_margin if sticks else _RateAlong(self._against(j, point), point, _slider_rates)
-        last, rest = _value(before, quantity, point), _value(run.steps, quantity, point)
-        delay = _late(last, rest, self._end_of_status(j, point))
-        if sticks and rest > 0.0 and self._yields(j, point):
-            return self._yield_event(j, point, rest, delay, order)
+        previous, margin = _value(before, quantity, point), _value(run.steps, quantity, point)
+        delay = _late(previous, margin, self._end_of_status(j, point))
+        if sticks and margin > 0.0 and self._yields(j, point):
+            return self._yield_event(j, point, margin, delay, order)
         if delay is None:
             return None
         switched = self.shifted(j, [self._switched(j, point)])
@@ -498,21 +498,23 @@ class _Shifts:
             state_loss[1] = np.zeros_like(state_loss[1])  # springs are returned to the limit in the next step
         shift = Shift(1.0, self.linear.block.n + j, run.steps, switched.steps)
         return self._event(
-            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / rest)]), None, (shift,)
+            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / margin)]), None, (shift,)
         )
 
     def _restick(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
         """The event of a spring that is returned to the limit, and sticks from the next step on."""
         run, quantity = self.run(j, 1), _LimitExcess(self._against(j, point), point)
-        last, rest = _value(before, quantity, point), _value(run.steps, quantity, point)
-        delay = _late(last, rest)
+        previous, margin = _value(before, quantity, point), _value(run.steps, quantity, point)
+        delay = _late(previous, margin)
         if delay is None:
             return None
-        stays, returns = (self.shifted(j, [self._with_status(j, point, STICK, limited)]) for limited in (True, False))
-        state_loss = [a - b for a, b in zip(returns.end, stays.end, strict=True)]
-        shift = Shift(1.0, self.linear.block.n + j, stays.steps, returns.steps)
+        without_return, with_return = (
+            self.shifted(j, [self._with_status(j, point, STICK, limited)]) for limited in (True, False)
+        )
+        state_loss = [a - b for a, b in zip(with_return.end, without_return.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, without_return.steps, with_return.steps)
         return self._event(
-            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / rest)]), None, (shift,)
+            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / margin)]), None, (shift,)
         )
 
     def _end_of_status(self, j: int, point: int) -> float:
@@ -704,13 +706,13 @@ def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
     return float(_series(linear, quantity, point).values()[-1])
 
 
-def _late(last: float, rest: float, counts: float = 0.5) -> float | None:
+def _late(previous: float, margin: float, counts: float = 0.5) -> float | None:
     """Delay in steps of a change of status after the instant at which the run counts it, `counts` after the middle of
-    a step; last, rest: its margin in the step before and in this one. None where these give no instant nearby."""
-    if not last > rest > 0.0:
+    a step; previous, margin: its margin in the step before and in this one. None where these give no instant nearby."""
+    if not previous > margin > 0.0:
         return None
-    late = rest / (last - rest) - counts
-    return late if abs(late) <= 1.0 else None
+    delay = margin / (previous - margin) - counts
+    return delay if abs(delay) <= 1.0 else None
 
 
 def _after(values: NDArray[np.bool_], end: bool) -> NDArray[np.bool_]:

@@ -64,7 +64,7 @@ def fit(
     of a variable of the result on time alone, {"interface/rub/wear_power": values}, one for each step without the
     start, or by any name with the function of the result that predicts them, {"tip": (function, values)}. bounds:
     {name: (low, high)}. deviation: standard deviation of the noise, of all records or by name; without it one of all
-    is estimated from what is left, so that records of different units need theirs.
+    is estimated from the residuals, so that records of different units need theirs.
 
     Minimised is ½ Σ ((prediction − data)/deviation)², by the trust-region method of `scipy.optimize.least_squares`
     with the derivatives J of the predictions (see `gradient`), up to the relative `tolerance` of cost or parameters, in

@@ -35,7 +35,7 @@ from arlequin.sensitivity.tangent import StateTangent, Tangent
 MAX_GROWTH = 30.0  # a change of 1 % of the motion is then 30 % of it
 _MIN_CHANGES = 3  # steps with changes of statuses up to which growth is not computed
 _PIECES = 10  # of a run; the median leaves out single steps and short contacts with layers, whose energy ‖δ‖ lacks
-_ROUND_OFF = 1e-8  # of the first norm: what is below is round-off
+_ROUND_OFF = 1e-8  # of the first norm: smaller norms are round-off
 
 
 class Growth:

@@ -250,5 +250,5 @@ def motion_of(contact: ContactEquations, model: StudyModel, block: Block, spring
 
 
 def _packed(values: PointValues) -> Array:
-    """All values (b, k, 7) in one array."""
+    """The fields concatenated to one array (b, k, 7)."""
     return np.concatenate([values.residual, values.spring, values.worn[..., None]], axis=-1)

@@ -151,7 +151,7 @@ class StudyModel:
 
 
 def _driving(study: Study) -> list[Any]:
-    """All that loads and imposed motions depend on; junctions weight them."""
+    """Objects that loads and imposed motions depend on, junctions included, which weight them."""
     system = study.system
     return [list(system.parts), list(system.junctions), system.gravity]
 

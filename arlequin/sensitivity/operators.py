@@ -53,10 +53,10 @@ class StepOperators:
             viscous = np.zeros((d, d)) if assembly.viscous is None else assembly.viscous.toarray()
             at_end, at_start = -form.average(1.0, 0.0, 0.0), -form.average(0.0, 1.0, 0.0)
             forces = np.array([at_end * stiffness, at_end * viscous, at_start * stiffness, at_start * viscous])
-        return np.array(by_fields), np.ascontiguousarray(self.push), self.basis.toarray(), forces
+        return np.array(by_fields), np.ascontiguousarray(self.y_by_impulse), self.basis.toarray(), forces
 
     @cached_property
-    def push(self) -> Array:
+    def y_by_impulse(self) -> Array:
         """y by P (d, r)."""
         return self.solve(self._equations.form.impulse * self.basis.toarray())[0].T
 
@@ -65,7 +65,7 @@ class StepOperators:
         """W_ii (r,): velocities of rows at the end of a step by impulses on themselves."""
         form = self._equations.form
         if self.count <= DENSE:
-            return np.einsum("rd,dr->r", self.basis.toarray(), self.push) / form.weight
+            return np.einsum("rd,dr->r", self.basis.toarray(), self.y_by_impulse) / form.weight
         return form.inertia * np.asarray(np.diag(self.compliance.chosen(np.arange(self.rows))))
 
 

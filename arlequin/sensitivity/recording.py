@@ -85,7 +85,7 @@ class PreviousStep:
 
     @classmethod
     def before(cls, equations: BulkEquations, block: Block) -> "PreviousStep":
-        """Before the first step of a block of dynamics, with 0 for the energy of the laws."""
+        """Energies and forces before the first step of a block of dynamics, with 0 for the energy of the laws."""
         if equations.form.carries:
             scheme_state = block.start.own
             return cls(0.0, scheme_state.internal, scheme_state.damping, scheme_state.external)
@@ -94,7 +94,7 @@ class PreviousStep:
 
     @classmethod
     def first(cls, model: StudyModel) -> "PreviousStep":
-        """At t = 0."""
+        """Energies and forces at t = 0."""
         assembly, state = model.assembly, model.first
         damping = np.zeros_like(state.v) if assembly.viscous is None else assembly.viscous @ state.v
         forces = (state.impulse, state.own.reaction) if model.study.scheme.static else (None, None)
@@ -281,7 +281,7 @@ class RecordedChanges:
             neighbour = _perturbed(linear.block, tangents, self._contact.laws.first[:-1], i, delta)
             springs = linear.springs + delta * tangents.springs[..., i]
             neighbour = replace(neighbour, u=model.to_assembly(neighbour.u), v=model.to_assembly(neighbour.v))
-            batch, carried = recorder.batch_of(neighbour, springs, normal + delta * normal_rates)
+            batch, last = recorder.batch_of(neighbour, springs, normal + delta * normal_rates)
             amounts = replace(
                 batch.contact,
                 slip=run_batch.contact.slip + delta * works["slip"],
@@ -298,7 +298,7 @@ class RecordedChanges:
                 work["scheme"] -= work[kind]
             if depth_rate is not None and run_batch.worn is not None:
                 batch = replace(batch, worn=run_batch.worn + delta * depth_rate)
-            recorder.add(losses.subtracted_from(replace(batch, contact=amounts), i, delta), carried)
+            recorder.add(losses.subtracted_from(replace(batch, contact=amounts), i, delta), last)
 
     def fixed(self) -> dict[Key, Array]:
         """Derivatives of the time-independent variables that depend on the parameter: positions, masses, areas."""

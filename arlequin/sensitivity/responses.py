@@ -100,7 +100,7 @@ class Response:
 
     @property
     def kind(self) -> Kind:
-        """How its series follows from solved steps."""
+        """Kind of the variable, from which its series follows."""
         names = self.path.split("/")
         return KINDS[names[0], names[-1]]
 
@@ -313,13 +313,13 @@ def _spring(elongation: bool, response: Response, linear: LinearSteps) -> Series
         i = [spring.name for spring in assembly.system.springs].index(response.name)
         spring, links = assembly.system.springs[i], assembly.links
         at, axis = slice(*links.span[i : i + 2]), AXES.index(str(response.component))
-        pull = np.tile(spring.frame[:, axis], len(spring.shares))
+        direction = np.tile(spring.frame[:, axis], len(spring.shares))
         rows_of_spring = sp.csr_array(links.rows[at])
         if elongation:
-            return {"u": rows_of_spring.T @ (pull * np.repeat(spring.shares, len(spring.frame)))}
+            return {"u": rows_of_spring.T @ (direction * np.repeat(spring.shares, len(spring.frame)))}
         return {
-            "u": rows_of_spring.T @ (-pull * links.stiffness[at]),
-            "v": rows_of_spring.T @ (-pull * links.damping[at]),
+            "u": rows_of_spring.T @ (-direction * links.stiffness[at]),
+            "v": rows_of_spring.T @ (-direction * links.damping[at]),
         }
 
     return LinearSeries(linear, rows)

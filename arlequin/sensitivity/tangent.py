@@ -235,15 +235,15 @@ def impulse_matrix(
     is_coupled = np.zeros(count + 1, dtype=bool)
     is_coupled[rows[coupled]] = True
     coupled = np.flatnonzero(is_coupled[:-1])
-    place_of = np.full(count + 1, -1)
-    place_of[coupled] = np.arange(coupled.size)
+    column_of = np.full(count + 1, -1)
+    column_of[coupled] = np.arange(coupled.size)
     matrix = np.zeros((coupled.size,) * 2)
     response = factor * compliance.chosen(coupled) if coupled.size else matrix
     for b in range(3):
-        to = place_of[rows[coupled, b]]
-        some = np.flatnonzero(to >= 0)
-        matrix[some, to[some]] += by_impulse[coupled[some], b]
-        matrix[some] += by_y[coupled[some], b, None] * response[to[some]]
+        column = column_of[rows[coupled, b]]
+        with_row = np.flatnonzero(column >= 0)
+        matrix[with_row, column[with_row]] += by_impulse[coupled[with_row], b]
+        matrix[with_row] += by_y[coupled[with_row], b, None] * response[column[with_row]]
     return coupled, matrix
 
 
@@ -270,9 +270,9 @@ def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, sprin
     tables, count, (f, d, p), r = linear.tables, len(linear.block), fields.shape, operators.rows
     zeros = np.zeros((r, p))
     state = (np.array(fields), np.array(springs), zeros, zeros.copy())
-    most = max(_VALUES // max(d * p, 1), 1)
-    for first in range(0, count, most):
-        at = slice(first, min(first + most, count))
+    max_steps = max(_VALUES // max(d * p, 1), 1)
+    for first in range(0, count, max_steps):
+        at = slice(first, min(first + max_steps, count))
         b = at.stop - at.start
         parameter_terms = (
             np.zeros((b, d, p)),

@@ -13,7 +13,7 @@ from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block, Wear, blocks
 from arlequin.step.state import State
 
-AROUND = 4  # steps beyond those of a window, on either side
+AROUND = 4  # steps of overlap of a window on either side
 
 Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative], bool], list[Event]]
 
