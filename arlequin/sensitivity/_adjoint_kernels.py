@@ -23,9 +23,9 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
     sources: derivatives of the quantity by u, v (b, d) after each step, P, s after each step, depth after each step, u
     and v of the rows, depth and opening at the start of each step (b, r). state: adjoints of x (f, d), s, depth,
     opening (r,) after the last step, replaced by those before the first. out: adjoints of y (b, d), E, s₁ and w (b, r)
-    and F₁ (b, d), or (0, d), of what parameters alone give.
+    and F₁ (b, d), or (0, d), factors of the terms by parameters at fixed motion.
     """
-    updates, from_state, push, basis, forces = operators
+    updates, from_state, y_by_impulse, basis, forces = operators
     by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
     by_depth, by_opening = opening_tables
     source_u, source_v, source_p, source_s, source_depth, source_ru, source_rv, source_d0, source_o0 = sources
@@ -34,7 +34,7 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
     count, r = source_u.shape[0], rows.shape[0]
     fields, lead = x.shape[0], x.shape[0] > 2
     scaled = fields - 1 if lead else fields
-    response = np.dot(basis, push)
+    response = np.dot(basis, y_by_impulse)
     matrix = np.empty((r, r))
     column = np.zeros((r, 1))
     before = np.empty_like(x)
@@ -78,11 +78,11 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
                     scattered(rows, j, s_l, column, 0, rows_l)
                 scattered(rows, j, s_s, column, 0, before_s)
             y += np.dot(rows_y, basis)
-            impulse += np.dot(y, push)
+            impulse += np.dot(y, y_by_impulse)
             coupling(rows, j, by_p, by_y, response, matrix)
-            turned = np.linalg.solve(np.ascontiguousarray(matrix.T), impulse)
-            column[:, 0] = -turned
-            out_e[j] = -turned
+            solution = np.linalg.solve(np.ascontiguousarray(matrix.T), impulse)
+            column[:, 0] = -solution
+            out_e[j] = -solution
             rows_y[:] = 0.0
             scattered(rows, j, by_y, column, 0, rows_y)
             scattered(rows, j, by_u, column, 0, rows_u)
@@ -91,8 +91,8 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
                 scattered(rows, j, by_l, column, 0, rows_l)
             if springs:
                 scattered(rows, j, by_s, column, 0, before_s)
-            depth += source_d0[j] - by_depth[j] * turned
-            before_opening = source_o0[j] - by_opening[j] * turned
+            depth += source_d0[j] - by_depth[j] * solution
+            before_opening = source_o0[j] - by_opening[j] * solution
             y += np.dot(rows_y, basis)
         out_y[j] = y
         for f in range(fields):

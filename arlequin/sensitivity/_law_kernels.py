@@ -1,4 +1,4 @@
-"""Numba kernels of the laws of contact points in many given steps: tractions of regular laws, coefficients of
+"""Numba kernels of the laws of contact points in solved steps: tractions of regular laws, coefficients of
 friction."""
 
 import numpy as np

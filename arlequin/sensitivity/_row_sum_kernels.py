@@ -36,7 +36,7 @@ def coupling(rows, j, by_impulse, by_y, response, matrix):
             if at < 0:
                 continue
             matrix[i, at] += by_impulse[j, i, b]
-            own = by_y[j, i, b]
-            if own != 0.0:
+            slope = by_y[j, i, b]
+            if slope != 0.0:
                 for c in range(count):
-                    matrix[i, c] += own * response[at, c]
+                    matrix[i, c] += slope * response[at, c]

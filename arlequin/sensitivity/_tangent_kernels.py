@@ -16,31 +16,31 @@ _M2, _M3 = float64[:, ::1], float64[:, :, ::1]
     ),
     cache=True,
 )  # fmt: skip
-def tangent_steps(operators, rows, tables, opening_tables, given, state, out, springs):
+def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, state, out, springs):
     """Derivatives of b steps by p parameters, of dense operators.
 
     operators: updates (f, f + 1) of the f fields x of the state by those before and y, see `StepCoefficients`; y by x
     (f, d, d) and by P (d, r), rows of the basis (r, d), F₁ by u₁, v₁, u₀ and v₀ (4, d, d), or (0, d, d). rows (r, 3):
     the rows of the point of each row. tables (b, r, 3): ∂E by P, y, u₀, v₀, s; ∂s₁ by the same; both by the lead; ∂w by
-    P, y and v₀, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and
-    opening. given: y (b, d, p), E, s₁ (b, r, p) and w by the parameters alone, and F₁ (b, d, p), or (0, d, p). state:
-    x (f, d, p), s (r, p), depth, opening (r, p), replaced by those at the end. out: u, v (b, d, p), P, s (b, r, p),
-    depth (b, r, p) after each step. springs: whether there is s.
+    P, y and v₀, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and opening.
+    parameter_terms: y (b, d, p), E, s₁ and w (b, r, p) and F₁ (b, d, p), or (0, d, p), by the parameters at fixed
+    motion. state: x (f, d, p), s (r, p), depth, opening (r, p), replaced by those at the end. out: u, v (b, d, p), P, s
+    (b, r, p), depth (b, r, p) after each step. springs: whether s is used.
     """
-    updates, from_state, push, basis, forces = operators
+    updates, from_state, y_by_impulse, basis, forces = operators
     by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
     by_depth, by_opening = opening_tables
-    given_y, given_e, given_s, given_w, given_f = given
+    term_y, term_e, term_s, term_w, term_f = parameter_terms
     x, s, depth, opening = state
     out_u, out_v, out_p, out_s, out_depth = out
-    count, p, r = given_y.shape[0], x.shape[2], rows.shape[0]
+    count, p, r = term_y.shape[0], x.shape[2], rows.shape[0]
     fields, lead = x.shape[0], x.shape[0] > 2
     scaled = fields - 1 if lead else fields  # fields whose updates are numbers
-    response = np.dot(basis, push)
+    response = np.dot(basis, y_by_impulse)
     matrix = np.empty((r, r))
     new = np.empty_like(x)
     for j in range(count):
-        y = given_y[j].copy()
+        y = term_y[j].copy()
         for f in range(fields):
             y += np.dot(from_state[f], x[f])
         impulse = np.zeros((r, p))
@@ -51,7 +51,7 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
         line = np.empty(r)
         if r > 0:
             rows_y = np.dot(basis, y)
-            right = np.zeros((r, p))
+            rhs = np.zeros((r, p))
             for q in range(p):
                 line[:] = 0.0
                 gathered(rows, j, by_y, rows_y, q, line)
@@ -62,16 +62,16 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
                 if springs:
                     gathered(rows, j, by_s, s, q, line)
                 for i in range(r):
-                    right[i, q] = -(
-                        line[i] + given_e[j, i, q] + by_depth[j, i] * depth[i, q] + by_opening[j, i] * opening[i, q]
+                    rhs[i, q] = -(
+                        line[i] + term_e[j, i, q] + by_depth[j, i] * depth[i, q] + by_opening[j, i] * opening[i, q]
                     )
             coupling(rows, j, by_p, by_y, response, matrix)
             for i in range(r):  # rows of gaps, rates and impulses have units of their own
                 largest = np.abs(matrix[i]).max()
                 matrix[i] /= largest
-                right[i] /= largest
-            impulse = np.linalg.solve(matrix, right)
-            y += np.dot(push, impulse)
+                rhs[i] /= largest
+            impulse = np.linalg.solve(matrix, rhs)
+            y += np.dot(y_by_impulse, impulse)
             rows_y = np.dot(basis, y)
             for q in range(p):
                 line[:] = 0.0
@@ -79,9 +79,9 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
                 gathered(rows, j, w_y, rows_y, q, line)
                 gathered(rows, j, w_v, rows_v, q, line)
                 for i in range(r):
-                    worn[i, q] = line[i] + given_w[j, i, q]
+                    worn[i, q] = line[i] + term_w[j, i, q]
             if springs:
-                fresh = np.zeros((r, p))
+                new_springs = np.zeros((r, p))
                 for q in range(p):
                     line[:] = 0.0
                     gathered(rows, j, s_p, impulse, q, line)
@@ -92,15 +92,15 @@ def tangent_steps(operators, rows, tables, opening_tables, given, state, out, sp
                         gathered(rows, j, s_l, rows_l, q, line)
                     gathered(rows, j, s_s, s, q, line)
                     for i in range(r):
-                        fresh[i, q] = line[i] + given_s[j, i, q]
-                s[:] = fresh
+                        new_springs[i, q] = line[i] + term_s[j, i, q]
+                s[:] = new_springs
         for f in range(scaled):
             new[f] = updates[f, fields] * y
             for g in range(scaled):
                 if updates[f, g] != 0.0:
                     new[f] += updates[f, g] * x[g]
         if lead:
-            new[3] = updates[3, 3] * x[3] + given_f[j]
+            new[3] = updates[3, 3] * x[3] + term_f[j]
             new[3] += np.dot(forces[0], new[0]) + np.dot(forces[1], new[1])
             new[3] += np.dot(forces[2], x[0]) + np.dot(forces[3], x[1])
         x[:] = new

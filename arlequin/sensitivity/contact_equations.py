@@ -8,8 +8,8 @@ the gaps g and rates at both ends (0, 1), the regular laws p and the multiplier 
 
 with w the slip rate at the end, at some reversals v_t⁰ + v_t¹, or P_t = 0 (`arlequin.multilevel.solvers.closing`), or
 with elastic stick w = Δu_t/(λh) − c_t s₀ (`arlequin.multilevel.solvers.elastic_stick`), and μ constant or that of the
-slip rate and the pressure of the step (`arlequin.sensitivity.sliding_friction`). The point leaves its spring with the
-traction s₁, and wears by k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the sign of the slip.
+slip rate and the pressure of the step (`arlequin.sensitivity.sliding_friction`). The traction of its spring at the end
+is s₁, the worn depth k P_n ‖slip‖/(hA). On a line (two dimensions) w/‖w‖ is the sign of the slip.
 
 All is written for complex numbers, so that derivatives by a complex step, f'(x) = Im f(x + iε)/ε, are exact; regular
 laws, whose kernels take real numbers, by differences of order 4 over a small part of their own length.
@@ -32,20 +32,20 @@ from arlequin.sensitivity.models_at import StudyModel
 from arlequin.sensitivity.sliding_friction import SlidingFriction, law_constants
 from arlequin.step.coefficients import StepCoefficients
 
-EPS = 1e-200  # imaginary step: nothing is subtracted
+EPS = 1e-200  # imaginary step, without subtractive cancellation
 _SHORT = 1e-3  # of the length p/|p'|: step of the differences of a regular law
-_LAST_DIGITS = 1e-5  # of displacements: 1e-12 of them is less than 1e-7 of this
-_WITHIN = 0.1  # of the distance from a kink of a law: most of that step
-_SHORTEST = 1e-4  # of that step: its least, with round-off of 1e-9
+_LAST_DIGITS = 1e-5  # of displacements, whose round-off of 1e-12 is then below 1e-7
+_WITHIN = 0.1  # of the distance from a kink of a law: largest such step
+_SHORTEST = 1e-4  # of `_SHORT`: smallest such step, with round-off of 1e-9
 _ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
-_FITS = 1e-6  # of an impulse or a rate, by which one equation of friction must be nearer than another
-_TRIED = 1e-7  # of the coefficients: step of a first estimate of p'
+_FITS = 1e-6  # of an impulse or a rate: by which the residual of one equation of friction must be below another's
+_FIRST_STEP = 1e-7  # of the coefficients: step of a first estimate of p'
 
 
 class PointMotion(NamedTuple):
-    """Of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring tractions at
-    the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and its opening
-    (b, k), m, as of `WearState`."""
+    """Motion of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring
+    tractions at the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and
+    its opening (b, k), m, as of `WearState`."""
 
     impulse: Any
     u1: Any
@@ -58,26 +58,26 @@ class PointMotion(NamedTuple):
 
 
 class Statuses(NamedTuple):
-    """Of k points in b steps (b, k): whether the multiplier acts; OPEN, SLIP or STICK; whether ġ₀ > 0; whether a spring
-    is put back to the friction disk, and whether it starts beyond it; whether friction loses energy; whether it closes
-    the mean slip rate. Points that friction releases at a reversal are SLIP for the step and OPEN here. direction
-    (b, k, 2): unit vectors in which points slip whatever their slip rates are, nan where they follow these; None where
-    all do. swung (b, k): whether a spring that is put back pulls backwards by the phase of the step; None where none
-    does."""
+    """Statuses of k points in b steps (b, k): whether the multiplier acts; OPEN, SLIP or STICK; whether ġ₀ > 0; whether
+    a spring is returned to the friction disk, and whether it starts outside; whether friction dissipates energy;
+    whether friction acts on the mean slip rate. Points released at a reversal are SLIP for the step and OPEN here.
+    direction (b, k, 2): prescribed unit vectors of slip, nan where slip follows its rate; None where none is
+    prescribed. pulls_back (b, k): whether a returned spring pulls backwards because of the phase of the step; None
+    where none does."""
 
     active: NDArray[np.bool_]
     status: NDArray[np.int8]
     parting: NDArray[np.bool_]
     limited: NDArray[np.bool_]
-    beyond: NDArray[np.bool_]
-    rubs: NDArray[np.bool_]
+    outside: NDArray[np.bool_]
+    dissipates: NDArray[np.bool_]
     on_mean: NDArray[np.bool_]
     direction: Array | None = None
-    swung: NDArray[np.bool_] | None = None
+    pulls_back: NDArray[np.bool_] | None = None
 
 
 class PointValues(NamedTuple):
-    """Residuals (b, k, 3), spring tractions at the end (b, k, 3), Pa, and what is worn off in the step (b, k), m."""
+    """Residuals (b, k, 3), spring tractions at the end (b, k, 3), Pa, and depth worn off in the step (b, k), m."""
 
     residual: Any
     spring: Any
@@ -86,7 +86,7 @@ class PointValues(NamedTuple):
 
 class PointBlocks(NamedTuple):
     """Derivatives in b steps and k points: residual, spring (b, k, 6, 3, 3): of the residuals and the springs at the
-    end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of what is worn off by P and the path of the step; by_wear
+    end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of the depth worn off by P and the path of the step; by_wear
     (b, k, 2): of the normal residual by depth and opening."""
 
     residual: Array
@@ -116,10 +116,10 @@ class PointData(NamedTuple):
 
     @classmethod
     def of(cls, model: StudyModel) -> "PointData":
-        """Of a model."""
+        """The constants of a model."""
         contact = model.assembly.contact
         laws = contact.laws
-        # rigid: no derivative
+        # 1 at rigid points, where nothing depends on it
         stiffness = np.where(laws.elastic_stick, laws.tangential_stiffness, 1.0)
         wear = np.zeros(laws.count) if contact.wear_rate is None else contact.wear_rate
         top = np.full((laws.count, max((len(point) for point in laws.regular), default=0)), np.nan)
@@ -145,7 +145,7 @@ class ContactEquations:
 
     @classmethod
     def of(cls, model: StudyModel, form: StepCoefficients) -> "ContactEquations":
-        """Of a model."""
+        """The equations of a model."""
         contact = model.assembly.contact
         return cls(contact.laws, PointData.of(model), contact.scale.touching, form)
 
@@ -182,29 +182,29 @@ class ContactEquations:
             return np.zeros((len(rows), *at.shape))
         return np.where(at >= 0, rows[:, np.maximum(at, 0)], 0.0)
 
-    def springs(self, motion: PointMotion, first: Array) -> Array:
+    def springs(self, motion: PointMotion, start: Array) -> Array:
         """Spring tractions (b + 1, k, 3), Pa, at the ends of the steps, from those at the start (k, 3)."""
         from arlequin.multilevel.solvers._spring_kernels import stretch_springs_each
 
-        out = np.zeros((len(motion.depth) + 1, *first.shape))
+        out = np.zeros((len(motion.depth) + 1, *start.shape))
         if self.laws.has_elastic_stick:
-            out[0] = first
-            impulse, starts = np.ascontiguousarray(motion.impulse), 3 * np.arange(len(first) + 1)
-            wide, tractions = (own.reshape(len(own), -1) for own in (impulse, out))
+            out[0] = start
+            impulse, starts = np.ascontiguousarray(motion.impulse), 3 * np.arange(len(start) + 1)
+            impulses, tractions = (array.reshape(len(array), -1) for array in (impulse, out))
             data = self.data
-            stretch_springs_each(starts, data.area, data.friction, self.gains, wide, self.step, tractions, 1)
+            stretch_springs_each(starts, data.area, data.friction, self.gains, impulses, self.step, tractions, 1)
         return out
 
     def statuses(self, motion: PointMotion, status: NDArray[np.int8], delassus: Array) -> Statuses:
         """Statuses of solved steps; delassus (r,): its diagonal. A multiplier acts where it exceeds its slack in the
         natural map."""
-        laws, first, lever = self.laws, self.laws.first[:-1], self.weight * self.step
+        laws, first, gap_per_velocity = self.laws, self.laws.first[:-1], self.weight * self.step
         parting = self.ends(motion)[2] > 0.0
         multiplier, slack = self._normal(motion, parting)
-        give = self.data.compliance / (self.step * self.data.area)
-        scale = delassus[first] * np.where(laws.level == 1, lever, 1.0) + give
+        compliance = self.data.compliance / (self.step * self.data.area)
+        scale = delassus[first] * np.where(laws.level == 1, gap_per_velocity, 1.0) + compliance
         closed = self.middle_gap(motion) <= self.touching
-        if self.form.staggered:  # they look at velocities between their own: what acts has been allowed
+        if self.form.staggered:  # their velocities for this test are at other instants: impulses show it
             closed = multiplier > _ROUND_OFF * np.abs(motion.impulse[..., 0])
         allowed = (laws.level == 1) | ((laws.level == 2) & closed)
         active = allowed & (multiplier * np.where(scale > 0.0, scale, 1.0) > slack) & (multiplier > 0.0)
@@ -213,225 +213,245 @@ class ContactEquations:
 
     def _spring_statuses(self, motion: PointMotion) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
         """`limited`, `beyond` and `rubs` of `Statuses`."""
-        reached, edge, start = self._reached(motion)
-        beyond = start > edge
-        limited = _length(reached) > self._radius(edge, start, beyond)
-        lost, size = self._rubbed(motion, limited, beyond, motion.impulse[..., 0] > 0.0)
-        return limited, beyond, lost > _ROUND_OFF * size
+        trial, limit, start_size = self._trial_tractions(motion)
+        outside = start_size > limit
+        limited = _length(trial) > self._return_radius(limit, start_size, outside)
+        loss, size = self._friction_loss(motion, limited, outside, motion.impulse[..., 0] > 0.0)
+        return limited, outside, loss > _ROUND_OFF * size
 
-    def with_motion(self, motion: PointMotion, now: Statuses) -> Statuses:
-        """Statuses that are given, with what follows from the motion: the sign of the rates at the start, and whether
-        friction loses energy."""
+    def with_motion(self, motion: PointMotion, statuses: Statuses) -> Statuses:
+        """Prescribed statuses, with those that follow from the motion: the sign of the rates at the start, and whether
+        friction dissipates energy."""
         _, _, rate0, _ = self.ends(motion)
-        lost, size = self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))
-        return now._replace(parting=rate0 > 0.0, rubs=lost > _ROUND_OFF * size)
+        loss, size = self._friction_loss(
+            motion, statuses.limited, statuses.outside, self._springs_act(motion, statuses)
+        )
+        return statuses._replace(parting=rate0 > 0.0, dissipates=loss > _ROUND_OFF * size)
 
-    def without_phase(self, motion: PointMotion, now: Statuses) -> Statuses:
+    def without_phase(self, motion: PointMotion, statuses: Statuses) -> Statuses:
         """Statuses whose springs of friction on layers stick from the first touch on where they stick in the next step,
         or are limited there and stick in the one after, and slip to the last one where they slipped in the step before:
         contact lasts a part of these steps, and friction is small by their phase alone. Where the pressure falls to
         less than a half in a step, the mean traction at its limit leaves a spring stretched backwards: it pulls so in
         the next step, while the point slips on, but grows with the pressure as if it did not."""
         springs, pressed = self.laws.elastic_stick & (self.laws.level == 0), motion.impulse[..., 0] > 0.0
-        sticks, status, limited = now.status == STICK, now.status.copy(), now.limited.copy()
+        sticks, status, limited = statuses.status == STICK, statuses.status.copy(), statuses.limited.copy()
         free = sticks & ~limited
         later = sticks[2:].copy()
         later[:-1] &= free[3:]
         first = springs & pressed[1:-1] & ~pressed[:-2] & (free[2:] | later)
         status[1:-1][first], limited[1:-1][first], limited[2:][first] = STICK, False, False
-        last = springs & pressed[1:-1] & ~pressed[2:] & (now.status[1:-1] == STICK) & (now.status[:-2] == SLIP)
+        last = (
+            springs & pressed[1:-1] & ~pressed[2:] & (statuses.status[1:-1] == STICK) & (statuses.status[:-2] == SLIP)
+        )
         status[1:-1][last], limited[1:-1][last] = SLIP, True
-        swung, slides = np.zeros(status.shape, dtype=bool), springs & (status == SLIP)
-        swung[1:] = slides[1:] & slides[:-1] & _turns(motion.impulse[..., 1:]) & ~_turns(motion.v1[..., 1:])
-        return now._replace(status=status, limited=limited, swung=swung)
+        pulls_back, slides = np.zeros(status.shape, dtype=bool), springs & (status == SLIP)
+        pulls_back[1:] = slides[1:] & slides[:-1] & _turns(motion.impulse[..., 1:]) & ~_turns(motion.v1[..., 1:])
+        return statuses._replace(status=status, limited=limited, pulls_back=pulls_back)
 
-    def _held(self, motion: PointMotion, now: Statuses) -> NDArray[np.bool_]:
-        """Points (b, k) whose springs of friction act: those under pressure, or that are given as closed."""
-        return np.asarray(motion.impulse[..., 0].real > 0.0 if now.direction is None else now.status != OPEN)
+    def _springs_act(self, motion: PointMotion, statuses: Statuses) -> NDArray[np.bool_]:
+        """Points (b, k) whose springs of friction act: those under pressure, or prescribed as closed."""
+        return np.asarray(motion.impulse[..., 0].real > 0.0 if statuses.direction is None else statuses.status != OPEN)
 
-    def slip_directions(self, motion: PointMotion, now: Statuses) -> Array:
+    def slip_directions(self, motion: PointMotion, statuses: Statuses) -> Array:
         """Unit vectors (b, k, 2) of the slip rates of sliding points without springs, nan of others."""
-        along, _ = self._slip_rates(motion, now.on_mean)
-        slides = (now.status == SLIP) & ~self.laws.elastic_stick & (_length(along) > 0.0)
-        return np.where(slides[..., None], _quotient(1.0, _length(along))[..., None] * along, np.nan)
+        slip_rate, _ = self._slip_rates(motion, statuses.on_mean)
+        slides = (statuses.status == SLIP) & ~self.laws.elastic_stick & (_length(slip_rate) > 0.0)
+        return np.where(slides[..., None], _quotient(1.0, _length(slip_rate))[..., None] * slip_rate, np.nan)
 
     def _friction_closing(
         self, motion: PointMotion, status: NDArray[np.int8]
     ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
         """Statuses (b, k), OPEN where friction has released a point, and the points where it closes the mean slip rate:
         those whose impulses satisfy that equation and not that of the end."""
-        laws, pull, end = self.laws, motion.impulse[..., 1:], motion.v1[..., 1:]
+        laws, tangential, end = self.laws, motion.impulse[..., 1:], motion.v1[..., 1:]
         if self.form.static or self.form.staggered or not laws.frictional:
             return status, np.zeros(status.shape, dtype=bool)
-        mean, size = motion.v0[..., 1:] + end, _length(pull)
-        give = (self.data.tangential_compliance / (self.step * self.data.area))[:, None] * pull
-        moves = _length(end + give) > _ROUND_OFF * (_length(motion.v0[..., 1:]) + np.abs(motion.v1).max(initial=0.0))
-        sticks = (status == STICK) & moves & (_length(mean + give) < _FITS * _length(end + give))
-        ahead, at_end = (_quotient(1.0, _length(own))[..., None] * own for own in (mean, end))
-        slips = (status == SLIP) & ((pull * (ahead - at_end)).sum(axis=-1) < -_FITS * size)
+        mean, size = motion.v0[..., 1:] + end, _length(tangential)
+        compliance_rate = (self.data.tangential_compliance / (self.step * self.data.area))[:, None] * tangential
+        moves = _length(end + compliance_rate) > _ROUND_OFF * (
+            _length(motion.v0[..., 1:]) + np.abs(motion.v1).max(initial=0.0)
+        )
+        sticks = (status == STICK) & moves & (_length(mean + compliance_rate) < _FITS * _length(end + compliance_rate))
+        mean_direction, end_direction = (_quotient(1.0, _length(rates))[..., None] * rates for rates in (mean, end))
+        slips = (status == SLIP) & ((tangential * (mean_direction - end_direction)).sum(axis=-1) < -_FITS * size)
         released = (status == SLIP) & (size <= _ROUND_OFF * motion.impulse[..., 0])
         rigid = ~laws.elastic_stick
         return np.where(released & rigid, np.int8(OPEN), status), (sticks | slips) & rigid & ~released
 
-    def evaluate(self, motion: PointMotion, now: Statuses) -> PointValues:
+    def evaluate(self, motion: PointMotion, statuses: Statuses) -> PointValues:
         """The equations at the statuses."""
         laws, data = self.laws, self.data
         impulse = motion.impulse
         normal = impulse[..., 0]
-        multiplier, slack = self._normal(motion, now.parting)
+        multiplier, slack = self._normal(motion, statuses.parting)
         kind = np.result_type(*motion, *data)
         residual = np.zeros(impulse.shape, dtype=kind)
-        residual[..., 0] = np.where(now.active, slack, multiplier)
+        residual[..., 0] = np.where(statuses.active, slack, multiplier)
         spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
         if laws.frictional:
-            along, compliance = self._slip_rates(motion, now.on_mean)
-            stick = self._with_give(along, compliance, motion)
+            slip_rate, compliance = self._slip_rates(motion, statuses.on_mean)
+            stick = self._with_compliance(slip_rate, compliance, motion)
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
-            friction = self._friction(motion, now)
-            unit = _quotient(1.0, _length(along))[..., None] * along
-            if now.direction is not None:
-                unit = np.where(np.isnan(now.direction), unit, now.direction)
+            friction = self._friction(motion, statuses)
+            unit = _quotient(1.0, _length(slip_rate))[..., None] * slip_rate
+            if statuses.direction is not None:
+                unit = np.where(np.isnan(statuses.direction), unit, statuses.direction)
             slip = impulse[..., 1:] + (friction * normal)[..., None] * unit
-            slides = ((now.status == SLIP) & (friction.real > 0.0))[..., None]
-            tangential = np.where((now.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:]))
+            slides = ((statuses.status == SLIP) & (friction.real > 0.0))[..., None]
+            tangential = np.where(
+                (statuses.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:])
+            )
             residual[..., 1:] = np.where(self.rows[:, 1:] >= 0, tangential, impulse[..., 1:])
             if laws.has_elastic_stick:
-                spring[..., 1:] = self._springs(motion, now.limited, now.beyond, self._held(motion, now))
+                spring[..., 1:] = self._end_tractions(
+                    motion, statuses.limited, statuses.outside, self._springs_act(motion, statuses)
+                )
             if data.wear.any():
                 worn[:] = self._worn(motion)
         return PointValues(residual, spring, worn)
 
-    def unsolved(self, motion: PointMotion, now: Statuses, delassus: Array) -> float:
+    def unsolved(self, motion: PointMotion, statuses: Statuses, delassus: Array) -> float:
         """The largest residual relative to the terms of its equation: impulses, rates or gaps; delassus (r,): its
         diagonal."""
-        residual = self.evaluate(motion, now).residual
+        residual = self.evaluate(motion, statuses).residual
         if not residual.size:
             return 0.0
-        answers = np.abs(motion.impulse).max() * np.abs(delassus).max(initial=0.0)  # velocities by the impulses
-        ways = np.abs(motion.u1 - motion.u0).max() + _LAST_DIGITS * np.abs(motion.u1).max() + self.touching
-        ways += self.weight * self.step * answers
-        rates = np.abs(motion.v1).max() + np.abs(motion.v0).max() + answers
-        rates = max(rates, ways / (self.weight * self.step)) if self.laws.has_elastic_stick else rates
+        impulse_velocity = np.abs(motion.impulse).max() * np.abs(delassus).max(initial=0.0)
+        displacement = np.abs(motion.u1 - motion.u0).max() + _LAST_DIGITS * np.abs(motion.u1).max() + self.touching
+        displacement += self.weight * self.step * impulse_velocity
+        rate = np.abs(motion.v1).max() + np.abs(motion.v0).max() + impulse_velocity
+        rate = max(rate, displacement / (self.weight * self.step)) if self.laws.has_elastic_stick else rate
         kinds = np.zeros(residual.shape, dtype=int)
-        kinds[..., 0] = np.where(now.active, np.where(self.laws.level == 1, 2, 1), 0)
-        kinds[..., 1:] = np.where(now.status == STICK, 1, 0)[..., None]
-        sizes = np.array([np.abs(motion.impulse).max(), rates, ways])
-        return float((np.abs(residual) / (sizes[kinds] + 1e-300)).max())
+        kinds[..., 0] = np.where(statuses.active, np.where(self.laws.level == 1, 2, 1), 0)
+        kinds[..., 1:] = np.where(statuses.status == STICK, 1, 0)[..., None]
+        scales = np.array([np.abs(motion.impulse).max(), rate, displacement])
+        return float((np.abs(residual) / (scales[kinds] + 1e-300)).max())
 
-    def blocks(self, motion: PointMotion, now: Statuses) -> "PointBlocks":
+    def blocks(self, motion: PointMotion, statuses: Statuses) -> "PointBlocks":
         """Derivatives of the equations by the motion."""
         from arlequin.sensitivity._contact_kernels import V0, V1, contact_blocks
 
         laws, data, (b, k) = self.laws, self.data, motion.depth.shape
         out = PointBlocks(*map(np.zeros, ((b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2))))
         by_start, by_end = self._slopes(motion)
-        slip, _ = self._slip_rates(motion, now.on_mean)
-        fixed = np.zeros(slip.shape, dtype=bool) if now.direction is None else ~np.isnan(now.direction)
-        slip = slip if now.direction is None else np.where(fixed, now.direction, slip)
-        reached, edge, start = self._reached(motion)
-        if now.swung is not None:
-            slip, reached = (np.where(now.swung[..., None], -own, own) for own in (slip, reached))
+        slip, _ = self._slip_rates(motion, statuses.on_mean)
+        fixed = np.zeros(slip.shape, dtype=bool) if statuses.direction is None else ~np.isnan(statuses.direction)
+        slip = slip if statuses.direction is None else np.where(fixed, statuses.direction, slip)
+        trial, limit, start_size = self._trial_tractions(motion)
+        if statuses.pulls_back is not None:
+            slip, trial = (np.where(statuses.pulls_back[..., None], -field, field) for field in (slip, trial))
         path = self._path(motion)[..., 1:]
-        friction = np.stack([np.broadcast_to(own, (b, k)) for own in self._friction_with_slopes(motion, now)])
+        friction = np.stack([np.broadcast_to(field, (b, k)) for field in self._friction_with_slopes(motion, statuses)])
         constants = (
             data.compliance, data.area, data.tangential_compliance, data.restitution, data.tangential_stiffness,
             self.gains, data.wear, laws.level, laws.elastic_stick, np.diff(laws.first) > 1,
         )  # fmt: skip
         points = (
-            friction, motion.impulse, slip, motion.spring, path, (motion.u1 - motion.u0)[..., 1:], now.active,
-            now.status, now.on_mean, now.parting, now.limited, now.beyond, reached,
-            self._radius(edge, start, now.beyond),
+            friction, motion.impulse, slip, motion.spring, path, (motion.u1 - motion.u0)[..., 1:], statuses.active,
+            statuses.status, statuses.on_mean, statuses.parting, statuses.limited, statuses.outside, trial,
+            self._return_radius(limit, start_size, statuses.outside),
         )  # fmt: skip
-        given: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
-        arguments: Any = self.step, self.weight, self._reflected, *given, *out
+        arrays: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
+        arguments: Any = self.step, self.weight, self._reflected, *arrays, *out
         contact_blocks(*arguments)
-        if fixed.any():  # a direction that does not turn with the slip rate
-            turned = np.zeros((b, k, 3), dtype=bool)
-            turned[..., 1:] = fixed
-            for of in (V1, V0):
-                out.residual[:, :, of][turned] = 0.0
+        if fixed.any():  # prescribed directions do not depend on the slip rate
+            independent = np.zeros((b, k, 3), dtype=bool)
+            independent[..., 1:] = fixed
+            for velocity in (V1, V0):
+                out.residual[:, :, velocity][independent] = 0.0
         return out
 
     def _slopes(self, motion: PointMotion) -> tuple[Array, Array]:
         """Derivatives of the mean tractions of the regular laws by the gaps at both ends (b, k), Pa/m."""
         if not self.laws.has_regular:
-            none = np.zeros(motion.depth.shape)
-            return none, none
+            zeros = np.zeros(motion.depth.shape)
+            return zeros, zeros
         g0, g1, *_ = self.ends(motion)
         _, slopes = self._law_values(g0, g1)
         return np.imag(self._parts(g0 + 1j * EPS, g1 + 0j).sum(axis=0)) / EPS, slopes.sum(axis=0)
 
-    def along(self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses) -> PointValues:
-        """Derivatives where the constants change by `data`, and the motion by `rows`."""
-        own, motion = self.changed(motion, data, rows)
-        return _imaginary(own.evaluate(motion, now))
+    def along(
+        self, motion: PointMotion, data_change: PointData, motion_change: PointMotion | None, statuses: Statuses
+    ) -> PointValues:
+        """Derivatives where the constants change by data_change, and the motion by motion_change."""
+        perturbed, motion = self.changed(motion, data_change, motion_change)
+        return _imaginary(perturbed.evaluate(motion, statuses))
 
-    def works(self, motion: PointMotion, now: Statuses) -> dict[str, Any]:
-        """Of each point and step (b, k): length of the slip, m; normal force times slip rate, W
+    def works(self, motion: PointMotion, statuses: Statuses) -> dict[str, Any]:
+        """Works of each point and step (b, k): length of the slip, m; normal force times slip rate, W
         (`wear_power`); losses by friction and by impact, J. By the formulas of `arlequin.energy` and
         `arlequin.multilevel.solvers.elastic_stick`."""
         laws, step, normal = self.laws, self.step, motion.impulse[..., 0]
         path, multiplier = self._path(motion), self.normal_parts(motion)[:, 2]
-        opening = (path[..., 0] + motion.opening) / step
-        kept = np.where(opening.real < 0.0, opening, 0.0)
-        kept = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, kept)
+        opening_rate = (path[..., 0] + motion.opening) / step
+        normal_rate = np.where(opening_rate.real < 0.0, opening_rate, 0.0)
+        normal_rate = np.where(laws.level == 1, ((motion.u1 - motion.u0)[..., 0] + motion.opening) / step, normal_rate)
         slip = np.where(normal.real > 0.0, _length(path[..., 1:]), 0.0)
         return {
             "slip": slip,
             "wear_power": normal * slip / step**2,
             "friction": np.where(
-                now.rubs, self._rubbed(motion, now.limited, now.beyond, self._held(motion, now))[0], 0.0
+                statuses.dissipates,
+                self._friction_loss(motion, statuses.limited, statuses.outside, self._springs_act(motion, statuses))[0],
+                0.0,
             ),
-            "impact": -multiplier * kept,
+            "impact": -multiplier * normal_rate,
         }
 
     def works_along(
-        self, motion: PointMotion, data: PointData, rows: PointMotion | None, now: Statuses
+        self, motion: PointMotion, data_change: PointData, motion_change: PointMotion | None, statuses: Statuses
     ) -> dict[str, Array]:
-        """Derivatives of the works where the constants change by `data`, and the motion by `rows`."""
-        own, motion = self.changed(motion, data, rows)
-        return {name: np.imag(values) / EPS for name, values in own.works(motion, now).items()}
+        """Derivatives of the works where the constants change by data_change, and the motion by motion_change."""
+        perturbed, motion = self.changed(motion, data_change, motion_change)
+        return {name: np.imag(values) / EPS for name, values in perturbed.works(motion, statuses).items()}
 
     def changed(
-        self, motion: PointMotion, data: PointData, rows: PointMotion | None
+        self, motion: PointMotion, data_change: PointData, motion_change: PointMotion | None
     ) -> "tuple[ContactEquations, PointMotion]":
         """The equations and the motion with these changes as imaginary parts, times `EPS`."""
-        near = PointData(*(own + 1j * EPS * more for own, more in zip(self.data, data, strict=True)))
-        if rows is not None:
-            motion = PointMotion(*(own + 1j * EPS * more for own, more in zip(motion, rows, strict=True)))
-        return replace(self, data=near), motion
+        perturbed = PointData(
+            *(value + 1j * EPS * change for value, change in zip(self.data, data_change, strict=True))
+        )
+        if motion_change is not None:
+            motion = PointMotion(
+                *(value + 1j * EPS * change for value, change in zip(motion, motion_change, strict=True))
+            )
+        return replace(self, data=perturbed), motion
 
-    def margins(self, motion: PointMotion, now: Statuses) -> Any:
-        """What is left until a status changes (n, b, k), 0 at the change: of the multiplier, its impulse or its slack;
-        the gap at which a point counts as closed, and those at which its layers are entered; of sticking friction the
-        rest of the cone, of slip the slip rate; nan where there is no such status."""
+    def margins(self, motion: PointMotion, statuses: Statuses) -> Any:
+        """Margins to the next change of status (n, b, k), 0 at the change: the impulse of the multiplier or its slack;
+        the distance from the gap at which a point counts as closed, and from those at which its layers begin; in stick
+        the margin to the cone, in slip the slip rate; nan where there is no such status."""
         laws, data = self.laws, self.data
-        multiplier, slack = self._normal(motion, now.parting)
+        multiplier, slack = self._normal(motion, statuses.parting)
         _, g1, *_ = self.ends(motion)
         middle = self.middle_gap(motion) - self.touching
         allowed = (laws.level == 1) | ((laws.level == 2) & (middle.real <= 0.0))
-        first = np.where(now.active, multiplier, np.where(allowed, slack, np.nan))
-        out = [first, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
+        multiplier_margin = np.where(statuses.active, multiplier, np.where(allowed, slack, np.nan))
+        out = [multiplier_margin, np.where(laws.level == 2, middle, np.nan), *(g1 - top for top in data.top.T)]
         if laws.frictional:
-            friction, rest = self._friction(motion, now), self.rest_of_cone(motion, now)
-            creep = _length(self.sliding(motion, now))
-            out.append(np.where((now.status == STICK) & (friction.real > 0.0), rest, np.nan))
-            out.append(np.where((now.status == SLIP) & (friction.real > 0.0), creep, np.nan))
+            friction, rest = self._friction(motion, statuses), self.cone_margin(motion, statuses)
+            creep = _length(self.sliding(motion, statuses))
+            out.append(np.where((statuses.status == STICK) & (friction.real > 0.0), rest, np.nan))
+            out.append(np.where((statuses.status == SLIP) & (friction.real > 0.0), creep, np.nan))
         return np.stack(out)
 
-    def rest_of_cone(self, motion: PointMotion, now: Statuses) -> Any:
+    def cone_margin(self, motion: PointMotion, statuses: Statuses) -> Any:
         """μ P_n − ‖P_t‖ (b, k), N·s."""
-        return self._friction(motion, now) * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
+        return self._friction(motion, statuses) * motion.impulse[..., 0] - _length(motion.impulse[..., 1:])
 
-    def sliding(self, motion: PointMotion, now: Statuses) -> Any:
+    def sliding(self, motion: PointMotion, statuses: Statuses) -> Any:
         """w + c_t P_t/(hA) (b, k, 2), m/s: the rate at which points slip, with elastic stick behind their springs."""
-        return self._with_give(*self._slip_rates(motion, now.on_mean), motion)
+        return self._with_compliance(*self._slip_rates(motion, statuses.on_mean), motion)
 
-    def margins_along(self, motion: PointMotion, data: PointData, moved: PointMotion, now: Statuses) -> tuple[Any, Any]:
-        """The margins, and their derivatives where the constants change by `data` and the motion by `moved`."""
-        own, motion = self.changed(motion, data, moved)
-        found = own.margins(motion, now)
-        return found.real, np.imag(found) / EPS
+    def margins_along(
+        self, motion: PointMotion, data_change: PointData, motion_change: PointMotion, statuses: Statuses
+    ) -> tuple[Any, Any]:
+        """The margins, and their derivatives where the constants change by data_change, the motion by motion_change."""
+        perturbed, motion = self.changed(motion, data_change, motion_change)
+        margins = perturbed.margins(motion, statuses)
+        return margins.real, np.imag(margins) / EPS
 
     def normal_parts(self, motion: PointMotion) -> Any:
         """Normal impulses (b, 3, k), N·s, of the laws: stored, dissipated, multiplier."""
@@ -440,16 +460,16 @@ class ContactEquations:
         return np.stack([stored, dissipated, motion.impulse[..., 0] - stored - dissipated], axis=1)
 
     def _normal(self, motion: PointMotion, parting: NDArray[np.bool_]) -> tuple[Any, Any]:
-        """Multiplier (b, k), N·s, and what is 0 where it acts: the gap or the closing rate at the end, with what its
-        compliance adds; parting (b, k): whether ġ₀ > 0."""
+        """Multiplier (b, k), N·s, and its slack, 0 where it acts: the gap or the closing rate at the end, and the
+        deflection of its compliance; parting (b, k): whether ġ₀ > 0."""
         multiplier, (_, g1, rate0, rate1) = self.normal_parts(motion)[:, 2], self.ends(motion)
         slack = np.where(self.laws.level == 1, g1, rate1 + self._closing(rate0, parting))
         return multiplier, slack + self.data.compliance * multiplier / (self.step * self.data.area)
 
-    def normal_parts_along(self, motion: PointMotion, data: PointData, moved: PointMotion) -> Array:
-        """Their derivatives where the constants change by `data` and the motion by `moved`."""
-        own, motion = self.changed(motion, data, moved)
-        return np.imag(own.normal_parts(motion)) / EPS
+    def normal_parts_along(self, motion: PointMotion, data_change: PointData, motion_change: PointMotion) -> Array:
+        """Derivatives of the parts where the constants change by data_change, and the motion by motion_change."""
+        perturbed, motion = self.changed(motion, data_change, motion_change)
+        return np.imag(perturbed.normal_parts(motion)) / EPS
 
     def ends(self, motion: PointMotion) -> tuple[Any, Any, Any, Any]:
         """Gaps and rates of the normal rows at both ends (b, k)."""
@@ -464,7 +484,7 @@ class ContactEquations:
         return gap + 0.5 * self.step * rate
 
     def _closing(self, rate: Any, parting: NDArray[np.bool_]) -> Any:
-        """What is added to the rate at the end: ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊, without the first in central differences."""
+        """Term of the rate at the start, ⟨ġ₀⟩₊ − e ⟨−ġ₀⟩₊, without the first part in central differences."""
         return np.where(parting, self._reflected * rate, self.data.restitution * rate)
 
     @property
@@ -484,24 +504,24 @@ class ContactEquations:
         out = tractions + 1j * slopes * np.imag(g1)
         if np.imag(g0).any():
             # by a shift of both gaps, along which the direction of motion, and so the damping, does not change
-            far, guess = self._to_top(start, end), slopes
-            if self.form.staggered:  # the law is that of the gap at the start, whose slope is not known
-                guess = np.divide(tractions, far, out=np.zeros_like(tractions), where=far > 0.0)
-            short = _short(tractions, guess, far)
-            short = np.where(np.isfinite(short), np.maximum(short, 1e-15 * np.abs(start)), 0.0)
-            by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short)
+            kink_distance, guess = self._to_top(start, end), slopes
+            if self.form.staggered:  # the traction is that of the gap at the start, whose slope is not known
+                guess = np.divide(tractions, kink_distance, out=np.zeros_like(tractions), where=kink_distance > 0.0)
+            short_step = _short(tractions, guess, kink_distance)
+            short_step = np.where(np.isfinite(short_step), np.maximum(short_step, 1e-15 * np.abs(start)), 0.0)
+            by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short_step)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / EPS
-            tried = _TRIED / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
-            full = np.full_like(start, tried)
-            ends = [self._law_values(start, end, change, sign * full)[0] for sign in (1.0, -1.0)]
-            moves = np.nanmax(np.abs(np.imag(self.data.top)) / EPS, axis=1, initial=0.0)
-            far = np.full_like(start, np.inf)
-            far = np.divide(self._to_top(start, end), moves, out=far, where=moves > 0.0)
-            short = _short(tractions, (ends[0] - ends[1]) / (2.0 * tried), far)
-            short = np.where(np.isfinite(short), short, 0.0)
-            by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short)
+            first = _FIRST_STEP / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
+            steps = np.full_like(start, first)
+            ends = [self._law_values(start, end, change, sign * steps)[0] for sign in (1.0, -1.0)]
+            top_speed = np.nanmax(np.abs(np.imag(self.data.top)) / EPS, axis=1, initial=0.0)
+            kink_distance = np.full_like(start, np.inf)
+            kink_distance = np.divide(self._to_top(start, end), top_speed, out=kink_distance, where=top_speed > 0.0)
+            short_step = _short(tractions, (ends[0] - ends[1]) / (2.0 * first), kink_distance)
+            short_step = np.where(np.isfinite(short_step), short_step, 0.0)
+            by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short_step)
             out = out + 1j * EPS * by_constants
         return out
 
@@ -531,24 +551,24 @@ class ContactEquations:
         )  # fmt: skip
         return out[0], out[1]
 
-    def _friction(self, motion: PointMotion, now: Statuses) -> Any:
+    def _friction(self, motion: PointMotion, statuses: Statuses) -> Any:
         """Coefficients of friction, (k,), or (b, k) where some depend on the slip rate or the pressure of the step."""
-        return self._sliding(motion, now).values() if self.laws.state_dependent else self.data.friction
+        return self._sliding(motion, statuses).values() if self.laws.state_dependent else self.data.friction
 
-    def _friction_with_slopes(self, motion: PointMotion, now: Statuses) -> tuple[Array, Array, Array]:
+    def _friction_with_slopes(self, motion: PointMotion, statuses: Statuses) -> tuple[Array, Array, Array]:
         """The coefficients, and their derivatives by the slip rate, s/m, and the pressure, 1/Pa."""
         if not self.laws.state_dependent:
-            none = np.zeros(self.laws.count)
-            return self.data.friction, none, none
-        own = self._sliding(motion, now)
-        return own.values(), *own.slopes()
+            zeros = np.zeros(self.laws.count)
+            return self.data.friction, zeros, zeros
+        friction = self._sliding(motion, statuses)
+        return friction.values(), *friction.slopes()
 
-    def _sliding(self, motion: PointMotion, now: Statuses) -> SlidingFriction:
-        """The friction of points whose coefficients depend on the step."""
+    def _sliding(self, motion: PointMotion, statuses: Statuses) -> SlidingFriction:
+        """Friction of the points whose coefficients depend on the step."""
         rate = _length((motion.u1 - motion.u0)[..., 1:]) / self._duration  # 0 in statics
         pressure = motion.impulse[..., 0] / (self.step * self.data.area)
         pressure = np.where(pressure.real > 0.0, pressure, 0.0)
-        stuck = now.status == STICK
+        stuck = statuses.status == STICK
         return SlidingFriction(self.laws, self.data.friction, self.data.sliding, rate, pressure, stuck)
 
     @property
@@ -557,102 +577,102 @@ class ContactEquations:
         if not self.laws.has_elastic_stick:
             return np.zeros(self.laws.count)
         data = self.data
-        found = data.tangential_stiffness / (
+        gain = data.tangential_stiffness / (
             self.form.theta * data.tangential_stiffness + data.tangential_damping / self._duration
         )
-        return np.where(self.laws.elastic_stick, found, 0.0)
+        return np.where(self.laws.elastic_stick, gain, 0.0)
 
     def _slip_rates(self, motion: PointMotion, on_mean: NDArray[np.bool_]) -> tuple[Any, Any]:
-        """Slip rates (b, k, 2) without the impulse's own share, m/s, and the compliance of friction (k,)."""
-        laws, data, lever = self.laws, self.data, self.weight * self.step
-        closed = motion.v1[..., 1:] + np.where(on_mean[..., None], motion.v0[..., 1:], 0.0)
+        """Slip rates w (b, k, 2), m/s, and the compliance of friction c_t (k,)."""
+        laws, data, gap_per_velocity = self.laws, self.data, self.weight * self.step
+        end_rate = motion.v1[..., 1:] + np.where(on_mean[..., None], motion.v0[..., 1:], 0.0)
         if not laws.has_elastic_stick:
-            return closed, data.tangential_compliance
-        elastic = self.gains / (lever * data.tangential_stiffness)
-        compliance = np.where(laws.elastic_stick, elastic, data.tangential_compliance)
-        slid = (motion.u1 - motion.u0)[..., 1:] / lever - compliance[:, None] * motion.spring[..., 1:]
-        return np.where(laws.elastic_stick[:, None], slid, closed), compliance
+            return end_rate, data.tangential_compliance
+        elastic_compliance = self.gains / (gap_per_velocity * data.tangential_stiffness)
+        compliance = np.where(laws.elastic_stick, elastic_compliance, data.tangential_compliance)
+        elastic = (motion.u1 - motion.u0)[..., 1:] / gap_per_velocity - compliance[:, None] * motion.spring[..., 1:]
+        return np.where(laws.elastic_stick[:, None], elastic, end_rate), compliance
 
-    def _with_give(self, along: Any, compliance: Any, motion: PointMotion) -> Any:
-        """Slip rates (b, k, 2) with the impulse's own share, m/s."""
-        return along + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
+    def _with_compliance(self, slip_rate: Any, compliance: Any, motion: PointMotion) -> Any:
+        """w + c_t P_t/(hA) (b, k, 2), m/s."""
+        return slip_rate + (compliance / (self.step * self.data.area))[:, None] * motion.impulse[..., 1:]
 
-    def stuck(self, motion: PointMotion, now: Statuses) -> tuple[Any, Any]:
+    def stuck(self, motion: PointMotion, statuses: Statuses) -> tuple[Any, Any]:
         """Spring tractions (b, k, 2), Pa, at the ends of steps in which points stick, and the limit μ p̄ (b, k)."""
         stretched = self.data.tangential_stiffness[:, None] * (motion.u1 - motion.u0)[..., 1:]
         pressure = motion.impulse[..., 0] / (self.step * self.data.area)
-        return motion.spring[..., 1:] - stretched, self._friction(motion, now) * pressure
+        return motion.spring[..., 1:] - stretched, self._friction(motion, statuses) * pressure
 
-    def _reached(self, motion: PointMotion) -> tuple[Any, Any, Any]:
-        """Spring tractions (b, k, 2) before they are put back, the radius μ p̄ of the disk, and ‖s₀‖ (b, k), Pa."""
-        own, pull = self.gains, self.step * self.data.area
-        before = motion.spring[..., 1:]
-        reached = before + own[:, None] * (motion.impulse[..., 1:] / pull[:, None] - before)
-        return reached, self.data.friction * motion.impulse[..., 0] / pull, _length(before)
+    def _trial_tractions(self, motion: PointMotion) -> tuple[Any, Any, Any]:
+        """Trial tractions (b, k, 2) of the springs, the radius μ p̄ of the friction disk, and ‖s₀‖ (b, k), Pa."""
+        gain, step_area = self.gains, self.step * self.data.area
+        start = motion.spring[..., 1:]
+        trial = start + gain[:, None] * (motion.impulse[..., 1:] / step_area[:, None] - start)
+        return trial, self.data.friction * motion.impulse[..., 0] / step_area, _length(start)
 
-    def _radius(self, edge: Any, start: Any, beyond: NDArray[np.bool_]) -> Any:
-        """Radius (b, k) to which springs are put back, Pa."""
-        own = self.gains
-        less = np.where(own.real < 1.0, 1.0 - own, 0.0)
-        return edge + less * np.where(beyond, start - edge, 0.0)
+    def _return_radius(self, limit: Any, start_size: Any, outside: NDArray[np.bool_]) -> Any:
+        """Radius (b, k) to which springs are returned, Pa."""
+        gain = self.gains
+        share = np.where(gain.real < 1.0, 1.0 - gain, 0.0)
+        return limit + share * np.where(outside, start_size - limit, 0.0)
 
-    def _rubbed(self, motion: PointMotion, limited: Any, beyond: Any, held: Any) -> tuple[Any, Any]:
-        """Energy that friction loses (b, k), J, of either sign by round-off, and the size of its terms."""
+    def _friction_loss(self, motion: PointMotion, limited: Any, outside: Any, acting: Any) -> tuple[Any, Any]:
+        """Energy dissipated by friction (b, k), J, of either sign by round-off, and the size of its terms."""
         laws, data, step = self.laws, self.data, self.step
         path = self._path(motion)[..., 1:]
         terms = [-(motion.impulse[..., 1:] * path).sum(axis=-1) / step]
         if laws.has_elastic_stick:
-            reached, *_ = self._reached(motion)
-            before, after = motion.spring[..., 1:], self._springs(motion, limited, beyond, held)
+            trial, *_ = self._trial_tractions(motion)
+            start, end = motion.spring[..., 1:], self._end_tractions(motion, limited, outside, acting)
             flexibility = data.area / data.tangential_stiffness
-            sprung = [
+            spring_terms = [
                 -(motion.impulse[..., 1:] * (motion.u1 - motion.u0)[..., 1:]).sum(axis=-1) / step,
-                -0.5 * flexibility * (after**2).sum(axis=-1),
-                0.5 * flexibility * (before**2).sum(axis=-1),
-                -(self.form.theta - 0.5) * flexibility * ((reached - before) ** 2).sum(axis=-1),
+                -0.5 * flexibility * (end**2).sum(axis=-1),
+                0.5 * flexibility * (start**2).sum(axis=-1),
+                -(self.form.theta - 0.5) * flexibility * ((trial - start) ** 2).sum(axis=-1),
             ]
-            none = np.zeros_like(terms[0])
+            zeros = np.zeros_like(terms[0])
             terms = [
-                np.where(laws.elastic_stick, own, of)
-                for own, of in zip(sprung, [*terms, none, none, none], strict=True)
+                np.where(laws.elastic_stick, term, rigid)
+                for term, rigid in zip(spring_terms, [*terms, zeros, zeros, zeros], strict=True)
             ]
-        return sum(terms), sum(np.abs(own) for own in terms)
+        return sum(terms), sum(np.abs(term) for term in terms)
 
-    def _springs(self, motion: PointMotion, limited: Any, beyond: Any, held: Any) -> Any:
+    def _end_tractions(self, motion: PointMotion, limited: Any, outside: Any, acting: Any) -> Any:
         """Spring tractions at the end (b, k, 2); see `end_spring_traction`."""
-        reached, edge, start = self._reached(motion)
-        scale = np.where(limited, _quotient(self._radius(edge, start, beyond), _length(reached)), 1.0)
-        return np.where((self.laws.elastic_stick & held)[..., None], reached * scale[..., None], 0.0)
+        trial, limit, start_size = self._trial_tractions(motion)
+        scale = np.where(limited, _quotient(self._return_radius(limit, start_size, outside), _length(trial)), 1.0)
+        return np.where((self.laws.elastic_stick & acting)[..., None], trial * scale[..., None], 0.0)
 
     def _worn(self, motion: PointMotion) -> Any:
-        """What is worn off (b, k), m: k/A times the normal force times the slip."""
-        slid = self._path(motion)[..., 1:]
+        """Depth worn off (b, k), m: k/A times the normal force times the slip."""
+        slip = self._path(motion)[..., 1:]
         normal = motion.impulse[..., 0]
         pressed = np.where(normal.real > 0.0, normal, 0.0)
-        return self.data.wear * pressed * _length(slid) / self.step
+        return self.data.wear * pressed * _length(slip) / self.step
 
 
 def varied(motion: PointMotion) -> Iterator[tuple[str, Any, PointMotion]]:
-    """The motion with an imaginary part in one of its inputs after the other, with the name and the place of these."""
-    for name, given in motion._asdict().items():
-        for at in [(..., a) for a in range(3)] if given.ndim == 3 else [(...,)]:
-            moved = given.astype(complex)
-            moved[at] += 1j * EPS
-            yield name, at, motion._replace(**{name: moved})
+    """The motion with an imaginary part in each of its inputs in turn, with the name and the index of the input."""
+    for name, field in motion._asdict().items():
+        for at in [(..., a) for a in range(3)] if field.ndim == 3 else [(...,)]:
+            perturbed = field.astype(complex)
+            perturbed[at] += 1j * EPS
+            yield name, at, motion._replace(**{name: perturbed})
 
 
 def _imaginary(values: PointValues) -> PointValues:
     return PointValues(*(np.imag(field) / EPS for field in values))
 
 
-def _short(values: Array, slopes: Array, most: Array) -> Array:
-    """Steps (b, k) for differences of values (2, b, k), whose slopes are guesses: a small part of the least f/|f'| of
-    both and of their sum, and of `most` (b, k), how far they are smooth, but not so small that nothing but round-off
-    is left; infinite where none changes."""
-    each, by = (np.abs(np.concatenate([own, own.sum(axis=0)[None]])) for own in (values, slopes))
-    known = (each > 0.0) & (by > 0.0)
-    short = _SHORT * np.divide(each, by, out=np.full_like(each, np.inf), where=known).min(axis=0)
-    return np.maximum(np.minimum(short, _WITHIN * most), _SHORTEST * short)
+def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
+    """Steps (b, k) for differences of values (2, b, k), whose slopes are estimates: a small part of the least f/|f'| of
+    both and of their sum, and of the distance smooth_length (b, k) to the next kink, but above round-off; infinite
+    where no value changes."""
+    size, slope = (np.abs(np.concatenate([array, array.sum(axis=0)[None]])) for array in (values, slopes))
+    known = (size > 0.0) & (slope > 0.0)
+    short_step = _SHORT * np.divide(size, slope, out=np.full_like(size, np.inf), where=known).min(axis=0)
+    return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
 
 
 @lru_cache(maxsize=4096)
@@ -672,7 +692,7 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 def _turns(vectors: Any) -> Any:
-    """Whether vectors (b, k, 2) point backwards from those of the step before, (b − 1, k)."""
+    """Whether vectors (b, k, 2) point against those of the step before, (b − 1, k)."""
     return (vectors[1:] * vectors[:-1]).sum(axis=-1) < 0.0
 
 

@@ -22,7 +22,7 @@ class StepState(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """Steps of a run from step n on, and those with other statuses, whose difference counts with a share."""
+    """Steps of a run from step n on, the same steps at shifted statuses, and the weight of their difference."""
 
     share: float
     n: int
@@ -34,17 +34,17 @@ class Shift(NamedTuple):
 class Event:
     """An event in step n of a run.
 
-    order: among those of the step; points: that change their status; due: the step whose state before it loses `moved`
-    for each step by which the event comes later; by_state, by_parameter (p,): derivatives of this delay by the state
-    before step n (fields (f, d), the others (r,)) and by the parameters; bend: see `events`, None of an end of contact;
-    last: the step before `due`, of the run; shifts: see `Shift`.
+    order: number among the events of the step; points: those that change their status; due: the step before which the
+    state loses `state_loss` for each step by which the event comes later; by_state, by_parameter (p,): derivatives of
+    this delay by the state before step n (fields (f, d), the others (r,)) and by the parameters; bend: see `events`,
+    None of an end of contact; last: the step before `due`, of the run; shifts: see `Shift`.
     """
 
     n: int
     order: int
     points: tuple[int, ...]
     due: int
-    moved: StepState
+    state_loss: StepState
     by_state: StepState
     by_parameter: Array
     bend: float | None
@@ -52,27 +52,27 @@ class Event:
     shifts: tuple[Shift, ...]
 
     def losses(self, values: Callable[[LinearSteps], Array], sources: Callable[[LinearSteps], Sources]) -> Array:
-        """What a series loses in the steps from n − 1 until `due` for each step by which the event comes later, beyond
-        what the change of the state before step `due` makes of it; values (b,) of the series in some steps, and its
+        """Losses of a series in the steps from n − 1 until `due` for each step by which the event comes later, without
+        the effect of the loss of state before step `due`; values (b,): of the series in some steps; sources: its
         derivatives in one step."""
-        found = np.zeros(self.due - self.n + 1)
+        losses = np.zeros(self.due - self.n + 1)
         for share, n, run, shifted in self.shifts:
-            own = share * (values(shifted) - values(run))
-            found[n - self.n + 1 :][: own.size] += own
-        by, moved, at = sources(self.last), self.moved, self.due - self.n
-        found[at] -= np.vdot(by.u[1], moved.fields[0]) + np.vdot(by.v[1], moved.fields[1])
-        found[at] -= np.vdot(by.springs[1], moved.springs) + np.vdot(by.depth[0], moved.depth)
-        return found
+            loss = share * (values(shifted) - values(run))
+            losses[n - self.n + 1 :][: loss.size] += loss
+        source, state_loss, at = sources(self.last), self.state_loss, self.due - self.n
+        losses[at] -= np.vdot(source.u[1], state_loss.fields[0]) + np.vdot(source.v[1], state_loss.fields[1])
+        losses[at] -= np.vdot(source.springs[1], state_loss.springs) + np.vdot(source.depth[0], state_loss.depth)
+        return losses
 
     def along(self, state: StepState) -> Array:
-        """The derivative (p,) of the delay by the derivatives of a state by p parameters."""
+        """The derivative (p,) of the delay by p parameters, by those of the state."""
         return np.asarray(sum(np.tensordot(a, b, a.ndim) for a, b in zip(self.by_state, state, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class PassedEvents:
-    """Events with the derivatives (p,) of their delays: those that change the state before a step of a block, or after
-    it, and those in its steps."""
+    """Events of a block with the derivatives (p,) of their delays: jumps, which change the state before one of its
+    steps or after it, and delays, of the events in its steps."""
 
     jumps: list[tuple[Event, Array]]
     delays: list[tuple[Event, Array]]

@@ -1,7 +1,7 @@
 """Derivatives of a run through its contact events: impacts, onsets of lasting contact, stops and reversals of slip.
 
 The statuses of contact in each step make the run a product of smooth steps F_s. A parameter moves the instant of an
-event; the equations of the steps at their statuses, which all steps keep, do not know of that. Where point i has the
+event, which derivatives of the steps at fixed statuses do not contain. Where point i has the
 status a before step j, s in it and b in the next, the motion whose event comes one step later, and that whose event
 comes one step earlier, are made of steps at given statuses too:
 
@@ -24,22 +24,22 @@ and P₊ > 0 that of the step before, contact ends σ = P₊/(P₊ − P₋) of 
     δx_{j+1} += (σ − ½) ∂x_{j+1}/∂P δP₋.
 
 Slip that starts, springs of friction that yield, and those that stick again, count likewise: forces are continuous, and
-their derivatives are not. With a margin m > 0 in the last step of the old status, F, the rest of the cone or the slip
+their derivatives are not. With a margin m > 0 in the last step of the old status, F, the margin to the cone or the slip
 rate, which is 0 by extrapolation σ of a step after the middle of this step, and with G the step at the new status, the
 motion differs by (G − F) δm/m for each step by which the change comes earlier: the run counts it from σ = ½ on, or,
-where the point parts before it is seen to slip, from the instant at which it parts. Rising pressure puts a spring back
-to the limit in F and in G, and in steps of stick after them; the last time, m is what it would pass the limit by, and G
-does without.
+where the point parts before a step of slip, from the instant at which it parts. Rising pressure returns a spring to
+the limit in F and in G, and in steps of stick after them; the last time, m is the excess over the limit without that
+return, and G has none.
 
-Several stops of slip in a step are passed one after the other, in the order of their instants; onsets in one step move
-together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a margin
-of their own, move with the first. Beginnings of layers need nothing, as a step takes the mean of their forces. Springs
-of friction that stick from the first touch of a layer on stretch from there: that touch is an event.
+Several stops of slip in a step are treated one after the other, in the order of their instants; onsets in one step are
+shifted together, their delay being the mean weighted by their impulses. Statuses that change with an event, without a
+margin of their own, are shifted with the first. Beginnings of layers need no event, as a step has the mean of their
+forces. Springs of friction that stick from the first touch of a layer on stretch from there: that touch is an event.
 
-The derivative needs events further apart than a step. `bend` tells how much the approach of a point changes from one
-step to the next before an onset, relative to it: coupled points that strike one after the other, and grazing contact,
-have a large one. So do multipliers on the gap under schemes with λ = ½, whose rebound depends on the phase of the
-step.
+The derivative needs events further apart than a step. `bend` is the relative change of the approach rate of a point
+from one step to the next before an onset: it is large for coupled points that strike one after the other, and for
+grazing contact. It is infinite for multipliers on the gap under schemes with λ = ½, whose rebound depends on
+the phase of the step.
 
 Source: Leine & Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems (2004) (jumps of derivatives).
 """
@@ -66,7 +66,7 @@ from arlequin.sensitivity.tangent import impulses_of
 from arlequin.sensitivity.trajectory import Block
 from arlequin.solvers.contact_step import ContactMotion
 
-_PASSES = 20  # of Newton's method for a step at given statuses
+_PASSES = 20  # of Newton's method for a step at prescribed statuses
 _CONVERGED = 1e-13  # change of an impulse, relative to the largest
 
 
@@ -74,10 +74,10 @@ def find_events(
     linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool
 ) -> Iterator[Event]:
     """The events in the steps first ≤ j < last of solved steps, in their order; none in statics and in central
-    differences. Those of steps without neighbours, at the start and the end of a run, are left out. trend: whether
-    those count at which forces are continuous, ends of contact, beginnings and ends of stick, first touches of
-    layers: they add to the mean over the instants of the steps; a run itself, between its jumps, has a derivative
-    without them."""
+    differences. Steps without neighbours, at the start and the end of a run, are left out. trend: whether to
+    include events at which forces are continuous (ends of contact, beginnings and ends of stick, first touches of
+    layers): they contribute to the mean over the instants of the steps, not to the derivative of a run between its
+    jumps."""
     form = linear.equations.form
     if form.static or form.staggered:
         return
@@ -88,7 +88,7 @@ def find_events(
 
 @dataclass(frozen=True)
 class _Root:
-    """An event of a point: the margin as a quantity of points, before and at the end of the step, and its instant."""
+    """Zero of the margin of a point in a step: the margin as a quantity of points, its values at both ends."""
 
     point: int
     onset: bool
@@ -98,13 +98,13 @@ class _Root:
 
     @property
     def instant(self) -> float:
-        """In the step, 0 … 1."""
+        """Fraction of the step at which the margin is 0, 0 … 1."""
         return self.before / (self.before - self.after)
 
 
 @dataclass(frozen=True, eq=False)
 class _Shifts:
-    """Steps of a run, and those whose points change their statuses earlier or later."""
+    """Steps of a run, and shifted steps, whose points change their statuses earlier or later."""
 
     linear: LinearSteps
     derivatives: Sequence[ModelDerivative]
@@ -112,7 +112,7 @@ class _Shifts:
 
     @cached_property
     def operators(self) -> StepOperators:
-        """Of the steps."""
+        """The linear maps of the steps."""
         return StepOperators(self.linear.equations)
 
     @property
@@ -122,7 +122,7 @@ class _Shifts:
 
     @cached_property
     def directions(self) -> Array:
-        """Of slip (b, k, 2), see `ContactEquations.slip_directions`."""
+        """Directions of slip (b, k, 2), see `ContactEquations.slip_directions`."""
         return self.contact.slip_directions(self.linear.motion, self.linear.statuses)
 
     @cached_property
@@ -132,7 +132,7 @@ class _Shifts:
         return equations.fields(block)
 
     def state(self, i: int) -> StepState:
-        """Before step i of the run."""
+        """The state before step i of the run."""
         linear, block = self.linear, self.linear.block
         return StepState(self._fields[:, i], linear.springs[i], block.depth[i], block.opening[i])
 
@@ -149,9 +149,9 @@ class _Shifts:
 
     @cached_property
     def _sliding(self) -> NDArray[np.bool_]:
-        """Points (b, k) that slip in a direction of their own throughout the step."""
-        now, friction = self.linear.statuses, self.contact.laws.frictional
-        slides = (now.status == SLIP) & ~now.on_mean & ~np.isnan(self.directions[..., 0])
+        """Points (b, k) that slip throughout the step, with a direction."""
+        statuses, friction = self.linear.statuses, self.contact.laws.frictional
+        slides = (statuses.status == SLIP) & ~statuses.on_mean & ~np.isnan(self.directions[..., 0])
         return slides & self._pressed & friction
 
     @cached_property
@@ -160,7 +160,7 @@ class _Shifts:
         return self._acting & ~_before(self._acting, True)
 
     @cached_property
-    def _catches(self) -> NDArray[np.bool_]:
+    def _layer_touches(self) -> NDArray[np.bool_]:
         """Points (b, k) on layers that stick from the first touch on: their springs of friction begin to stretch."""
         if not self.trend:
             return np.zeros_like(self._pressed)
@@ -170,99 +170,101 @@ class _Shifts:
 
     @cached_property
     def _stops(self) -> NDArray[np.bool_]:
-        """Points (b, k) that slid in the step before, and do so no more, or backwards."""
-        turned = (self.directions * _before(self.directions, np.nan)).sum(axis=-1)
-        stays = self._sliding & (turned > 0.0)
-        return _before(self._sliding, False) & self._pressed & ~stays
+        """Points (b, k) that slid in the step before, and do not slip on in that direction."""
+        cosine = (self.directions * _before(self.directions, np.nan)).sum(axis=-1)
+        continues = self._sliding & (cosine > 0.0)
+        return _before(self._sliding, False) & self._pressed & ~continues
 
     @cached_property
     def _changed(self) -> NDArray[np.bool_]:
-        """Points (b, k) of which any status differs from that of the step before, but for ends of contact."""
-        now = self.linear.statuses
-        fields = [now.active, now.status, now.on_mean]
-        differs = np.any([own != _before(own, own[0]) for own in fields], axis=0)
-        return differs & ~(_before(now.active, False) & ~now.active)
+        """Points (b, k) with a status other than in the step before, except ends of contact."""
+        statuses = self.linear.statuses
+        fields = [statuses.active, statuses.status, statuses.on_mean]
+        differs = np.any([field != _before(field, field[0]) for field in fields], axis=0)
+        return differs & ~(_before(statuses.active, False) & ~statuses.active)
 
     @cached_property
     def _ends(self) -> NDArray[np.bool_]:
-        """Points (b, k) whose multiplier acts no more, and did in both steps before."""
+        """Points (b, k) whose multiplier does not act, and did in both steps before."""
         before = _before(self._acting, False)
         return before & _before(before, False) & ~self._acting
 
     @cached_property
     def _sticks(self) -> NDArray[np.bool_]:
         """Points (b, k) that stick under pressure."""
-        now = self.linear.statuses
-        return (now.status == STICK) & ~now.on_mean & self._pressed
+        statuses = self.linear.statuses
+        return (statuses.status == STICK) & ~statuses.on_mean & self._pressed
 
     @cached_property
-    def _settling(self) -> NDArray[np.bool_]:
-        """Points (b, k) on springs in the last step that puts these back to the limit, before one that sticks."""
-        now, springs = self.linear.statuses, self.contact.laws.elastic_stick & self._pressed
-        return springs & _before(springs, False) & now.limited & _after(self._sticks & ~now.limited, False)
+    def _resticks(self) -> NDArray[np.bool_]:
+        """Points (b, k) on springs in the last step that returns these to the limit, before one that sticks."""
+        statuses, springs = self.linear.statuses, self.contact.laws.elastic_stick & self._pressed
+        return springs & _before(springs, False) & statuses.limited & _after(self._sticks & ~statuses.limited, False)
 
     @cached_property
-    def _turning(self) -> NDArray[np.bool_]:
+    def _transitions(self) -> NDArray[np.bool_]:
         """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
         springs in the last step of slip before stick."""
-        sticks, now, pressed = self._sticks, self.linear.statuses, self._pressed
-        stays, presses = _after(sticks, True), _after(pressed, True)
-        slips, parts = ~stays & presses, stays & ~_after(presses, True)
-        yields = self.contact.laws.elastic_stick & pressed & (now.status == SLIP)
-        of_stick = sticks & _before(sticks & ~now.limited, False) & (slips | parts)
-        return of_stick | (yields & _before(yields, False) & stays)
+        sticks, statuses, pressed = self._sticks, self.linear.statuses, self._pressed
+        stays_stuck, stays_pressed = _after(sticks, True), _after(pressed, True)
+        slips, then_parts = ~stays_stuck & stays_pressed, stays_stuck & ~_after(stays_pressed, True)
+        yields = self.contact.laws.elastic_stick & pressed & (statuses.status == SLIP)
+        of_stick = sticks & _before(sticks & ~statuses.limited, False) & (slips | then_parts)
+        return of_stick | (yields & _before(yields, False) & stays_stuck)
 
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
-        points = self._onsets | self._catches | self._stops
-        points = points | self._ends | self._turning | self._settling if self.trend else points
-        some = points[first:last].any(axis=1)
-        return [int(j) for j in first + np.flatnonzero(some)]
+        points = self._onsets | self._layer_touches | self._stops
+        points = points | self._ends | self._transitions | self._resticks if self.trend else points
+        has_event = points[first:last].any(axis=1)
+        return [int(j) for j in first + np.flatnonzero(has_event)]
 
     # steps at given statuses
 
     @cached_property
-    def _known(self) -> tuple[Statuses, Statuses]:
-        """Of the run and of the trend, with the directions in which points go on to slip. Those of impacts follow the
-        slip rate: their friction is large, and so is what a turn of its direction makes."""
-        linear, none = self.linear, np.zeros_like(self._pressed)
+    def _known_statuses(self) -> tuple[Statuses, Statuses]:
+        """Statuses of the run and of the trend, with prescribed directions of slip, except at impacts, whose friction
+        is large and so depends much on its direction."""
+        linear, no_point = self.linear, np.zeros_like(self._pressed)
         directions = np.where(self._onsets[..., None], np.nan, self.directions)
         run = self.contact.statuses(linear.motion, linear.block.status, linear.delassus)
-        same: Any = {"direction": directions, "swung": none}
-        return run._replace(**same), linear.statuses._replace(**same)
+        common: Any = {"direction": directions, "pulls_back": no_point}
+        return run._replace(**common), linear.statuses._replace(**common)
 
     def _statuses(
         self, at: int, source: NDArray[np.int64] | None = None, of_trend: NDArray[np.bool_] | None = None
     ) -> Statuses:
-        """Of step `at`, those of each point in the step source (k,): of the run where it is this step, else, and of the
-        points of_trend (k,), of the trend."""
+        """Statuses in step `at`, of each point those of step source (k,): of the run where that is this step, otherwise
+        and at the points of_trend (k,) of the trend."""
         points = np.arange(self.contact.laws.count)
         source = np.full(points.size, at) if source is None else source
-        own = source == at if of_trend is None else (source == at) & ~of_trend
+        from_run = source == at if of_trend is None else (source == at) & ~of_trend
         chosen = []
-        each: Any = zip(*self._known, strict=True)
+        each: Any = zip(*self._known_statuses, strict=True)
         for run, trend in each:
             values = trend[source, points]
-            values[own] = run[at][own]
+            values[from_run] = run[at][from_run]
             chosen.append(values[None])
         return Statuses(*chosen)
 
-    def _given(self, j: int, point: int, status: int, limited: bool | None = None, direction: Any = np.nan) -> Statuses:
-        """Of step j, with a status that is given to a point; limited: None where that stays."""
-        now = self._statuses(j)
-        assert now.direction is not None
-        now.status[0, point], now.direction[0, point] = status, direction
+    def _with_status(
+        self, j: int, point: int, status: int, limited: bool | None = None, direction: Any = np.nan
+    ) -> Statuses:
+        """Statuses of step j with another one of a point; limited: None where it is unchanged."""
+        statuses = self._statuses(j)
+        assert statuses.direction is not None
+        statuses.status[0, point], statuses.direction[0, point] = status, direction
         if limited is not None:
-            now.limited[0, point] = limited
-        return now
+            statuses.limited[0, point] = limited
+        return statuses
 
-    def _turned(self, j: int, point: int) -> Statuses:
-        """Of step j, with a point that slips against its friction where it stuck, or sticks where it slipped: a spring
-        that rising pressure puts back to the limit is put back there in both."""
+    def _switched(self, j: int, point: int) -> Statuses:
+        """Statuses of step j with a point that slips against its friction where it stuck, or sticks where it slipped; a
+        spring that rising pressure returns to the limit is returned in both."""
         elastic = bool(self.contact.laws.elastic_stick[point])
         if not self._sticks[j, point]:
-            return self._given(j, point, STICK)
-        return self._given(j, point, SLIP, elastic, np.nan if elastic else self._against(j, point))
+            return self._with_status(j, point, STICK)
+        return self._with_status(j, point, SLIP, elastic, np.nan if elastic else self._against(j, point))
 
     def _against(self, j: int, point: int) -> Array:
         """The direction (2,) against friction in step j."""
@@ -270,21 +272,21 @@ class _Shifts:
         return np.asarray(-force / (np.linalg.norm(force) + 1e-300))
 
     def run(self, i: int, count: int) -> "_Steps":
-        """Steps of the run."""
+        """Steps of the run at their statuses."""
         return _Steps(self.linear.cut(i, i + count), self.state(i + count))
 
     def shifted(self, i: int, statuses: Sequence[Statuses]) -> "_Steps":
-        """Steps from the state before step i of the run, each at its statuses."""
+        """Steps from the state before step i of the run, at the statuses prescribed for each."""
         states, steps = [self.state(i)], []
-        for at, now in enumerate(statuses, i):
-            end, solved = self._step(states[-1], at, now)
+        for at, prescribed in enumerate(statuses, i):
+            end, solved = self._step(states[-1], at, prescribed)
             states.append(end)
             steps.append(solved)
         linear = self.linear
-        own = linear.block.cut(i, i + len(statuses))
+        run_block = linear.block.cut(i, i + len(statuses))
         fields = np.stack([state.fields for state in states], axis=1)
         block = Block(
-            n=own.n, u=fields[0], v=fields[1],
+            n=run_block.n, u=fields[0], v=fields[1],
             multipliers=np.array([solved.multipliers for solved in steps]),
             impulse=np.array([solved.impulse for solved in steps]),
             status=np.concatenate([solved.statuses.status for solved in steps]),
@@ -292,71 +294,80 @@ class _Shifts:
             opening=np.array([state.opening for state in states[:-1]]),
             start=linear.equations.cut(linear.block, i, i + len(statuses)).start,
         )  # fmt: skip
-        motion = PointMotion(*(np.concatenate(own) for own in zip(*(solved.motion for solved in steps), strict=True)))
-        given: Any = (np.concatenate(own) for own in zip(*(solved.statuses for solved in steps), strict=True))
+        motion = PointMotion(
+            *(np.concatenate(field) for field in zip(*(solved.motion for solved in steps), strict=True))
+        )
+        solved_statuses: Any = (
+            np.concatenate(field) for field in zip(*(solved.statuses for solved in steps), strict=True)
+        )
         springs = np.array([state.springs for state in states])
-        made = LinearSteps(
-            linear.equations, self.contact, block, motion, Statuses(*given), springs, linear.delassus
+        shifted_steps = LinearSteps(
+            linear.equations, self.contact, block, motion, Statuses(*solved_statuses), springs, linear.delassus
         )  # fmt: skip
-        return _Steps(made, states[-1])
+        return _Steps(shifted_steps, states[-1])
 
-    def _step(self, state: StepState, i: int, now: Statuses) -> "tuple[StepState, _Solved]":
-        """The state after a step, and its solution: the bulk is linear, so that it moves as in step i of the run but
-        for the differences of the states and of the impulses."""
+    def _step(self, state: StepState, i: int, prescribed: Statuses) -> "tuple[StepState, _SolvedStep]":
+        """The state after a step, and its solution: that of step i of the run plus the response of the linear bulk to
+        the differences of the states and of the impulses."""
         linear, contact, block = self.linear, self.contact, self.linear.block
         equations, operators = linear.equations, self.operators
         form, assembly, condensed = equations.form, equations.model.bulk, equations.condensed
         change = state.fields - self._fields[:, i]
-        free = condensed.predict(*equations.by_fields(change))
+        predictor = condensed.predict(*equations.by_fields(change))
         basis = assembly.contact.basis
-        rows = [np.asarray(basis @ own) for own in change[:3]]
-        ahead = form.step**2 * rows[2] if form.carries else None
-        before, more = linear.motion, np.zeros(operators.rows)
-        (point, of), scale = linear.places, np.abs(block.impulse[i]).max(initial=0.0)
+        rows = [np.asarray(basis @ field) for field in change[:3]]
+        lead = form.step**2 * rows[2] if form.carries else None
+        run_motion, impulse_change = linear.motion, np.zeros(operators.rows)
+        (point, axis), scale = linear.points_and_axes, np.abs(block.impulse[i]).max(initial=0.0)
 
-        def moved() -> PointMotion:
-            y = free.contact + form.impulse * operators.compliance.move(more)
-            ends = ContactMotion.of(rows[0], rows[1], y, form.weight, form.step, ahead)
-            changes = (more, ends.end_displacement, ends.end_velocity, rows[0], rows[1])
-            pairs = zip(before[:5], changes, strict=True)
-            own: Any = (now[i : i + 1] + contact.spread(by[None]) for now, by in pairs)
-            given: Any = (*own, contact.spread(state.springs[None]), state.depth[None], state.opening[None])
-            return PointMotion(*given)
+        def step_motion() -> PointMotion:
+            y = predictor.contact + form.impulse * operators.compliance.move(impulse_change)
+            ends = ContactMotion.of(rows[0], rows[1], y, form.weight, form.step, lead)
+            changes = (impulse_change, ends.end_displacement, ends.end_velocity, rows[0], rows[1])
+            pairs = zip(run_motion[:5], changes, strict=True)
+            shifted: Any = (field[i : i + 1] + contact.spread(change[None]) for field, change in pairs)
+            inputs: Any = (*shifted, contact.spread(state.springs[None]), state.depth[None], state.opening[None])
+            return PointMotion(*inputs)
 
         for _ in range(_PASSES):  # slip in space, layers and springs are not linear
-            motion = moved()
-            statuses = contact.with_motion(motion, now)
-            residual = contact.evaluate(motion, statuses).residual[0, point, of]
-            by = np.moveaxis(contact.blocks(motion, statuses).residual[0], 1, 0)[:, point, of]
-            by_y = form.step * by[1] + by[2] / form.weight
-            step = impulses_of(
-                linear.rows_of_points, by[0], by_y, operators.compliance, form.impulse, residual[:, None]
+            motion = step_motion()
+            statuses = contact.with_motion(motion, prescribed)
+            residual = contact.evaluate(motion, statuses).residual[0, point, axis]
+            blocks = np.moveaxis(contact.blocks(motion, statuses).residual[0], 1, 0)[:, point, axis]
+            by_y = form.step * blocks[1] + blocks[2] / form.weight
+            increment = impulses_of(
+                linear.rows_of_points, blocks[0], by_y, operators.compliance, form.impulse, residual[:, None]
             )[:, 0]  # fmt: skip
-            more += step
-            if np.abs(step).max(initial=0.0) <= _CONVERGED * max(
-                scale, np.abs(block.impulse[i] + more).max(initial=0.0)
+            impulse_change += increment
+            if np.abs(increment).max(initial=0.0) <= _CONVERGED * max(
+                scale, np.abs(block.impulse[i] + impulse_change).max(initial=0.0)
             ):
                 break
-        motion = moved()
-        statuses = contact.with_motion(motion, now)
+        motion = step_motion()
+        statuses = contact.with_motion(motion, prescribed)
         values = contact.evaluate(motion, statuses)
-        y, pulled = condensed.correct(free, form.impulse * more)
+        y, multiplier_impulse = condensed.correct(predictor, form.impulse * impulse_change)
         end = self._fields[:, i + 1] + equations.fields_after(change, y)
         worn = values.worn[0]
-        solved = _Solved(block.multipliers[i] + pulled / form.impulse, block.impulse[i] + more, motion, statuses)
-        return StepState(end, values.spring[0, point, of], state.depth + worn, worn), solved
+        solved = _SolvedStep(
+            block.multipliers[i] + multiplier_impulse / form.impulse,
+            block.impulse[i] + impulse_change,
+            motion,
+            statuses,
+        )
+        return StepState(end, values.spring[0, point, axis], state.depth + worn, worn), solved
 
     # events
 
     def _root(self, j: int, point: int, before: LinearSteps, old: LinearSteps) -> _Root | None:
-        """The event of a point in step j; before: the step before it, old: this with the status of that. None where the
-        margin does not change its sign: the status changes with another one."""
+        """The event of a point in step j; before: the step before it, old: step j with the status of that step. None
+        where the margin does not change its sign: the status changes with that of another point."""
         onset = bool(self._onsets[j, point])
         quantity: PointQuantity
-        if self._catches[j, point]:
+        if self._layer_touches[j, point]:
             quantity = _gap_to_layer
         elif not onset:
-            quantity = _Along(self.directions[j - 1, point], point, _slip_rates_at_end)
+            quantity = _RateAlong(self.directions[j - 1, point], point, _slip_rates_at_end)
         elif self.contact.laws.level[point] == 1:
             quantity = _gap_at_end
         else:
@@ -370,20 +381,24 @@ class _Shifts:
     def events(self, j: int) -> list[Event]:
         """The events of step j, in the order of their instants, and the ends of contact."""
         before = self.run(j - 1, 1).steps
-        found = self._jumps(j, before)
+        events = self._jumps(j, before)
         if not self.trend:
-            return found
-        changes = (self._ends, self._end), (self._turning, self._turn), (self._settling, self._settle)
-        for points, change in changes:
+            return events
+        changes = (
+            (self._ends, self._end_of_contact),
+            (self._transitions, self._transition),
+            (self._resticks, self._restick),
+        )
+        for points, event_of in changes:
             for point in np.flatnonzero(points[j]):
-                event = change(j, int(point), before, len(found))
-                found += [] if event is None else [event]
-        return found
+                event = event_of(j, int(point), before, len(events))
+                events += [] if event is None else [event]
+        return events
 
     def _jumps(self, j: int, before: LinearSteps) -> list[Event]:
         """The onsets and stops of slip of step j."""
         count = self.contact.laws.count
-        candidates = np.flatnonzero(self._onsets[j] | self._catches[j] | self._stops[j])
+        candidates = np.flatnonzero(self._onsets[j] | self._layer_touches[j] | self._stops[j])
         if not candidates.size:
             return []
         source = np.full(count, j)
@@ -395,44 +410,46 @@ class _Shifts:
         onsets = [root for root in roots if root.onset]
         groups = [[root] for root in roots if not root.onset] + ([onsets] if onsets else [])
         groups.sort(key=lambda group: min(root.instant for root in group))
-        laws = self.contact.laws  # springs on layers yield and stick again at instants of their own
-        alone = self._changed[j] & ~(laws.elastic_stick & (laws.level == 0))
-        alone[[root.point for root in roots]] = False
-        moving = [np.zeros(count, dtype=bool) for _ in groups]
-        for some, group in zip(moving, groups, strict=True):
-            some[[root.point for root in group]] = True
-        moving[0] |= alone
-        after = range(j + 1, j + 2 + self._lets_go(j, onsets))  # the steps after it in which statuses are shifted
-        late = [self.run(j, 1 + len(after))]  # of the last events, one more each time
-        later = np.zeros(count, dtype=bool)
-        for some in reversed(moving):
-            later |= some
-            late.append(self.shifted(j, [self._statuses(i, np.where(later, i - 1, i)) for i in (j, *after)]))
+        laws = self.contact.laws  # transitions of springs on layers are separate events
+        others = self._changed[j] & ~(laws.elastic_stick & (laws.level == 0))
+        others[[root.point for root in roots]] = False
+        members_of = [np.zeros(count, dtype=bool) for _ in groups]
+        for members, group in zip(members_of, groups, strict=True):
+            members[[root.point for root in group]] = True
+        members_of[0] |= others
+        after = range(j + 1, j + 2 + self._releases(j, onsets))  # later steps in which statuses are shifted
+        late = [self.run(j, 1 + len(after))]  # by shifts of the last 0, 1, 2, … groups
+        late_points = np.zeros(count, dtype=bool)
+        for members in reversed(members_of):
+            late_points |= members
+            late.append(self.shifted(j, [self._statuses(i, np.where(late_points, i - 1, i)) for i in (j, *after)]))
         late.reverse()
         early = [self.run(j - 1, 2 + len(after))]
-        sooner = np.zeros(count, dtype=bool)
-        for some in moving:
-            sooner |= some
-            statuses = [self._statuses(i, np.where(sooner, i + 1, i)) for i in (j - 1, j)]
-            caught = sooner & self._catches[j]  # limited in the step after the touch by its phase, if at all
+        early_points = np.zeros(count, dtype=bool)
+        for members in members_of:
+            early_points |= members
+            statuses = [self._statuses(i, np.where(early_points, i + 1, i)) for i in (j - 1, j)]
+            caught = (
+                early_points & self._layer_touches[j]
+            )  # limited in the step after the touch only by the phase of the step
             early.append(self.shifted(j - 1, statuses + [self._statuses(i, of_trend=caught) for i in after]))
         return [
             self._jump(j, group, old, early[at : at + 2], late[at : at + 2], order=at)
             for at, group in enumerate(groups)
         ]
 
-    def _lets_go(self, j: int, onsets: list[_Root]) -> bool:
-        """Whether a spring of friction is stretched in step j alone: what it loses when the point parts is of second
-        order in its traction, so that the later event takes this step along."""
+    def _releases(self, j: int, onsets: list[_Root]) -> bool:
+        """Whether a spring of friction is stretched in step j alone: its loss when the point parts is of second order
+        in its traction, so that statuses of one step more are shifted."""
         if j + 2 >= len(self.linear.block):
             return False
-        some = [root.point for root in onsets]
-        return bool((self.contact.laws.elastic_stick[some] & ~self._pressed[j + 1, some]).any())
+        points = [root.point for root in onsets]
+        return bool((self.contact.laws.elastic_stick[points] & ~self._pressed[j + 1, points]).any())
 
     def _jump(
         self, j: int, group: list[_Root], old: LinearSteps, early: "list[_Steps]", late: "list[_Steps]", order: int
     ) -> Event:
-        """Of points that move together, without and with them earlier, and with and without them later."""
+        """The event of points that are shifted together; early, late: steps without and with their shift."""
         n, first = self.linear.block.n + j, self.contact.laws.first
         weights = self.linear.block.impulse[j][first[[root.point for root in group]]]
         weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(group), 1.0 / len(group))
@@ -441,7 +458,7 @@ class _Shifts:
             for root, share in zip(group, weights.tolist(), strict=True)
         ]
         ends = zip(*(steps.end for steps in (early[1], early[0], late[0], late[1])), strict=True)
-        return self._made(
+        return self._event(
             j, order, [root.point for root in group], len(late[0].steps.block),
             [0.5 * ((a - b) - (c - d)) for a, b, c, d in ends],
             (old, margins),
@@ -449,98 +466,110 @@ class _Shifts:
             (Shift(0.5, n - 1, early[0].steps, early[1].steps), Shift(-0.5, n, late[1].steps, late[0].steps)),
         )  # fmt: skip
 
-    def _end(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
-        """Of a point whose contact ends."""
+    def _end_of_contact(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
+        """The event of a point whose contact ends."""
         source = np.full(self.contact.laws.count, j)
         source[point] = j - 1
-        own, stays = self.run(j, 1), self.shifted(j, [self._statuses(j, source)])
-        last, after = _value(before, _multiplier, point), _value(stays.steps, _multiplier, point)
-        if not after < 0.0 < last:
+        run, with_contact = self.run(j, 1), self.shifted(j, [self._statuses(j, source)])
+        previous, extended = _value(before, _multiplier, point), _value(with_contact.steps, _multiplier, point)
+        if not extended < 0.0 < previous:
             return None
-        factor = -(last / (last - after) - 0.5) / after
-        moved = [a - b for a, b in zip(stays.end, own.end, strict=True)]
-        shift = Shift(1.0, self.linear.block.n + j, own.steps, stays.steps)
-        return self._made(j, order, [point], 1, moved, (stays.steps, [(_multiplier, point, factor)]), None, (shift,))
+        factor = -(previous / (previous - extended) - 0.5) / extended
+        state_loss = [a - b for a, b in zip(with_contact.end, run.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, run.steps, with_contact.steps)
+        return self._event(
+            j, order, [point], 1, state_loss, (with_contact.steps, [(_multiplier, point, factor)]), None, (shift,)
+        )
 
-    def _turn(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
-        """Of a point that slips from the next step on, or from where it parts in the one after; or that sticks there on
-        its spring."""
-        sticks, own = self._sticks[j, point], self.run(j, 1)
-        quantity: PointQuantity = _rest_of_cone if sticks else _Along(self._against(j, point), point, _slider_rates)
-        last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
-        late = _late(last, rest, self._counts(j, point))
-        if sticks and rest > 0.0 and self._swings(j, point):
-            return self._swing(j, point, rest, late, order)
-        if late is None:
+    def _transition(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
+        """The event of a point that slips from the next step on, or from the instant at which it parts in the one
+        after; or that sticks there on its spring."""
+        sticks, run = self._sticks[j, point], self.run(j, 1)
+        quantity: PointQuantity = _cone_margin if sticks else _RateAlong(self._against(j, point), point, _slider_rates)
+        previous, margin = _value(before, quantity, point), _value(run.steps, quantity, point)
+        delay = _late(previous, margin, self._end_of_status(j, point))
+        if sticks and margin > 0.0 and self._yields(j, point):
+            return self._yield_event(j, point, margin, delay, order)
+        if delay is None:
             return None
-        turned = self.shifted(j, [self._turned(j, point)])
-        moved = [a - b for a, b in zip(turned.end, own.end, strict=True)]
+        switched = self.shifted(j, [self._switched(j, point)])
+        state_loss = [a - b for a, b in zip(switched.end, run.end, strict=True)]
         if sticks:
-            moved[1] = np.zeros_like(moved[1])  # springs are put back to the limit in the next step
-        shift = Shift(1.0, self.linear.block.n + j, own.steps, turned.steps)
-        return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
+            state_loss[1] = np.zeros_like(state_loss[1])  # springs are returned to the limit in the next step
+        shift = Shift(1.0, self.linear.block.n + j, run.steps, switched.steps)
+        return self._event(
+            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / margin)]), None, (shift,)
+        )
 
-    def _settle(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
-        """Of a spring that is put back to the limit, and sticks from the next step on."""
-        own, quantity = self.run(j, 1), _Beyond(self._against(j, point), point)
-        last, rest = _value(before, quantity, point), _value(own.steps, quantity, point)
-        late = _late(last, rest)
-        if late is None:
+    def _restick(self, j: int, point: int, before: LinearSteps, order: int) -> Event | None:
+        """The event of a spring that is returned to the limit, and sticks from the next step on."""
+        run, quantity = self.run(j, 1), _LimitExcess(self._against(j, point), point)
+        previous, margin = _value(before, quantity, point), _value(run.steps, quantity, point)
+        delay = _late(previous, margin)
+        if delay is None:
             return None
-        stays, moves = (self.shifted(j, [self._given(j, point, STICK, held)]) for held in (True, False))
-        moved = [a - b for a, b in zip(moves.end, stays.end, strict=True)]
-        shift = Shift(1.0, self.linear.block.n + j, stays.steps, moves.steps)
-        return self._made(j, order, [point], 1, moved, (own.steps, [(quantity, point, late / rest)]), None, (shift,))
+        without_return, with_return = (
+            self.shifted(j, [self._with_status(j, point, STICK, limited)]) for limited in (True, False)
+        )
+        state_loss = [a - b for a, b in zip(with_return.end, without_return.end, strict=True)]
+        shift = Shift(1.0, self.linear.block.n + j, without_return.steps, with_return.steps)
+        return self._event(
+            j, order, [point], 1, state_loss, (run.steps, [(quantity, point, delay / margin)]), None, (shift,)
+        )
 
-    def _counts(self, j: int, point: int) -> float:
+    def _end_of_status(self, j: int, point: int) -> float:
         """Steps after the middle of step j at which its last status ends in the run: where the next step begins, or
         where the point parts."""
         if not (self._sticks[j, point] and self._sticks[j + 1, point]):
             return 0.5
-        earlier, now = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
-        return float(now / (earlier - now)) if earlier > now else np.inf
+        earlier, last = self.linear.motion.impulse[j - 1 : j + 1, point, 0]
+        return float(last / (earlier - last)) if earlier > last else np.inf
 
-    def _swings(self, j: int, point: int) -> bool:
-        """Whether a spring is not put back to the limit in the last step of stick and in the one after it: it yields to
-        falling pressure."""
+    def _yields(self, j: int, point: int) -> bool:
+        """Whether a spring yields to falling pressure: it is not returned to the limit in the last step of stick and in
+        the one after it."""
         elastic, limited = self.contact.laws.elastic_stick[point], self.linear.statuses.limited[j : j + 2, point]
         return bool(elastic and self._pressed[j + 1, point] and not limited.any())
 
-    def _swing(self, j: int, point: int, rest: float, late: float | None, order: int) -> Event:
-        """Of a spring that yields to falling pressure: in a run it passes the limit of friction by the phase of the
-        step, and with θ < 1 swings about it from then on; in the mean it is at it. rest: what is left of the limit in
-        step j, N·s; late: see `_late`."""
-        laws, own = self.contact.laws, self.run(j, 1)
+    def _yield_event(self, j: int, point: int, margin: float, delay: float | None, order: int) -> Event:
+        """The event of a spring that yields to falling pressure: in a run it exceeds the limit of friction by the phase
+        of the step, and with θ < 1 oscillates about it from then on; in the mean it is at the limit. margin: to the
+        limit in step j, N·s; delay: see `_late`."""
+        laws, run = self.contact.laws, self.run(j, 1)
         rows = slice(laws.first[point] + 1, laws.first[point + 1])
-        short = np.zeros(self.operators.rows)  # what the spring lacks to the limit, Pa, against its traction
-        short[rows] = self._against(j, point)[: rows.stop - rows.start] * rest / (self.contact.step * laws.area[point])
-        moved = [np.zeros_like(own.end.fields), short, np.zeros_like(own.end.depth), np.zeros_like(own.end.opening)]
-        if late is not None:
-            moved[0] = late * (self.shifted(j, [self._turned(j, point)]).end.fields - own.end.fields)
-        shift = Shift(1.0, self.linear.block.n + j, own.steps, self._slid(own.steps, point, short))
-        margin = [(_rest_of_cone, point, 1.0 / rest)]
-        return self._made(j, order, [point], 1, moved, (own.steps, margin), None, (shift,))
+        shortfall = np.zeros(self.operators.rows)  # of the spring from the limit, Pa, against its traction
+        shortfall[rows] = (
+            self._against(j, point)[: rows.stop - rows.start] * margin / (self.contact.step * laws.area[point])
+        )
+        end = run.end
+        state_loss = [np.zeros_like(end.fields), shortfall, np.zeros_like(end.depth), np.zeros_like(end.opening)]
+        if delay is not None:
+            state_loss[0] = delay * (self.shifted(j, [self._switched(j, point)]).end.fields - run.end.fields)
+        shift = Shift(1.0, self.linear.block.n + j, run.steps, self._slider_moved(run.steps, point, shortfall))
+        terms = [(_cone_margin, point, 1.0 / margin)]
+        return self._event(j, order, [point], 1, state_loss, (run.steps, terms), None, (shift,))
 
-    def _slid(self, step: LinearSteps, point: int, short: Array) -> LinearSteps:
-        """A step whose slider moves on by what its spring (r,), Pa, lacks to the limit."""
-        start = step.motion.spring - self.contact.spread(short[None]) / self.contact.gains[point]
-        rubs = step.statuses.rubs.copy()
-        rubs[0, point] = True
-        motion, statuses = step.motion._replace(spring=start), step.statuses._replace(rubs=rubs)
+    def _slider_moved(self, step: LinearSteps, point: int, shortfall: Array) -> LinearSteps:
+        """A step whose slider moves on by the shortfall (r,), Pa, of its spring from the limit."""
+        start = step.motion.spring - self.contact.spread(shortfall[None]) / self.contact.gains[point]
+        dissipates = step.statuses.dissipates.copy()
+        dissipates[0, point] = True
+        motion, statuses = step.motion._replace(spring=start), step.statuses._replace(dissipates=dissipates)
         return replace(step, motion=motion, statuses=statuses)
 
-    def _made(
+    def _event(
         self,
         j: int,
         order: int,
         points: list[int],
         due: int,
-        moved: list[Array],
+        state_loss: list[Array],
         margins: tuple[LinearSteps, Sequence[tuple[PointQuantity, int, float]]],
         bend: float | None,
         shifts: tuple[Shift, ...],
     ) -> Event:
-        """With the derivatives of the delay, a sum of quantities of points in a step, with their factors."""
+        """The event with the derivatives of its delay; margins: a step and the quantities of points whose sum, with
+        these factors, is the delay."""
         operators, equations = self.operators, self.linear.equations
         old, terms = margins
         sources = Sources.zeros(1, operators.count, operators.rows)
@@ -550,38 +579,38 @@ class _Shifts:
             series.add_sources(weight, sources)
             by_parameter += [series.by_parameter(weight, derivative) for derivative in self.derivatives]
         adjoint = Adjoint(equations, operators)
-        passed = adjoint.steps(old, sources)
+        multipliers = adjoint.steps(old, sources)
         for i, derivative in enumerate(self.derivatives):
-            at_once = equations.by_parameter(old.block, derivative)
-            by_parameter[i] += product(passed, at_once, old.by_parameter(derivative))
+            rhs = equations.by_parameter(old.block, derivative)
+            by_parameter[i] += product(multipliers, rhs, old.by_parameter(derivative))
         rows, n = np.zeros((2, operators.rows)), self.linear.block.n + j
-        rows[:, self.contact.laws.first[:-1]] = moved[2:]
+        rows[:, self.contact.laws.first[:-1]] = state_loss[2:]
         return Event(
-            n=n, order=order, points=tuple(points), due=n + due, moved=StepState(moved[0], moved[1], *rows),
+            n=n, order=order, points=tuple(points), due=n + due, state_loss=StepState(*state_loss[:2], *rows),
             by_state=StepState(*adjoint.state), by_parameter=by_parameter, bend=bend,
             last=self.run(j + due - 1, 1).steps, shifts=shifts,
         )  # fmt: skip
 
     def _bend(self, j: int, point: int) -> float:
-        """Change of the approach in the step before an onset, relative to it. Infinite for a multiplier on the gap with
+        """Relative change of the approach rate in the step before an onset. Infinite for a multiplier on the gap with
         λ = ½: g₁ = 0 makes v₁ = −v₀ − 2 g₀/Δt, a rebound by the phase of the step."""
         if self.contact.laws.level[point] == 1 and self.contact.weight <= 0.5:
             return np.inf
-        own = self.linear.motion.v0[:, point, 0] + self.linear.block.opening[:, point] / self.contact.step
-        return float(abs(own[j] - own[j - 1]) / (abs(own[j]) + 1e-300))
+        approach_rate = self.linear.motion.v0[:, point, 0] + self.linear.block.opening[:, point] / self.contact.step
+        return float(abs(approach_rate[j] - approach_rate[j - 1]) / (abs(approach_rate[j]) + 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """Steps with the state after them."""
+    """Steps and the state after them."""
 
     steps: LinearSteps
     end: StepState
 
 
 @dataclass(frozen=True, eq=False)
-class _Solved:
-    """A step at given statuses: φ (m,), P (r,), motion and statuses of the points."""
+class _SolvedStep:
+    """Solution of a step at prescribed statuses: φ (m,), P (r,), motion and statuses of the points."""
 
     multipliers: Array
     impulse: Array
@@ -590,79 +619,79 @@ class _Solved:
 
 
 @dataclass(frozen=True, eq=False)
-class _Along:
+class _RateAlong:
     """Slip rate of a point along a direction (2,), m/s; rates: those of all points (b, k, 2)."""
 
     direction: Array
     point: int
     rates: PointQuantity
 
-    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-        rates = self.rates(contact, motion, now)
+    def __call__(self, contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+        rates = self.rates(contact, motion, statuses)
         out = np.zeros(rates.shape[:-1], dtype=rates.dtype)
         out[:, self.point] = rates[:, self.point] @ self.direction
         return out
 
 
 @dataclass(frozen=True, eq=False)
-class _Beyond:
-    """By how much the spring of a point that slips along a direction d (2,) passes the limit if it sticks, Pa:
+class _LimitExcess:
+    """Excess over the limit of the spring of a point that slips along a direction d (2,), if it sticks, Pa:
     k d·Δu − d·s₀ − μ p̄."""
 
     direction: Array
     point: int
 
-    def __call__(self, contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-        stuck, limit = contact.stuck(motion, now)
+    def __call__(self, contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+        stuck, limit = contact.stuck(motion, statuses)
         out = np.zeros(limit.shape, dtype=np.result_type(stuck, limit))
         out[:, self.point] = -stuck[:, self.point] @ self.direction - limit[:, self.point]
         return out
 
 
-def _slip_rates_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _slip_rates_at_end(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Slip rates at the end, m/s."""
     return motion.v1[..., 1:]
 
 
-def _slider_rates(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _slider_rates(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Slip rates behind springs of friction, m/s."""
-    return contact.sliding(motion, now)
+    return contact.sliding(motion, statuses)
 
 
-def _middle_gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _middle_gap(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Gap at the predicted middle of the step, by which points count as closed, m."""
     return contact.middle_gap(motion)
 
 
-def _gap_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _gap_at_end(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Gap at the end, m."""
     return contact.ends(motion)[1]
 
 
-def _multiplier(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _multiplier(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Impulse of the multiplier, N·s."""
     return contact.normal_parts(motion)[:, 2]
 
 
-def _rest_of_cone(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-    """What is left of the limit of friction, N·s."""
-    return contact.rest_of_cone(motion, now)
+def _cone_margin(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+    """Margin to the friction cone, μ P_n − ‖P_t‖, N·s."""
+    return contact.cone_margin(motion, statuses)
 
 
-def _gap_to_layer(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _gap_to_layer(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Gap at the end to the highest layer, m."""
     tops = contact.data.top
     highest = np.argmax(np.where(np.isnan(np.real(tops)), -np.inf, np.real(tops)), axis=1)
     return contact.ends(motion)[1] - tops[np.arange(len(tops)), highest]
 
 
-def _rate_at_end(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def _rate_at_end(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Rate of the gap at the end, m/s."""
     return contact.ends(motion)[3]
 
 
 def _series(linear: LinearSteps, quantity: PointQuantity, point: int) -> PointSeries:
-    """A quantity of one point."""
+    """The series of a quantity of one point."""
 
     def shares(assembly: Any) -> Array:
         out = np.zeros(linear.contact.laws.count)
@@ -673,17 +702,17 @@ def _series(linear: LinearSteps, quantity: PointQuantity, point: int) -> PointSe
 
 
 def _value(linear: LinearSteps, quantity: PointQuantity, point: int) -> float:
-    """Of the last step."""
+    """The quantity of a point in the last step."""
     return float(_series(linear, quantity, point).values()[-1])
 
 
-def _late(last: float, rest: float, counts: float = 0.5) -> float | None:
-    """Steps by which a change of status comes after the instant at which it counts, `counts` after the middle of a
-    step; last, rest: its margin in the step before and in this one. None where these give no instant nearby."""
-    if not last > rest > 0.0:
+def _late(previous: float, margin: float, counts: float = 0.5) -> float | None:
+    """Delay in steps of a change of status after the instant at which the run counts it, `counts` after the middle of
+    a step; previous, margin: its margin in the step before and in this one. None where these give no instant nearby."""
+    if not previous > margin > 0.0:
         return None
-    late = rest / (last - rest) - counts
-    return late if abs(late) <= 1.0 else None
+    delay = margin / (previous - margin) - counts
+    return delay if abs(delay) <= 1.0 else None
 
 
 def _after(values: NDArray[np.bool_], end: bool) -> NDArray[np.bool_]:

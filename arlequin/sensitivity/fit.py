@@ -33,12 +33,12 @@ from arlequin.sensitivity.windows import Finder
 
 Predict = Callable[[xarray.DataTree], Any]
 
-_DEPENDENT = 0.999  # multiple correlation of a parameter with the others, beyond which it is told
-_OFF = 0.1  # deviations that an end may be from the minimum,
-_ROUND_OFF = 1e-6  # or part of the parameter, where nearly nothing is left of the records
-_RARE = 0.005  # probability that residuals of the right model are told of
-_NOTHING = 1e-9  # of the records, which is not noise
-_ALIKE = 0.05  # of the cost: minima of nearly equal misfit
+_MAX_CORRELATION = 0.999  # multiple correlation of a parameter with the others that causes a warning
+_MAX_OFFSET = 0.1  # allowed deviations of the end of the iterations from the minimum,
+_ROUND_OFF = 1e-6  # or part of the parameter, where the residuals nearly vanish
+_SIGNIFICANCE = 0.005  # probability of a warning for residuals of the right model
+_NO_NOISE = 1e-9  # of the records: smaller residuals are round-off
+_SIMILAR_COST = 0.05  # of the cost: minima of nearly equal misfit
 
 
 @checked_call
@@ -64,7 +64,7 @@ def fit(
     of a variable of the result on time alone, {"interface/rub/wear_power": values}, one for each step without the
     start, or by any name with the function of the result that predicts them, {"tip": (function, values)}. bounds:
     {name: (low, high)}. deviation: standard deviation of the noise, of all records or by name; without it one of all
-    is estimated from what is left, so that records of different units need theirs.
+    is estimated from the residuals, so that records of different units need theirs.
 
     Minimised is ½ Σ ((prediction − data)/deviation)², by the trust-region method of `scipy.optimize.least_squares`
     with the derivatives J of the predictions (see `gradient`), up to the relative `tolerance` of cost or parameters, in
@@ -127,13 +127,13 @@ def fit(
     widths = widths_of(point, names, scales or {})
     labels = _units(units or {}, names)
     low, high = _bounds(bounds or {}, point, names)
-    check_paths(study(**point), [key for key, own in data.items() if not isinstance(own, tuple)], "data")
+    check_paths(study(**point), [key for key, record in data.items() if not isinstance(record, tuple)], "data")
     noise = _deviations(deviation, list(predictions))
-    weights = np.concatenate([np.full(own.size, 1.0 / noise[key]) for key, own in measured.items()])
-    whole = np.concatenate(list(measured.values()))
+    weights = np.concatenate([np.full(record.size, 1.0 / noise[key]) for key, record in measured.items()])
+    records = np.concatenate(list(measured.values()))
     count = len(names)
-    if whole.size <= count:
-        raise UserError(f"data: {whole.size} values do not determine {count} parameters")
+    if records.size <= count:
+        raise UserError(f"data: {records.size} values do not determine {count} parameters")
     width = np.array([widths[name] for name in names])
 
     start = np.array([point[name] for name in names])
@@ -158,19 +158,19 @@ def fit(
 
     def residual(x: Array, strict: bool) -> Array:
         try:
-            return (predicted(study(**values(x)).run(progress=False)) - whole) * weights
+            return (predicted(study(**values(x)).run(progress=False)) - records) * weights
         except UserError:
             if strict:
                 raise
-            return np.full(whole.size, np.inf)  # outside of what the study allows: a shorter step is tried
+            return np.full(records.size, np.inf)  # outside of what the study allows: a shorter step is tried
 
     follows = flag("events", events)
     left_out: dict[bytes, list[float]] = {}  # instants of events, s, that the derivatives at x do not follow
 
     def jacobian(x: Array, chosen: Indices) -> Array:
         by = [names[i] for i in chosen]
-        others = left_out[x.tobytes()] = []
-        finder = _finder(others) if follows else None
+        unresolved = left_out[x.tobytes()] = []
+        finder = _finder(unresolved) if follows else None
         try:
             record = run_with_tangents(
                 study, values(x), widths, by, progress=False, find_events=finder, trend=False
@@ -182,55 +182,55 @@ def fit(
         each = zip(along(predicted, record), by, strict=True)
         return np.stack([change * weights * widths[name] for change, name in each], axis=1)
 
-    between = int(np.isfinite(high - low).sum())
+    bounded = int(np.isfinite(high - low).sum())
     if starts is None:
-        starts = 0 if between == 0 else SCREENED * min(between, 2)
-    elif non_negative_integer("starts", starts) and not between:
+        starts = 0 if bounded == 0 else SCREENED * min(bounded, 2)
+    elif non_negative_integer("starts", starts) and not bounded:
         raise UserError.parameter("starts", starts, "needs bounds, {name: (low, high)}: starts lie between them")
-    done = 0
-    with reporting(progress, "fit") as told:
+    evaluations = 0
+    with reporting(progress, "fit") as report:
 
         def counted(x: Array, strict: bool) -> Array:
-            nonlocal done
-            done += 1
-            if told is not None:
-                told(min(done, most + starts), most + starts)
+            nonlocal evaluations
+            evaluations += 1
+            if report is not None:
+                report(min(evaluations, most + starts), most + starts)
             return residual(x, strict)
 
         minima = minimise_from_several(
             counted, jacobian, start / width, (low / width, high / width), tolerance, most, starts,
             lambda share: _first_part(measured, share),
         )  # fmt: skip
-    found = minima.found[0]
-    at_bound = found.at_bound  # bounds are kept to the bit
-    best = np.where(at_bound < 0, low, np.where(at_bound > 0, high, scaled(found.x)))
-    if not found.converged:
+    minimum = minima.distinct[0]
+    at_bound = minimum.at_bound  # bounds are exact
+    best = np.where(at_bound < 0, low, np.where(at_bound > 0, high, scaled(minimum.x)))
+    if not minimum.converged:
         ended = ", ".join(f"{name} = {value:g}" for name, value in zip(names, best, strict=True))
         rule = "give another guess, bounds, or a larger `most`"
         raise UserError(f"fit: no least squares in {most} evaluations, which ended at {ended}: {rule}", 1)
-    given = deviation is not None
-    if times := left_out.get(found.x.tobytes()):
+    known_deviation = deviation is not None
+    if instants := left_out.get(minimum.x.tobytes()):
         rule = "whose instants the derivatives leave out: take smaller steps"
-        events_told = f"{len(times)} contact events, the first at t = {min(times):.6g} s"
-        warn_user(f"fit: the steps do not resolve {events_told}, {rule}", ModelWarning)
-    size = float(np.linalg.norm(whole * weights))
-    own = estimates(found, names, (low / width, high / width), size, given)
-    _warn(found, own, names, best)
-    _warn_of_others(minima, own, names, width)
-    warn_of_residuals(found, own, measured, size, given)
-    ends = [minima.found[k] for _, k in minima.starts]
+        unresolved_events = f"{len(instants)} contact events, the first at t = {min(instants):.6g} s"
+        warn_user(f"fit: the steps do not resolve {unresolved_events}, {rule}", ModelWarning)
+    size = float(np.linalg.norm(records * weights))
+    stats = estimates(minimum, names, (low / width, high / width), size, known_deviation)
+    _warn_of_minimum(minimum, stats, names, best)
+    _warn_of_others(minima, stats, names, width)
+    warn_of_residuals(minimum, stats, measured, size, known_deviation)
+    ends = [minima.distinct[k] for _, k in minima.starts]
     coordinates: dict[str, Any] = {"parameter": names, "with": names}
     if units is not None:
         coordinates["units"] = ("parameter", labels)
     return xarray.Dataset(
         {
             "value": ("parameter", best, {"long_name": "estimate"}),
-            "deviation": ("parameter", own.deviation * width, {"long_name": "standard deviation of the estimate"}),
-            "low": ("parameter", np.where(at_bound < 0, low, own.low * width)),
-            "high": ("parameter", np.where(at_bound > 0, high, own.high * width)),
+            "deviation": ("parameter", stats.deviation * width, {"long_name": "standard deviation of the estimate"}),
+            "low": ("parameter", np.where(at_bound < 0, low, stats.low * width)),
+            "high": ("parameter", np.where(at_bound > 0, high, stats.high * width)),
             "at_bound": ("parameter", at_bound, {"long_name": "−1 at the lower bound, 1 at the upper bound"}),
             "first": ("parameter", start, {"long_name": "first guess"}),
-            "covariance": (("parameter", "with"), own.covariance * np.outer(width, width)),
+            "covariance": (("parameter", "with"), stats.covariance * np.outer(width, width)),
             "start_first": (("start", "parameter"), np.array([first for first, _ in minima.starts]) * width),
             "start_end": (("start", "parameter"), np.array([end.x for end in ends]) * width),
             "start_cost": ("start", [end.cost for end in ends]),
@@ -238,95 +238,100 @@ def fit(
         },
         coords=coordinates,
         attrs={
-            "noise": own.noise, "ellipse": own.ellipse, "cost": found.cost, "values": int(whole.size),
-            "freedom": own.freedom, "offset": own.offset, "evaluations": done,
-            "gradients": found.gradients, "message": found.message,
+            "noise": stats.noise, "ellipse": stats.ellipse, "cost": minimum.cost, "values": int(records.size),
+            "freedom": stats.freedom, "offset": stats.offset, "evaluations": evaluations,
+            "gradients": minimum.gradients, "message": minimum.message,
         },
     )  # fmt: skip
 
 
-def _finder(others: list[float]) -> Finder:
-    """Finds the events that the steps resolve; the instants, s, of those that they do not go to `others`."""
+def _finder(unresolved: list[float]) -> Finder:
+    """Function that finds the events that the steps resolve, and appends the instants, s, of others to `unresolved`."""
 
     def find(
         linear: LinearSteps, first: int, last: int, derivatives: Sequence[ModelDerivative], trend: bool
     ) -> list[Event]:
         events = list(find_events(linear, first, last, derivatives, trend))
         step = linear.equations.model.study.step
-        others.extend(event.n * step for event in events if not is_resolved(event))
+        unresolved.extend(event.n * step for event in events if not is_resolved(event))
         return [event for event in events if is_resolved(event)]
 
     return find
 
 
-def _warn(found: Minimum, own: Estimates, names: Sequence[str], best: Array) -> None:
-    """ModelWarning of bounds that hold, of nearly dependent parameters, and of an end that is no minimum."""
-    held = [f"{names[i]} = {best[i]:g}" for i in np.flatnonzero(found.at_bound).tolist()]
-    if held:
+def _warn_of_minimum(minimum: Minimum, stats: Estimates, names: Sequence[str], best: Array) -> None:
+    """ModelWarning of active bounds, of nearly dependent parameters, and of an end that is no minimum."""
+    at_bound = [f"{names[i]} = {best[i]:g}" for i in np.flatnonzero(minimum.at_bound).tolist()]
+    if at_bound:
         rule = "deviations of the others are those with it held there, its own interval has one side"
-        warn_user(f"fit: {' and '.join(held)} {'is' if len(held) == 1 else 'are'} at a bound: {rule}", ModelWarning)
-    near = np.flatnonzero(own.multiple > _DEPENDENT)
+        warn_user(
+            f"fit: {' and '.join(at_bound)} {'is' if len(at_bound) == 1 else 'are'} at a bound: {rule}", ModelWarning
+        )
+    near = np.flatnonzero(stats.multiple > _MAX_CORRELATION)
     if near.size:
-        worst = int(np.argmax(own.multiple))
-        pairs = np.abs(np.nan_to_num(own.correlation[worst]))
+        worst = int(np.argmax(stats.multiple))
+        pairs = np.abs(np.nan_to_num(stats.correlation[worst]))
         pairs[worst] = 0.0
         other = int(np.argmax(pairs))
-        known = f"correlation {own.correlation[worst, other]:.5f}"
+        correlation = f"correlation {stats.correlation[worst, other]:.5f}"
         if near.size > 2:
-            known = f"{names[worst]} has the correlation {own.multiple[worst]:.5f} with the others"
-        listed: list[int] = near.tolist() if near.size > 1 else sorted([worst, other])
-        together = " and ".join(names[k] for k in listed)
+            correlation = f"{names[worst]} has the correlation {stats.multiple[worst]:.5f} with the others"
+        dependent: list[int] = near.tolist() if near.size > 1 else sorted([worst, other])
+        together = " and ".join(names[k] for k in dependent)
         rule = "the records tell them apart poorly, fix one of them or add a record"
-        warn_user(f"fit: {together} are nearly dependent ({known}): {rule}", ModelWarning)
-    if own.offset > _OFF and (np.abs(own.step) > _ROUND_OFF * np.maximum(np.abs(found.x), 1.0)).any():
+        warn_user(f"fit: {together} are nearly dependent ({correlation}): {rule}", ModelWarning)
+    if stats.offset > _MAX_OFFSET and (np.abs(stats.step) > _ROUND_OFF * np.maximum(np.abs(minimum.x), 1.0)).any():
         warn_user(
-            f"fit: no minimum where the iterations ended, {own.offset:.1g} deviations from the one that derivatives "
+            f"fit: no minimum where the iterations ended, {stats.offset:.1g} deviations from the one that derivatives "
             "predict: the records jump or have a kink there, give another guess",
             ModelWarning,
         )
 
 
-def _warn_of_others(minima: Minima, own: Estimates, names: Sequence[str], width: Array) -> None:
+def _warn_of_others(minima: Minima, stats: Estimates, names: Sequence[str], width: Array) -> None:
     """ModelWarning of other minima that fit nearly as well."""
-    best = minima.found[0]
-    sigma = 1.0 if np.isinf(own.freedom) else own.noise
-    reach = max(0.5 * sigma**2 * own.ellipse, _ALIKE * best.cost)
-    others = [other for other in minima.found[1:] if other.converged and other.cost - best.cost <= reach]
+    best = minima.distinct[0]
+    sigma = 1.0 if np.isinf(stats.freedom) else stats.noise
+    reach = max(0.5 * sigma**2 * stats.ellipse, _SIMILAR_COST * best.cost)
+    others = [other for other in minima.distinct[1:] if other.converged and other.cost - best.cost <= reach]
     if others:
         ends = ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, others[0].x * width, strict=True))
-        many = f"{len(others)} other minima" if len(others) > 1 else "another minimum"
+        count = f"{len(others)} other minima" if len(others) > 1 else "another minimum"
         cost = f"{others[0].cost:.4g} beside {best.cost:.4g}"
         rule = "narrow the bounds or add a record that tells them apart"
-        warn_user(f"fit: {many} between the bounds fit nearly as well, as {ends} (cost {cost}): {rule}", ModelWarning)
+        warn_user(f"fit: {count} between the bounds fit nearly as well, as {ends} (cost {cost}): {rule}", ModelWarning)
 
 
-def warn_of_residuals(found: Minimum, own: Estimates, measured: Mapping[str, Array], size: float, given: bool) -> None:
-    """ModelWarning of residuals that are no noise; size: norm of the records, as they are in the residuals."""
+def warn_of_residuals(
+    minimum: Minimum, stats: Estimates, measured: Mapping[str, Array], size: float, known_deviation: bool
+) -> None:
+    """ModelWarning of residuals that are no noise; size: norm of the scaled records."""
     from scipy.stats import chi2
 
-    left = float(np.linalg.norm(found.residual))
-    if left <= _NOTHING * size or own.gain > _ALIKE * left**2:  # round-off, or the iterations ended too early to tell
+    norm = float(np.linalg.norm(minimum.residual))
+    # round-off, or the iterations ended too early for a test
+    if norm <= _NO_NOISE * size or stats.gain > _SIMILAR_COST * norm**2:
         return
-    freedom = found.residual.size - found.free.size
-    told = f"fit: what is left of the records is {own.noise:.3g} times the given deviation"
-    if given and chi2.sf(left**2, freedom) < _RARE:
+    freedom = minimum.residual.size - minimum.free.size
+    text = f"fit: what is left of the records is {stats.noise:.3g} times the given deviation"
+    if known_deviation and chi2.sf(norm**2, freedom) < _SIGNIFICANCE:
         rule = "the model, the deviation or the minimum is wrong, and the intervals are too short"
-        warn_user(f"{told}: {rule}", ModelWarning)
+        warn_user(f"{text}: {rule}", ModelWarning)
         return
-    if given and chi2.cdf(left**2, freedom) < _RARE:
-        warn_user(f"{told}: the deviation is too large, and so are the intervals", ModelWarning)
+    if known_deviation and chi2.cdf(norm**2, freedom) < _SIGNIFICANCE:
+        warn_user(f"{text}: the deviation is too large, and so are the intervals", ModelWarning)
     ends = np.cumsum([values.size for values in measured.values()])[:-1]
-    pieces = np.split(found.residual, ends)
+    pieces = np.split(minimum.residual, ends)
     series = [piece.reshape(values.shape) for piece, values in zip(pieces, measured.values(), strict=True)]
     changes, pairs, rare = few_sign_changes(series)
-    if rare < _RARE:
+    if rare < _SIGNIFICANCE:
         rule = "noise is independent from value to value, so that the model or the minimum is wrong and the intervals"
-        told = f"the residuals change their sign {changes} times, where noise does {0.5 * pairs:.0f} times"
-        warn_user(f"fit: {told}: {rule} are too short", ModelWarning)
+        text = f"the residuals change their sign {changes} times, where noise does {0.5 * pairs:.0f} times"
+        warn_user(f"fit: {text}: {rule} are too short", ModelWarning)
 
 
 def _first_part(measured: Mapping[str, Array], share: float) -> Indices:
-    """Places in the residuals of the first part of each record; one value alone is all of it."""
+    """Indices in the residuals of the first part of each record; of a single value, the index of this value."""
     pieces, first = [], 0
     for values in measured.values():
         rows = values.shape[0] if values.ndim else 1
@@ -336,15 +341,15 @@ def _first_part(measured: Mapping[str, Array], share: float) -> Indices:
     return np.concatenate(pieces)
 
 
-def _units(given: Mapping[str, str], names: Sequence[str]) -> list[str]:
+def _units(units: Mapping[str, str], names: Sequence[str]) -> list[str]:
     """Units of the parameters, "" where none is given."""
-    mapping("units", given, 'must map parameters of wrt to texts, {"stiffness": "N/m"}')
-    for name, unit in given.items():
+    mapping("units", units, 'must map parameters of wrt to texts, {"stiffness": "N/m"}')
+    for name, unit in units.items():
         if name not in names:
             raise UserError(f"units: {name!r} is no parameter of wrt{meant(str(name), list(names))}")
         if not isinstance(unit, str):
             raise UserTypeError.parameter(f"units: {name}", unit, "must be a text")
-    return [given.get(name, "") for name in names]
+    return [units.get(name, "") for name in names]
 
 
 def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Array]]:
@@ -353,12 +358,12 @@ def _records(data: Mapping[str, Any]) -> tuple[dict[str, Predict], dict[str, Arr
         raise UserError("data: is empty: give at least one record")
     predictions: dict[str, Predict] = {}
     measured = {}
-    for key, own in data.items():
-        if isinstance(own, tuple) and len(own) == 2 and callable(own[0]):
-            predictions[key], own = own
+    for key, record in data.items():
+        if isinstance(record, tuple) and len(record) == 2 and callable(record[0]):
+            predictions[key], record = record
         else:
             predictions[key] = _series(key)
-        measured[key] = finite_array(f"data: {key}", own)
+        measured[key] = finite_array(f"data: {key}", record)
     return predictions, measured
 
 
@@ -366,25 +371,28 @@ def _series(path: str) -> Predict:
     return lambda result: np.asarray(result[path].values)[1:]
 
 
-def _deviations(given: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
-    if given is None:
+def _deviations(deviation: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
+    if deviation is None:
         return dict.fromkeys(names, 1.0)
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(names, positive("deviation", given))
-    missing, others = [name for name in names if name not in given], [name for name in given if name not in names]
+    if not isinstance(deviation, Mapping):
+        return dict.fromkeys(names, positive("deviation", deviation))
+    missing, others = (
+        [name for name in names if name not in deviation],
+        [name for name in deviation if name not in names],
+    )
     if missing or others:
         fault = f"lacks {', '.join(missing)}" if missing else f"{others[0]!r} is no record of data"
         raise UserError(f"deviation: {fault}")
-    return {name: positive(f"deviation: {name}", given[name]) for name in names}
+    return {name: positive(f"deviation: {name}", deviation[name]) for name in names}
 
 
 def _bounds(
-    given: Mapping[str, tuple[float, float]], point: Mapping[str, float], names: Sequence[str]
+    bounds: Mapping[str, tuple[float, float]], point: Mapping[str, float], names: Sequence[str]
 ) -> tuple[Array, Array]:
     """Lower and upper bounds (p,)."""
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
-    mapping("bounds", given, "must map parameters of wrt to (low, high)")
-    for name, pair in given.items():
+    mapping("bounds", bounds, "must map parameters of wrt to (low, high)")
+    for name, pair in bounds.items():
         if name not in names:
             raise UserError(f"bounds: {name!r} is no parameter of wrt")
         if np.shape(pair) != (2,) or not all(isinstance(end, Real) for end in pair) or not pair[0] < pair[1]:

@@ -1,4 +1,4 @@
-"""Gradients of what a study gives, by its parameters."""
+"""Gradients of quantities of a study by its parameters."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +28,9 @@ from arlequin.sensitivity.tangent_run import run_with_tangents
 
 Quantity = Callable[[xarray.DataTree], Any]
 
-_MANY = 4  # parameters for each quantity, from which on the adjoint is quicker
-MOST_BEND = 0.25  # of the events that a gradient passes: see `arlequin.sensitivity.events`
-_NEAR = 1e-3  # of the size of a result: step along its derivative of the differences of a quantity
+_ADJOINT_RATIO = 4  # parameters per quantity from which on the adjoint is faster
+MAX_BEND = 0.25  # largest bend of an event in a gradient: see `arlequin.sensitivity.events`
+_RELATIVE_CHANGE = 1e-3  # of the size of a result: its change in the differences of a quantity
 
 
 @checked_call
@@ -97,10 +97,10 @@ def gradient(
     ...     rub = aq.Interface("rub", mass.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(friction))
     ...     system = aq.System([mass], interfaces=[rub], gravity=(0.0, -10.0), velocity=(speed, 0.0))
     ...     return aq.Study(system, aq.Theta(0.5), duration=0.2, step=0.01)
-    >>> def way(result):
+    >>> def path(result):
     ...     return result["part/mass/displacement"][-1, 0, 0]
-    >>> found = aq.gradient(slider, way, {"friction": 0.2, "speed": 1.0})  # s = v t − μ g t²/2
-    >>> found["gradient"].sel(quantity="way").values.round(9).tolist()  # −g t²/2, t
+    >>> slopes = aq.gradient(slider, path, {"friction": 0.2, "speed": 1.0})  # s = v t − μ g t²/2
+    >>> slopes["gradient"].sel(quantity="path").values.round(9).tolist()  # −g t²/2, t
     [-0.2, 0.2]
 
     Source: Hilding, Klarbring & Petersson, Appl. Mech. Rev. 52 (1999) 139–160 (structures in contact); Squire & Trapp,
@@ -115,17 +115,20 @@ def gradient(
     others = [name for name in quantities if name not in responses]
     if method == "adjoint" and others:
         raise UserError(f"method = 'adjoint': {others[0]} is no Response, as aq.Response('energy/friction', 'final')")
-    finder = find_resolved_events if flag("events", events) else None
-    if method == "adjoint" or (method == "auto" and not others and len(names) >= _MANY * len(responses)):
-        values, rows, passed, growth = run_with_adjoint(study, point, widths, names, responses, progress, finder)
+    find = find_resolved_events if flag("events", events) else None
+    if method == "adjoint" or (method == "auto" and not others and len(names) >= _ADJOINT_RATIO * len(responses)):
+        values, rows, passed, growth = run_with_adjoint(study, point, widths, names, responses, progress, find)
         return _dataset(list(quantities), names, point, values, rows, passed, growth)
-    run = run_with_tangents(study, point, widths, names, responses, bool(others), progress, finder)
-    found = {name: (run.values[name], run.responses[name]) for name in responses}
+    run = run_with_tangents(study, point, widths, names, responses, bool(others), progress, find)
+    values_and_slopes = {name: (run.values[name], run.responses[name]) for name in responses}
     for name in others:
         assert run.record is not None
         value = partial(number, name, quantities[name])
-        found[name] = value(run.record.result), np.array(along(value, run.record))
-    values, rows = [found[name][0] for name in quantities], np.array([found[name][1] for name in quantities])
+        values_and_slopes[name] = value(run.record.result), np.array(along(value, run.record))
+    values, rows = (
+        [values_and_slopes[name][0] for name in quantities],
+        np.array([values_and_slopes[name][1] for name in quantities]),
+    )
     reach = np.array([run.reach[name] for name in names])
     text = {"long_name": "change of the parameter at which a status of contact changes first, to first order"}
     sides = {"down": ("parameter", reach[:, 0], text), "up": ("parameter", reach[:, 1], text)}
@@ -159,8 +162,8 @@ def _dataset(
 
 
 def is_resolved(event: Event) -> bool:
-    """Whether the steps resolve an event, so that a derivative by its instant has a meaning."""
-    return event.bend is None or event.bend <= MOST_BEND
+    """Whether the steps resolve an event, so that derivatives by its instant are meaningful."""
+    return event.bend is None or event.bend <= MAX_BEND
 
 
 def find_resolved_events(
@@ -184,7 +187,7 @@ def find_resolved_events(
             )
         raise UserError(
             f"the steps do not resolve {where}: its approach changes by {event.bend:.2g} of itself within a step, "
-            f"allowed {MOST_BEND}, so that a derivative by its instant has no meaning: take smaller steps, "
+            f"allowed {MAX_BEND}, so that a derivative by its instant has no meaning: take smaller steps, "
             "smoothed_gradient, or events=False, the derivative at given statuses"
         )
     return events
@@ -192,50 +195,58 @@ def find_resolved_events(
 
 def number(name: str, quantity: Quantity, result: xarray.DataTree) -> float:
     """The value of a quantity; UserError where it is no finite number."""
-    found = quantity(result)
-    found = found.value if isinstance(found, Scalar) else found
-    if np.size(found) != 1:
-        raise UserTypeError.parameter(f"of: {name}", found, "must be one number")
-    return finite(f"of: {name}", float(np.asarray(found).reshape(())))
+    value = quantity(result)
+    value = value.value if isinstance(value, Scalar) else value
+    if np.size(value) != 1:
+        raise UserTypeError.parameter(f"of: {name}", value, "must be one number")
+    return finite(f"of: {name}", float(np.asarray(value).reshape(())))
 
 
 def along(values: Callable[[xarray.DataTree], Any], record: RecordWithDerivatives) -> list[Array]:
-    """Derivatives of what a function gives of a result, along those of the variables by each parameter."""
-    near, moving = _copied(record)
+    """Derivatives of a function of a result by each parameter, from those of the variables."""
+    perturbed, varying = _copied(record)
     out = []
-    for moved in record.derivatives.values():
-        found = {path: own.values for path, own in _variables(moved).items()}
-        # what does not depend on this parameter has moved with another one
-        changes = [(place, base, found.get(path, np.zeros_like(base))) for path, (place, base) in moving.items()]
-        sizes = [(np.nanmax(np.abs(own), initial=0.0) for own in pair[1:]) for pair in changes]
-        size = max((float(most / least) for least, most in sizes if least > 0.0), default=0.0)
-        step = _NEAR / size if size > 0.0 else 1.0
+    for tree in record.derivatives.values():
+        changed = {path: variable.values for path, variable in _variables(tree).items()}
+        # variables that do not depend on this parameter are reset after another one
+        changes = [(target, base, changed.get(path, np.zeros_like(base))) for path, (target, base) in varying.items()]
+        sizes = [(np.nanmax(np.abs(array), initial=0.0) for array in pair[1:]) for pair in changes]
+        size = max(
+            (float(largest_change / largest_base) for largest_base, largest_change in sizes if largest_base > 0.0),
+            default=0.0,
+        )
+        step = _RELATIVE_CHANGE / size if size > 0.0 else 1.0
         total: Any = 0.0
         for j, weight in WEIGHTS.items():
-            for place, base, change in changes:
-                place[...] = base + j * step * change
-            total = total + weight * np.asarray(values(near), dtype=float)
+            for target, base, change in changes:
+                target[...] = base + j * step * change
+            total = total + weight * np.asarray(values(perturbed), dtype=float)
         out.append(np.asarray(total) / step)
     return out
 
 
 def _copied(record: RecordWithDerivatives) -> tuple[xarray.DataTree, dict[str, tuple[Array, Array]]]:
-    """A copy of the result whose moving variables have values of their own: these, and those of the run, by path."""
+    """A copy of the result with separate arrays of the variables that have derivatives: these and the arrays of the
+    run, by path."""
     out: Any = record.result.copy()
-    moving: dict[str, tuple[Array, Array]] = {}
-    for path in dict.fromkeys(path for moved in record.derivatives.values() for path in _variables(moved)):
+    varying: dict[str, tuple[Array, Array]] = {}
+    for path in dict.fromkeys(path for tree in record.derivatives.values() for path in _variables(tree)):
         group, key = path.rsplit("/", 1)
         data = out[group or "/"].to_dataset(inherit=False)
         base = data[key].values
-        moving[path] = np.array(base, dtype=float), base
-        fresh = {key: (data[key].dims, moving[path][0], data[key].attrs)}
-        out[group or "/"].dataset = data.assign_coords(fresh) if key in data.coords else data.assign(fresh)
-    return out, moving
+        varying[path] = np.array(base, dtype=float), base
+        variable = {key: (data[key].dims, varying[path][0], data[key].attrs)}
+        out[group or "/"].dataset = data.assign_coords(variable) if key in data.coords else data.assign(variable)
+    return out, varying
 
 
 def _variables(tree: xarray.DataTree) -> dict[str, xarray.DataArray]:
     """The variables of all groups by their paths."""
-    return {f"{group.path.rstrip('/')}/{key}": own for group in tree.subtree for key, own in group.data_vars.items()}
+    return {
+        f"{group.path.rstrip('/')}/{key}": variable
+        for group in tree.subtree
+        for key, variable in group.data_vars.items()
+    }
 
 
 def quantities_of(of: Quantity | str | Mapping[str, Quantity | str]) -> dict[str, Quantity]:
@@ -257,14 +268,14 @@ def _named(of: Any) -> list[str]:
     return [each for each in of.values() if isinstance(each, str)] if isinstance(of, Mapping) else []
 
 
-def check_paths(study: Study, given: Sequence[str], parameter: str, responses: Sequence[Response] = ()) -> None:
-    """UserError where the result of a study has no such series, which the parameter names, or responses: known after
-    one step."""
-    if given or responses:
+def check_paths(study: Study, paths: Sequence[str], parameter: str, responses: Sequence[Response] = ()) -> None:
+    """UserError where the result of a study, run for one step, lacks a series of these paths, which the option
+    `parameter` names, or of the responses."""
+    if paths or responses:
         if not isinstance(study, Study):
             raise UserTypeError.parameter("study", study, "must give a Study, as aq.Study(system, scheme, 1.0, 0.01)")
         first = replace(study, duration=study.step).run(progress=False)
-        for path in given:
+        for path in paths:
             time_mean(first, path, parameter)
         for response in responses:
             response.series(first)
@@ -273,7 +284,7 @@ def check_paths(study: Study, given: Sequence[str], parameter: str, responses: S
 def parameters_of(
     study: Callable[..., Study], wrt: Mapping[str, float] | Sequence[str], at: Mapping[str, float]
 ) -> tuple[dict[str, float], list[str]]:
-    """Values of all parameters that are given, and the names of those to derive by."""
+    """Values of all parameters in wrt and at, and the names of those in wrt."""
     if not callable(study):
         raise UserTypeError.parameter("study", study, "must be a function of named numbers that gives a Study")
     instance("wrt", wrt, Mapping | Sequence, "must be {name: value} or a list of names")
@@ -285,7 +296,7 @@ def parameters_of(
     known = inspect.signature(study).parameters
     point: dict[str, Any] = {**at, **(wrt if isinstance(wrt, Mapping) else {})}
     for name in [*wrt, *point]:
-        if name not in known and not any(own.kind is own.VAR_KEYWORD for own in known.values()):
+        if name not in known and not any(option.kind is option.VAR_KEYWORD for option in known.values()):
             raise UserError(f"wrt: the study has no parameter {name!r}{meant(name, list(known))}")
         if name not in point:
             default = known[name].default if name in known else inspect.Parameter.empty
@@ -294,7 +305,9 @@ def parameters_of(
             point[name] = default
     needed = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     lacking = [
-        name for name, own in known.items() if own.default is own.empty and own.kind in needed and name not in point
+        name
+        for name, option in known.items()
+        if option.default is option.empty and option.kind in needed and name not in point
     ]
     if lacking:
         raise UserError(f"at: lacks {', '.join(lacking)}, which the study needs")

@@ -1,4 +1,4 @@
-"""Least squares within bounds: a trust-region method that ends on the bounds, and the statistics of what it finds."""
+"""Least squares within bounds: a trust-region method that ends on the bounds, and the statistics of its minima."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SINGULAR = 1e-8  # ratio of the singular values of unit columns: derivatives ar
 @dataclass(frozen=True, eq=False)
 class Minimum:
     """A minimum of ½ ‖r(x)‖²: x (n,), r (N,), J (N, n); at_bound (n,): −1 and 1 where x is held by its lower and upper
-    bound, else 0; message of the solver, and whether it converged; numbers of residuals and Jacobians."""
+    bound, else 0; message and success of the solver; numbers of evaluations of r and J."""
 
     x: Array
     residual: Array
@@ -40,7 +40,7 @@ class Minimum:
 
     @property
     def free(self) -> Indices:
-        """Parameters that no bound holds."""
+        """Indices of the parameters that are not at a bound."""
         return np.flatnonzero(self.at_bound == 0)
 
 
@@ -61,59 +61,59 @@ def minimise(
 
     low, high = bounds
     count = start.size
-    x, held, released = start.copy(), np.zeros(count, dtype=np.int8), np.zeros(count, dtype=bool)
+    x, at_bound, released = start.copy(), np.zeros(count, dtype=np.int8), np.zeros(count, dtype=bool)
     evaluations = gradients = 0
     message, converged = "", True
     while True:
-        free = np.flatnonzero(held == 0)
-        own = residual(x, True)  # refused values of the guess, or of a bound, are an error
-        first = x[free].copy(), own
+        free = np.flatnonzero(at_bound == 0)
+        r = residual(x, True)  # refused values of the guess, or of a bound, are an error
+        first = x[free].copy(), r
 
-        def whole(some: Array, x: Array = x, free: Indices = free) -> Array:
+        def full(x_free: Array, x: Array = x, free: Indices = free) -> Array:
             out = x.copy()
-            out[free] = some
+            out[free] = x_free
             return out
 
-        def missing(some: Array, first: tuple[Array, Array] = first, whole: Any = whole) -> Array:
-            return first[1] if np.array_equal(some, first[0]) else residual(whole(some), False)
+        def free_residual(x_free: Array, first: tuple[Array, Array] = first, full: Any = full) -> Array:
+            return first[1] if np.array_equal(x_free, first[0]) else residual(full(x_free), False)
 
         if free.size:
-            found = least_squares(
-                missing, x[free], lambda some, whole=whole, free=free: jacobian(whole(some), free),
+            solution = least_squares(
+                free_residual, x[free], lambda x_free, full=full, free=free: jacobian(full(x_free), free),
                 bounds=(low[free], high[free]), x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance,
                 max_nfev=max(most - evaluations, 1),
             )  # fmt: skip
-            x, own = whole(found.x), found.fun
-            evaluations, gradients = evaluations + int(found.nfev), gradients + int(found.njev)
-            message, converged = str(found.message), bool(found.success)
+            x, r = full(solution.x), solution.fun
+            evaluations, gradients = evaluations + int(solution.nfev), gradients + int(solution.njev)
+            message, converged = str(solution.message), bool(solution.success)
         else:
             evaluations, message = evaluations + 1, "all parameters are at their bounds"
         if free.size < count:
             gradients += 1
-        matrix = found.jac if free.size == count else jacobian(x, np.arange(count))
-        slope = matrix.T @ own
-        flat = _FLAT * np.linalg.norm(matrix, axis=0) * np.linalg.norm(own)
-        inwards = (held != 0) & (held * slope > flat)
+        matrix = solution.jac if free.size == count else jacobian(x, np.arange(count))
+        cost_slope = matrix.T @ r
+        flat = _FLAT * np.linalg.norm(matrix, axis=0) * np.linalg.norm(r)
+        inwards = (at_bound != 0) & (at_bound * cost_slope > flat)
         crossing = np.zeros(count, dtype=np.int8)
         if free.size:
-            ahead = x[free] + np.linalg.lstsq(matrix[:, free], -own, rcond=_SINGULAR)[0]
+            ahead = x[free] + np.linalg.lstsq(matrix[:, free], -r, rcond=_SINGULAR)[0]
             crossing[free] = np.where(ahead <= low[free], -1, np.where(ahead >= high[free], 1, 0))
             crossing[released] = 0
         if not converged or not (inwards.any() or crossing.any()):
-            return Minimum(x, own, matrix, held, message, converged, evaluations, gradients)
+            return Minimum(x, r, matrix, at_bound, message, converged, evaluations, gradients)
         released |= inwards
-        held = np.where(inwards, 0, held + crossing).astype(np.int8)
-        x = np.where(held < 0, low, np.where(held > 0, high, x))
+        at_bound = np.where(inwards, 0, at_bound + crossing).astype(np.int8)
+        x = np.where(at_bound < 0, low, np.where(at_bound > 0, high, x))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Statistics of a minimum.
 
-    covariance (n, n), nan where a bound holds; low, high (n,): ends of the intervals of 95 %; noise: σ that is left;
+    covariance (n, n), nan at a bound; low, high (n,): ends of the intervals of 95 %; noise: σ of the residuals;
     freedom: N less the number of free parameters, infinite where the deviation is given; ellipse: bound of the
-    quadratic form of the free ones; multiple (n,): multiple correlation of each with all other free ones, and step
-    (n,): that of Gauss and Newton that is left, 0 at a bound; gain: by which it lowers ‖r‖².
+    quadratic form of the free ones; multiple (n,): multiple correlation of each with all other free ones; step (n,):
+    Gauss–Newton step at the minimum, 0 at a bound; gain: predicted decrease of ‖r‖² by this step.
     """
 
     covariance: Array
@@ -139,14 +139,14 @@ class Estimates:
 
     @property
     def correlation(self) -> Array:
-        """Of the free parameters (n, n)."""
+        """Correlation matrix of the free parameters (n, n)."""
         return self.covariance / np.outer(self.deviation, self.deviation)
 
 
 def estimates(
-    minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array], size: float, given: bool
+    minimum: Minimum, names: Sequence[str], bounds: tuple[Array, Array], size: float, known_deviation: bool
 ) -> Estimates:
-    """Of a minimum; size: norm of the data, as they are in r; given: whether r is over a known deviation.
+    """Statistics of a minimum; size: norm of the scaled data; known_deviation: whether it scales r.
 
     With J of the free parameters C = σ² (JᵀJ)⁻¹: those at a bound are held there. Of a parameter b at its bound the
     interval is one-sided, up to the distance d at which the least cost that the free ones allow rises by t²σ²/2,
@@ -160,29 +160,29 @@ def estimates(
     """
     from scipy.stats import chi2, f, t
 
-    free, own, count = minimum.free, minimum.residual, minimum.x.size
-    left = own.size - free.size
-    noise = float(np.sqrt(own @ own / left))
-    sigma = 1.0 if given else noise
-    freedom = np.inf if given else float(left)
+    free, r, count = minimum.free, minimum.residual, minimum.x.size
+    degrees = r.size - free.size
+    noise = float(np.sqrt(r @ r / degrees))
+    sigma = 1.0 if known_deviation else noise
+    freedom = np.inf if known_deviation else float(degrees)
     reach = float(t.ppf(0.5 * (1.0 + LEVEL), freedom))  # in deviations
     covariance, multiple, step = np.full((count, count), np.nan), np.zeros(count), np.zeros(count)
     matrix = minimum.jacobian
-    base = np.zeros((own.size, 0))
+    base = np.zeros((r.size, 0))
     gain = 0.0
     if free.size:
-        base, values, turned, norms = _decomposed(matrix[:, free], [names[i] for i in free], _ZERO * size)
-        root = turned.T / values / norms[:, None]
+        base, values, right_vectors, norms = _decomposed(matrix[:, free], [names[i] for i in free], _ZERO * size)
+        root = right_vectors.T / values / norms[:, None]
         covariance[np.ix_(free, free)] = sigma**2 * (root @ root.T)
         inflation = (norms * np.linalg.norm(root, axis=1)) ** 2
         multiple[free] = np.sqrt(np.maximum(1.0 - 1.0 / inflation, 0.0))
-        step[free] = -root @ (base.T @ own)
-        gain = float(np.sum((base.T @ own) ** 2))
+        step[free] = -root @ (base.T @ r)
+        gain = float(np.sum((base.T @ r) ** 2))
     half = reach * np.sqrt(np.diag(covariance))
     low, high = minimum.x - half, minimum.x + half
     for i in np.flatnonzero(minimum.at_bound):
         column = matrix[:, i]
-        slope, rest = abs(column @ own), column - base @ (base.T @ column)
+        slope, rest = abs(column @ r), column - base @ (base.T @ column)
         rise = (reach * sigma) ** 2
         bottom = slope + np.sqrt(slope**2 + (rest @ rest) * rise)
         far = rise / bottom if np.linalg.norm(column) > _ZERO * size else np.inf
@@ -190,7 +190,7 @@ def estimates(
     if not free.size:
         ellipse = 0.0
     else:
-        ellipse = float(chi2.ppf(LEVEL, free.size) if given else free.size * f.ppf(LEVEL, free.size, left))
+        ellipse = float(chi2.ppf(LEVEL, free.size) if known_deviation else free.size * f.ppf(LEVEL, free.size, degrees))
     low, high = np.clip(low, *bounds), np.clip(high, *bounds)
     return Estimates(covariance, low, high, noise, freedom, ellipse, multiple, step, gain)
 
@@ -222,10 +222,10 @@ def _decomposed(matrix: Array, names: Sequence[str], least: float) -> tuple[Arra
     of norms up to `least`."""
     norms = np.linalg.norm(matrix, axis=0)
     if (norms <= least).any():
-        lost = " and ".join(name for name, norm in zip(names, norms, strict=True) if norm <= least)
-        raise UserError(f"fit: the records do not depend on {lost}: leave it out of wrt", 1)
-    base, values, turned = np.linalg.svd(matrix / norms, full_matrices=False)
+        names_without_effect = " and ".join(name for name, norm in zip(names, norms, strict=True) if norm <= least)
+        raise UserError(f"fit: the records do not depend on {names_without_effect}: leave it out of wrt", 1)
+    base, values, right_vectors = np.linalg.svd(matrix / norms, full_matrices=False)
     if values[-1] < _SINGULAR * values[0]:
-        together = [name for name, share in zip(names, np.abs(turned[-1]), strict=True) if share > 0.1]
-        raise UserError(f"fit: the records do not determine {' and '.join(together)} together: fix one of them", 1)
-    return base, values, turned, norms
+        dependent = [name for name, share in zip(names, np.abs(right_vectors[-1]), strict=True) if share > 0.1]
+        raise UserError(f"fit: the records do not determine {' and '.join(dependent)} together: fix one of them", 1)
+    return base, values, right_vectors, norms

@@ -1,4 +1,4 @@
-"""Solved steps linearised: the equations of their contact with derivatives, by rows."""
+"""Linearised steps: the equations of contact of solved steps with their derivatives, by rows."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,6 +48,10 @@ class RowTables:
         """The tables (b, r, 3), in this order."""
         return tuple(list(vars(self).values())[:15])
 
+    def of_step(self, j: int) -> "RowTables":
+        """The tables of step j."""
+        return RowTables(*(table[j] for table in vars(self).values()))
+
 
 @dataclass(frozen=True, eq=False)
 class TangentBlock:
@@ -63,7 +67,7 @@ class TangentBlock:
     opening: Array
 
     def cut(self, first: int, last: int) -> "TangentBlock":
-        """Those of the steps first ≤ j < last."""
+        """The derivatives in the steps first ≤ j < last."""
         at, ends = slice(first, last), slice(first, last + 1)
         return TangentBlock(
             self.u[ends], self.v[ends], self.multipliers[at], self.impulse[at], self.springs[ends], self.depth[ends],
@@ -73,7 +77,7 @@ class TangentBlock:
 
 @dataclass(frozen=True, eq=False)
 class LinearSteps:
-    """Steps of a block, with the motion of their contact points and its statuses."""
+    """Solved steps of a block, with the motion and the statuses of their contact points."""
 
     equations: BulkEquations
     contact: ContactEquations
@@ -90,20 +94,20 @@ class LinearSteps:
         contact = ContactEquations.of(equations.model, equations.form)
         motion = motion_of(contact, equations.model, block, np.zeros((len(block) + 1, spring.size)))
         at = contact.rows
-        wide = contact.springs(motion, contact.spread(spring[None])[0])
+        point_springs = contact.springs(motion, contact.spread(spring[None])[0])
         springs = np.zeros((len(block) + 1, spring.size))
-        springs[:, at[at >= 0]] = wide[:, at >= 0]
-        motion = motion._replace(spring=wide[:-1])
-        now = contact.statuses(motion, block.status, delassus)
-        return cls(equations, contact, block, motion, now, springs, delassus)
+        springs[:, at[at >= 0]] = point_springs[:, at >= 0]
+        motion = motion._replace(spring=point_springs[:-1])
+        statuses = contact.statuses(motion, block.status, delassus)
+        return cls(equations, contact, block, motion, statuses, springs, delassus)
 
     def cut(self, first: int, last: int) -> "LinearSteps":
         """The steps first ≤ j < last."""
         at, ends = slice(first, last), slice(first, last + 1)
-        motion = PointMotion(*(own[at] for own in self.motion))
-        now: Any = (None if own is None else own[at] for own in self.statuses)
+        motion = PointMotion(*(field[at] for field in self.motion))
+        statuses: Any = (None if field is None else field[at] for field in self.statuses)
         return LinearSteps(
-            self.equations, self.contact, self.equations.cut(self.block, first, last), motion, Statuses(*now),
+            self.equations, self.contact, self.equations.cut(self.block, first, last), motion, Statuses(*statuses),
             self.springs[ends], self.delassus,
         )  # fmt: skip
 
@@ -112,94 +116,99 @@ class LinearSteps:
         """Derivatives by the motion."""
         form = self.equations.form
         step, weight = form.step, form.weight
-        every, (point, of) = self.contact.blocks(self.motion, self.statuses), self.places
+        blocks, (point, axis) = self.contact.blocks(self.motion, self.statuses), self.points_and_axes
 
         def on_normal(values: Array) -> Array:
             out = np.zeros((len(self.block), point.size, *values.shape[2:]))
             out[:, self.contact.laws.first[:-1]] = values
             return out
 
-        e_p, e_u1, e_v1, e_u0, e_v0, e_s = np.moveaxis(every.residual, 2, 0)[:, :, point, of]
-        s_p, s_u1, s_v1, s_u0, s_v0, s_s = np.moveaxis(every.spring, 2, 0)[:, :, point, of]
-        before, lead = (1.0 - weight) / weight, step**2 if form.carries else 0.0
-        # of the slip: Δt (v₀ + v₁)/2, in statics y
-        way_by_y, way_by_v = (1.0, 0.0) if form.static else (0.5 * step / weight, 0.5 * step * (1.0 - before))
-        worn = on_normal(every.worn[:, :, 1])
+        e_p, e_u1, e_v1, e_u0, e_v0, e_s = np.moveaxis(blocks.residual, 2, 0)[:, :, point, axis]
+        s_p, s_u1, s_v1, s_u0, s_v0, s_s = np.moveaxis(blocks.spring, 2, 0)[:, :, point, axis]
+        ratio, lead = (1.0 - weight) / weight, step**2 if form.carries else 0.0
+        # path of the slip: Δt (v₀ + v₁)/2, in statics y
+        path_by_y, path_by_v = (1.0, 0.0) if form.static else (0.5 * step / weight, 0.5 * step * (1.0 - ratio))
+        worn = on_normal(blocks.worn[:, :, 1])
         arrays = (
-            e_p, step * e_u1 + e_v1 / weight, e_u0 + e_u1, e_v0 - before * e_v1, e_s,
-            s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - before * s_v1, s_s,
-            lead * e_u1, lead * s_u1, on_normal(every.worn[:, :, 0]), way_by_y * worn, way_by_v * worn,
-            on_normal(every.by_wear[..., 0]), on_normal(every.by_wear[..., 1]),
+            e_p, step * e_u1 + e_v1 / weight, e_u0 + e_u1, e_v0 - ratio * e_v1, e_s,
+            s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - ratio * s_v1, s_s,
+            lead * e_u1, lead * s_u1, on_normal(blocks.worn[:, :, 0]), path_by_y * worn, path_by_v * worn,
+            on_normal(blocks.by_wear[..., 0]), on_normal(blocks.by_wear[..., 1]),
         )  # fmt: skip
         return RowTables(*map(np.ascontiguousarray, arrays))
 
     def by_parameter(self, derivative: ModelDerivative) -> tuple[Array, Array, Array]:
         """∂E/∂p (b, r), ∂s₁/∂p (b, r) and ∂w/∂p (b, r) at this motion and these statuses."""
-        count, (point, of) = len(self.block), self.places
+        count, (point, axis) = len(self.block), self.points_and_axes
         if not derivative.changes_contact or not point.size:
-            none = np.zeros((count, point.size))
-            return none, none, none
+            zeros = np.zeros((count, point.size))
+            return zeros, zeros, zeros
 
-        data, rows = self.changes_by(derivative)
-        changes = _packed(self.contact.along(self.motion, data, rows, self.statuses))
-        residual, spring = changes[..., :3][:, point, of], changes[..., 3:6][:, point, of]
+        data, motion = self.point_changes(derivative)
+        derivatives = _packed(self.contact.along(self.motion, data, motion, self.statuses))
+        residual, spring = derivatives[..., :3][:, point, axis], derivatives[..., 3:6][:, point, axis]
         worn = np.zeros_like(residual)
-        worn[:, self.contact.laws.first[:-1]] = changes[..., 6]
+        worn[:, self.contact.laws.first[:-1]] = derivatives[..., 6]
         return residual, spring, worn
 
-    def changes_by(self, derivative: ModelDerivative) -> tuple[PointData, PointMotion | None]:
-        """Derivatives by the parameter of the constants of the points, and of their motion where rows depend on it."""
-        data = PointData(*(np.asarray(own) for own in derivative.combined_fields(PointData.of)))
+    def point_changes(self, derivative: ModelDerivative) -> tuple[PointData, PointMotion | None]:
+        """Derivatives by the parameter of the constants of the points, and of their motion where the basis depends on
+        it."""
+        data = PointData(*(np.asarray(change) for change in derivative.combined_fields(PointData.of)))
         basis = derivative.matrix("basis")
         if basis is None:
             return data, None
-        u, v = (self.contact.spread(applied(basis, own)) for own in (self.block.u, self.block.v))
-        none, still = np.zeros_like(self.motion.impulse), np.zeros_like(self.motion.depth)
-        return data, PointMotion(none, u[1:], v[1:], u[:-1], v[:-1], none, still, still)
+        u, v = (self.contact.spread(applied(basis, field)) for field in (self.block.u, self.block.v))
+        zeros, no_wear = np.zeros_like(self.motion.impulse), np.zeros_like(self.motion.depth)
+        return data, PointMotion(zeros, u[1:], v[1:], u[:-1], v[:-1], zeros, no_wear, no_wear)
 
-    def motion_by(self, derivative: ModelDerivative, moved: TangentBlock, i: int) -> tuple[PointData, PointMotion]:
-        """Derivatives by the parameter i of the constants of the points and of their motion, along the derivatives of
-        the run."""
+    def point_tangents(
+        self, derivative: ModelDerivative, tangents: TangentBlock, i: int
+    ) -> tuple[PointData, PointMotion]:
+        """Total derivatives by the parameter i of the constants of the points and of their motion; tangents:
+        derivatives of the steps."""
         basis, first = self.equations.model.assembly.contact.basis, self.contact.laws.first[:-1]
-        u, v, _, impulse, springs, depth, opening = (own[..., i] for own in vars(moved).values())
-        wide_u, wide_v, wide_s = (self.contact.spread(own) for own in (applied(basis, u), applied(basis, v), springs))
-        along = PointMotion(
-            self.contact.spread(impulse), wide_u[1:], wide_v[1:], wide_u[:-1], wide_v[:-1], wide_s[:-1],
+        u, v, _, impulse, springs, depth, opening = (field[..., i] for field in vars(tangents).values())
+        point_u, point_v, point_springs = (
+            self.contact.spread(field) for field in (applied(basis, u), applied(basis, v), springs)
+        )
+        motion = PointMotion(
+            self.contact.spread(impulse), point_u[1:], point_v[1:], point_u[:-1], point_v[:-1], point_springs[:-1],
             depth[:-1, first], opening[:-1, first],
         )  # fmt: skip
-        data, rows = self.changes_by(derivative)
-        if rows is not None:
-            along = PointMotion(*(own + more for own, more in zip(along, rows, strict=True)))
-        return data, along
+        data, row_change = self.point_changes(derivative)
+        if row_change is not None:
+            motion = PointMotion(*(field + change for field, change in zip(motion, row_change, strict=True)))
+        return data, motion
 
-    def reach(self, derivative: ModelDerivative, moved: TangentBlock, i: int) -> tuple[float, float]:
+    def reach(self, derivative: ModelDerivative, tangents: TangentBlock, i: int) -> tuple[float, float]:
         """Changes of the parameter i, down and up, at which the first status changes, to first order."""
         if not self.contact.laws.count:
             return -np.inf, np.inf
-        data, rows_moved = self.motion_by(derivative, moved, i)
-        left, rate = self.contact.margins_along(self.motion, data, rows_moved, self.statuses)
-        changes = rate != 0.0
-        changes &= np.isfinite(left) & np.isfinite(rate)
-        at = -left[changes] / rate[changes]
+        data, motion = self.point_tangents(derivative, tangents, i)
+        margins, slopes = self.contact.margins_along(self.motion, data, motion, self.statuses)
+        changes = slopes != 0.0
+        changes &= np.isfinite(margins) & np.isfinite(slopes)
+        at = -margins[changes] / slopes[changes]
         down, up = at[at <= 0.0], at[at >= 0.0]
         return float(down.max(initial=-np.inf)), float(up.min(initial=np.inf))
 
     def check(self) -> None:
-        """UserError where the solved steps do not satisfy the equations: another law or scheme than those known
-        here. Not seen are y on imposed dofs, springs and wear of the steps, which are computed here anew, and what a
-        parameter alone changes."""
+        """UserError where the solved steps do not satisfy the equations: a law or scheme without derivatives. Not
+        checked are y on imposed dofs, springs and wear of the steps, which are computed here again, and derivatives by
+        a parameter at fixed motion."""
         block, step = self.block, self.equations.step
-        right, missing, moved = self.equations.residual(block)
+        b, c, du = self.equations.residual(block)
         assembly, y = self.equations.model.bulk, self.equations.y(block)
-        size = np.abs(self.equations.ends(block).internal).max(initial=0.0) if self.equations.form.static else 0.0
-        size += np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
-        speeds = np.abs(y).max(initial=0.0) + np.abs(block.v).max(initial=0.0)
-        length = speeds * float(abs(assembly.constraints).sum(axis=1).max(initial=0.0))
-        way = step * speeds + _ROUND_OFF / _SOLVED * np.abs(block.u).max(initial=0.0)
+        impulse = np.abs(self.equations.ends(block).internal).max(initial=0.0) if self.equations.form.static else 0.0
+        impulse += np.abs(applied(assembly.mass, y)).max(initial=0.0) + np.abs(block.impulse).max(initial=0.0)
+        velocity = np.abs(y).max(initial=0.0) + np.abs(block.v).max(initial=0.0)
+        constraint_rate = velocity * float(abs(assembly.constraints).sum(axis=1).max(initial=0.0))
+        displacement = step * velocity + _ROUND_OFF / _SOLVED * np.abs(block.u).max(initial=0.0)
         worst = max(
-            np.abs(right).max(initial=0.0) / (size + 1e-300),
-            np.abs(missing).max(initial=0.0) / (length + 1e-300),
-            np.abs(moved).max(initial=0.0) / (way + 1e-300),
+            np.abs(b).max(initial=0.0) / (impulse + 1e-300),
+            np.abs(c).max(initial=0.0) / (constraint_rate + 1e-300),
+            np.abs(du).max(initial=0.0) / (displacement + 1e-300),
             self.contact.unsolved(self.motion, self.statuses, self.delassus),
         )
         if not worst <= _SOLVED:
@@ -211,11 +220,11 @@ class LinearSteps:
     @cached_property
     def rows_of_points(self) -> NDArray[np.int64]:
         """Rows (r, 3) of the point of each row, −1 where it has fewer."""
-        return np.ascontiguousarray(self.contact.rows[self.places[0]])
+        return np.ascontiguousarray(self.contact.rows[self.points_and_axes[0]])
 
     @property
-    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Point (r,) of each row, and which of its rows it is."""
+    def points_and_axes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Point (r,) of each row, and its axis: 0 normal, 1 and 2 tangential."""
         first = self.contact.laws.first
         point = np.repeat(np.arange(self.contact.laws.count), np.diff(first))
         return point, np.arange(int(first[-1])) - first[point]
@@ -233,7 +242,7 @@ def start_springs(model: StudyModel) -> Array:
 def motion_of(contact: ContactEquations, model: StudyModel, block: Block, springs: Array) -> PointMotion:
     """The motion of the contact points of solved steps; springs (b + 1, r), Pa."""
     basis = model.assembly.contact.basis
-    u, v = (contact.spread(applied(basis, own)) for own in (block.u, block.v))
+    u, v = (contact.spread(applied(basis, field)) for field in (block.u, block.v))
     return PointMotion(
         contact.spread(block.impulse), u[1:], v[1:], u[:-1], v[:-1], contact.spread(springs[:-1]), block.depth,
         block.opening,
@@ -241,5 +250,5 @@ def motion_of(contact: ContactEquations, model: StudyModel, block: Block, spring
 
 
 def _packed(values: PointValues) -> Array:
-    """All values (b, k, 7) in one array."""
+    """The fields concatenated to one array (b, k, 7)."""
     return np.concatenate([values.residual, values.spring, values.worn[..., None]], axis=-1)

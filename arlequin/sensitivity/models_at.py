@@ -1,4 +1,4 @@
-"""The discrete equations of a study at neighbouring values of a parameter, and their derivatives."""
+"""The discrete equations of a study at neighbouring values of a parameter, and their derivatives by it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,10 @@ from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_masses
 from arlequin.system.same_data import same_data
 
-# of the scale of a parameter: step of the differences of data, which are smooth in it. Modes have a round-off of 1e-11,
-# 1e-6 of a derivative at 2e-5; recorded works have differences of order 2, 4e-7 of one at 1e-4
-PACE = 5e-5
-_SMOOTH = 1e-3  # of a derivative: what differences over δ and 2δ may differ by
+# of the scale of a parameter: step δ of the differences of data, which are smooth in it. Modes have a round-off of
+# 1e-11, 1e-6 of a derivative at 2e-5; recorded works have differences of order 2, 4e-7 of one at 1e-4
+RELATIVE_STEP = 5e-5
+_SMOOTH = 1e-3  # of a derivative: largest deviation of the differences over δ and 2δ
 _NOISE = 1e-7  # of the terms of a start; `_SMOOTH` of it, 1e-10, is round-off: modes have 1e-11, more with some BLAS
 WEIGHTS = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 
@@ -43,20 +43,20 @@ class StudyModel:
 
         T = (Φ₀ᵀ M₀ Φ)⁻¹,
 
-    which spans the same motions. turn (d, d): T of all parts, None where no part is modal. same_loads: whether
-    loads and given motions are those of `base`: their functions are not called then.
+    which spans the same motions. mode_map (d, d): T of all parts, None where no part is modal. same_loads: whether
+    loads and imposed motions are those of `base`, whose functions are then not called again.
     """
 
     study: Study
     assembly: Assembly
-    turn: sp.csr_array | None = None
+    mode_map: sp.csr_array | None = None
     base: "StudyModel | None" = field(default=None, repr=False)
     same_loads: bool = False
     _loads: dict[str, Any] = field(default_factory=dict, repr=False)  # of the last block
 
     @classmethod
     def of(cls, study: Study, base: "StudyModel | None" = None) -> "StudyModel":
-        """Assembled as a run does; UserTypeError for what is no study."""
+        """Assembled as a run does; UserTypeError where study is not a Study."""
         if not isinstance(study, Study):
             raise UserTypeError.parameter(
                 "study", study, "must give a Study, as aq.Study(system, aq.Theta(), 1.0, 0.01)"
@@ -71,13 +71,13 @@ class StudyModel:
         if base is None:
             return cls(study, assembly)
         same_loads = same_data(_driving(base.study), _driving(study))
-        return cls(study, assembly, _turn(base.assembly, assembly), base, same_loads)
+        return cls(study, assembly, _mode_map(base.assembly, assembly), base, same_loads)
 
     @cached_property
     def stepper(self) -> Stepper:
-        """The scheme made ready; of central differences the one whose steps take any system."""
-        found = stepper_of(self.study.scheme, self.assembly, self.study.step)
-        return found.of_each_step() if isinstance(found, BulkCentralStepper) else found
+        """The stepper of the scheme; of central differences the one for any system."""
+        stepper = stepper_of(self.study.scheme, self.assembly, self.study.step)
+        return stepper.of_each_step() if isinstance(stepper, BulkCentralStepper) else stepper
 
     @cached_property
     def bulk(self) -> Assembly:
@@ -89,7 +89,7 @@ class StudyModel:
 
     @cached_property
     def first(self) -> State:
-        """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with what it carries."""
+        """The state at t = 0, in the coordinates of the assembly; of the generalised-α family with its averages."""
         assembly, scheme, step = self.assembly, self.study.scheme, self.study.step
         u, v = start_fields(assembly, step, scheme.static)
         if scheme.static or isinstance(scheme, CentralDifference):
@@ -102,13 +102,13 @@ class StudyModel:
     def matrix(self, name: str) -> sp.csr_array:
         """mass, stiffness, viscous, damping (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
         assembly = self.bulk
-        own = assembly.contact.basis if name == "basis" else getattr(assembly, name)
-        if own is None:
+        matrix = assembly.contact.basis if name == "basis" else getattr(assembly, name)
+        if matrix is None:
             return sp.csr_array((assembly.dof_count, assembly.dof_count))
-        if self.turn is None:
-            return sp.csr_array(own)
-        right = own @ self.turn
-        return sp.csr_array(right if name in ("constraints", "basis") else self.turn.T @ right)
+        if self.mode_map is None:
+            return sp.csr_array(matrix)
+        mapped = matrix @ self.mode_map
+        return sp.csr_array(mapped if name in ("constraints", "basis") else self.mode_map.T @ mapped)
 
     def loads(self, n: int, count: int) -> Array:
         """External forces (count + 1, d), N, from t = nΔt on, in the coordinates of the assembly."""
@@ -117,12 +117,12 @@ class StudyModel:
         if self._loads.get("of") != (n, count):
             times = self.study.step * np.arange(n, n + count + 1.0)
             self._loads.update({"of": (n, count), "values": self.assembly.loads(times)})
-        found: Array = self._loads["values"]
-        return found
+        loads: Array = self._loads["values"]
+        return loads
 
     def smooth(self, forces: Array) -> Array:
         """Forces (…, d) in the smooth coordinates."""
-        return forces if self.turn is None else forces @ self.turn
+        return forces if self.mode_map is None else forces @ self.mode_map
 
     @cached_property
     def start(self) -> Array:
@@ -134,14 +134,14 @@ class StudyModel:
             fields[1] = self.stepper.half_velocity(first)
         elif first.own is not None and not self.study.scheme.static:
             fields += [first.own.lead, first.own.bulk]
-        if self.turn is None:
+        if self.mode_map is None:
             return np.array(fields)
-        solve = sp.linalg.splu(sp.csc_array(self.turn)).solve
-        return np.array([*map(solve, fields[:3]), *(own @ self.turn for own in fields[3:])])
+        solve = sp.linalg.splu(sp.csc_array(self.mode_map)).solve
+        return np.array([*map(solve, fields[:3]), *(force @ self.mode_map for force in fields[3:])])
 
-    def own(self, field: Array) -> Array:
-        """Fields (…, d) of the smooth coordinates in those of the assembly."""
-        return field if self.turn is None else np.ascontiguousarray(field @ self.turn.T)
+    def to_assembly(self, field: Array) -> Array:
+        """Fields (…, d) in the coordinates of the assembly, from the smooth ones."""
+        return field if self.mode_map is None else np.ascontiguousarray(field @ self.mode_map.T)
 
     @cached_property
     def gap(self) -> Array:
@@ -151,12 +151,12 @@ class StudyModel:
 
 
 def _driving(study: Study) -> list[Any]:
-    """All that loads and given motions depend on: they are weighted by junctions."""
+    """Objects that loads and imposed motions depend on, junctions included, which weight them."""
     system = study.system
     return [list(system.parts), list(system.junctions), system.gravity]
 
 
-def _turn(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
+def _mode_map(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
     """T (d, d); UserError where the two models have other unknowns."""
     if base.dof_count != assembly.dof_count or base.constraints.shape != assembly.constraints.shape:
         raise UserError("wrt: a parameter changes the number of unknowns, so that nothing can be derived by it")
@@ -170,8 +170,8 @@ def _turn(base: Assembly, assembly: Assembly) -> sp.csr_array | None:
         if isinstance(old, ModalAssembled) and isinstance(new, ModalAssembled) and old is not new:
             any_modal = True
             mixed = old.basis.T @ (old.nodal.mass @ new.basis)
-            turned = scipy.linalg.inv(mixed)
-            block = sp.block_diag([turned, np.eye(at.stop - at.start - len(turned))])
+            modal_map = scipy.linalg.inv(mixed)
+            block = sp.block_diag([modal_map, np.eye(at.stop - at.start - len(modal_map))])
         blocks.append(block)
     return sp.csr_array(sp.block_diag(blocks, format="csr")) if any_modal else None
 
@@ -187,60 +187,61 @@ class ModelDerivative:
     """
 
     name: str
-    pace: float
+    delta: float
     base: StudyModel
     models: Mapping[int, StudyModel] = field(repr=False)
-    _known: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was asked for, found once
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)  # of matrices and constants
 
     @classmethod
     def of(
         cls, name: str, value: float, scale: float, base: StudyModel, study: Callable[[float], Study]
     ) -> "ModelDerivative":
-        """study(value): the study at a value of the parameter; scale: see `PACE`."""
-        pace = PACE * scale
-        studies = {j: study(value + j * pace) for j in WEIGHTS}
+        """study(value): the study at a value of the parameter; scale: see `RELATIVE_STEP`."""
+        delta = RELATIVE_STEP * scale
+        studies = {j: study(value + j * delta) for j in WEIGHTS}
         time = base.study.scheme, base.study.step, base.study.duration
-        if any((own.scheme, own.step, own.duration) != time for own in studies.values()):
+        if any((varied.scheme, varied.step, varied.duration) != time for varied in studies.values()):
             raise UserError(f"wrt: {name} changes the scheme, the step or the duration, by which nothing is derived")
-        models = {j: StudyModel.of(own, base) for j, own in studies.items()}
-        return cls(name, pace, base, models)
+        models = {j: StudyModel.of(varied, base) for j, varied in studies.items()}
+        return cls(name, delta, base, models)
 
     @classmethod
     def none(cls, base: StudyModel) -> "ModelDerivative":
-        """Of a parameter on which nothing depends."""
+        """Derivatives by a parameter on which nothing depends."""
         return cls("none", 1.0, base, dict.fromkeys(WEIGHTS, replace(base, base=base, same_loads=True)))
 
     def combined(self, each: Callable[[StudyModel], Any]) -> Any:
-        """Derivative of what `each` gives of a model."""
+        """Derivative of a function `each` of the model."""
         return self._difference({j: each(model) for j, model in self.models.items()})
 
     def _difference(self, values: Mapping[int, Any]) -> Any:
-        """The derivative by values of the models: exactly 0 where these are the same."""
-        return sum(WEIGHTS[j] * (values[j] - values[-j]) for j in (1, 2)) / self.pace
+        """The derivative from the values at the models, exactly 0 where these are equal."""
+        return sum(WEIGHTS[j] * (values[j] - values[-j]) for j in (1, 2)) / self.delta
 
     def combined_fields(self, each: Callable[[StudyModel], Sequence[Any]]) -> list[Any]:
-        """Derivatives of several constants that `each` gives of a model."""
-        if each not in self._known:
-            found = {j: each(model) for j, model in self.models.items()}
-            self._known[each] = [
-                self._difference({j: own[i] for j, own in found.items()}) for i in range(len(found[1]))
+        """Derivatives of the constants that the function `each` of the model returns."""
+        if each not in self._cache:
+            constants = {j: each(model) for j, model in self.models.items()}
+            self._cache[each] = [
+                self._difference({j: of_model[i] for j, of_model in constants.items()})
+                for i in range(len(constants[1]))
             ]
-        values: list[Any] = self._known[each]
+        values: list[Any] = self._cache[each]
         return values
 
     def matrix(self, name: str) -> sp.csr_array | None:
         """Derivative of a matrix, see `StudyModel.matrix`; None where it does not depend on the parameter."""
-        if name not in self._known:
-            self._known[name] = self._matrix(name)
-        found: sp.csr_array | None = self._known[name]
-        return found
+        if name not in self._cache:
+            self._cache[name] = self._matrix(name)
+        derivative: sp.csr_array | None = self._cache[name]
+        return derivative
 
     def _matrix(self, name: str) -> sp.csr_array | None:
-        found = {j: model.matrix(name) for j, model in self.models.items()}
-        one, other = found[-2], found[2]
-        if one.shape == other.shape and (one - other).nnz == 0:
+        matrices = {j: model.matrix(name) for j, model in self.models.items()}
+        first, last = matrices[-2], matrices[2]
+        if first.shape == last.shape and (first - last).nnz == 0:
             return None
-        out = sp.csr_array(self._difference(found))
+        out = sp.csr_array(self._difference(matrices))
         out.eliminate_zeros()
         return out
 
@@ -248,52 +249,52 @@ class ModelDerivative:
         """Derivatives (count + 1, d) of the external forces from t = nΔt on; None where they do not depend on it."""
         if self.same_loads:
             return None
-        found = np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
-        return found if found.any() else None
+        derivative = np.asarray(self.combined(lambda model: model.smooth(model.loads(n, count))))
+        return derivative if derivative.any() else None
 
     def imposed(self, times: Array) -> Array:
-        """Derivatives (t, p) of the given motions at the times (t,)."""
+        """Derivatives (t, p) of the imposed motions at the times (t,)."""
         if not self.base.assembly.imposed_dofs.size or self.same_loads:
             return np.zeros((times.size, self.base.assembly.imposed_dofs.size))
         return np.asarray(self.combined(lambda model: np.array([model.assembly.imposed(t) for t in times.tolist()])))
 
     @property
     def same_loads(self) -> bool:
-        """Whether loads and given motions do not depend on the parameter, since no part does."""
+        """Whether no part, and so no load or imposed motion, depends on the parameter."""
         return all(model.same_loads for model in self.models.values())
 
     @cached_property
     def start(self) -> Array:
         """Derivatives of the fields of the state (f, d) at t = 0; UserError where its accelerations are not smooth."""
         near, far = (
-            (self.models[j].start - self.models[-j].start) / (2.0 * j * self.pace) for j in (1, 2)
-        )  # what the generalised-α family carries contains a contact problem
+            (self.models[j].start - self.models[-j].start) / (2.0 * j * self.delta) for j in (1, 2)
+        )  # the averages of the generalised-α family follow from a contact problem
         u, v, *_ = fields = self.base.start
         step, assembly = self.base.study.step, self.base.assembly
-        # of round-off: accelerations and forces are those of steps, too
+        # scales of round-off: accelerations and forces are those of steps, too
         terms = np.abs(fields).max(axis=1, initial=0.0)
-        more = u, v, v / step, np.concatenate([assembly.mass @ v / step, assembly.stiffness @ u])
-        terms += [np.abs(own).max(initial=0.0) for own in more[: len(fields)]]
-        size = np.abs(near).max(axis=1, initial=0.0) + _NOISE / self.pace * terms
+        scales = u, v, v / step, np.concatenate([assembly.mass @ v / step, assembly.stiffness @ u])
+        terms += [np.abs(term).max(initial=0.0) for term in scales[: len(fields)]]
+        size = np.abs(near).max(axis=1, initial=0.0) + _NOISE / self.delta * terms
         if (np.abs(far - near).max(axis=1, initial=0.0) > _SMOOTH * size).any():
             raise UserError(
-                f"wrt: the accelerations at the start depend on {self.name} with a kink within {2.0 * self.pace:g} of "
+                f"wrt: the accelerations at the start depend on {self.name} with a kink within {2.0 * self.delta:g} of "
                 "it, as contact at the start does: give a smaller change that matters, as "
-                f"scales={{'{self.name}': {1e-3 * self.pace / PACE:g}}}"
+                f"scales={{'{self.name}': {1e-3 * self.delta / RELATIVE_STEP:g}}}"
             )
         return np.asarray((4.0 * near - far) / 3.0)
 
     @cached_property
     def changes_contact(self) -> bool:
         """Whether laws, areas, gaps or rows of the contact depend on the parameter."""
-        one, other = self.models[-2], self.models[2]
+        first, last = self.models[-2], self.models[2]
         names = (
             "area", "coefficients", "compliance", "restitution", "friction", "tangential_compliance",
             "tangential_stiffness", "tangential_damping",
         )  # fmt: skip
-        same = all(np.array_equal(getattr(one.assembly.laws, n), getattr(other.assembly.laws, n)) for n in names)
-        rates = (model.assembly.contact.wear_rate for model in (one, other))
+        same = all(np.array_equal(getattr(first.assembly.laws, n), getattr(last.assembly.laws, n)) for n in names)
+        rates = (model.assembly.contact.wear_rate for model in (first, last))
         wear = [np.zeros(0) if rate is None else rate for rate in rates]
         same = same and np.array_equal(wear[0], wear[1])
-        same = same and one.assembly.laws.friction_laws == other.assembly.laws.friction_laws
-        return not (same and np.array_equal(one.gap, other.gap) and self.matrix("basis") is None)
+        same = same and first.assembly.laws.friction_laws == last.assembly.laws.friction_laws
+        return not (same and np.array_equal(first.gap, last.gap) and self.matrix("basis") is None)

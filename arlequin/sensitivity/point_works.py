@@ -15,76 +15,76 @@ from arlequin.sensitivity.contact_equations import EPS, ContactEquations, PointD
 PointQuantity = Callable[[ContactEquations, PointMotion, Statuses], Any]
 
 
-def friction_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def friction_loss(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Energy that friction dissipates in the step, J."""
-    return contact.works(motion, now)["friction"]
+    return contact.works(motion, statuses)["friction"]
 
 
-def friction_power(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-    """The same over the step, W."""
-    return friction_loss(contact, motion, now) / contact.step
+def friction_power(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+    """Friction loss over the duration of the step, W."""
+    return friction_loss(contact, motion, statuses) / contact.step
 
 
-def impact_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def impact_loss(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Energy that multipliers dissipate, J."""
-    return contact.works(motion, now)["impact"]
+    return contact.works(motion, statuses)["impact"]
 
 
-def layer_loss(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def layer_loss(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Energy that the damping of regular laws dissipates, J."""
     opened = (motion.u1 - motion.u0)[..., 0] + motion.opening
     return -contact.normal_parts(motion)[:, 1] * opened / contact.step
 
 
-def removed_energy(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def removed_energy(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Work of the normal force on the opening by wear, J."""
     return motion.impulse[..., 0] * motion.opening / contact.step
 
 
-def wear_power(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def wear_power(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Normal force times slip rate, W."""
-    return contact.works(motion, now)["wear_power"]
+    return contact.works(motion, statuses)["wear_power"]
 
 
-def wear_work(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def wear_work(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Pressure times slip of the step, J/m²."""
-    return wear_power(contact, motion, now) * contact.step / contact.data.area
+    return wear_power(contact, motion, statuses) * contact.step / contact.data.area
 
 
-def slip(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def slip(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Length of the slip of the step under pressure, m."""
-    return contact.works(motion, now)["slip"]
+    return contact.works(motion, statuses)["slip"]
 
 
-def gap(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
+def gap(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
     """Gap at the end, m."""
     return contact.data.gap + motion.depth + motion.u1[..., 0]
 
 
-def worn_depth(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-    """Depth that is worn off at the end, m."""
-    return motion.depth + contact.evaluate(motion, now).worn
+def worn_depth(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+    """Worn depth at the end, m."""
+    return motion.depth + contact.evaluate(motion, statuses).worn
 
 
-def worn_volume(contact: ContactEquations, motion: PointMotion, now: Statuses) -> Any:
-    """The same times the area, m³."""
-    return worn_depth(contact, motion, now) * contact.data.area
+def worn_volume(contact: ContactEquations, motion: PointMotion, statuses: Statuses) -> Any:
+    """Worn depth times the area, m³."""
+    return worn_depth(contact, motion, statuses) * contact.data.area
 
 
 def by_motion(
-    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, now: Statuses, factor: Array
+    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, statuses: Statuses, factor: Array
 ) -> PointMotion:
-    """factor (b, k) times the derivatives of a quantity by each of the inputs, in their shapes."""
-    out = PointMotion(*(np.zeros(own.shape) for own in motion))
-    for name, at, moved in varied(motion):
-        getattr(out, name)[at] = factor * np.imag(quantity(contact, moved, now)) / EPS
+    """factor (b, k) times the derivatives of a quantity by each input, in the shape of the input."""
+    out = PointMotion(*(np.zeros(field.shape) for field in motion))
+    for name, at, perturbed in varied(motion):
+        getattr(out, name)[at] = factor * np.imag(quantity(contact, perturbed, statuses)) / EPS
     return out
 
 
 def by_constants(
-    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, now: Statuses, data: PointData,
-    rows: PointMotion | None,
+    quantity: PointQuantity, contact: ContactEquations, motion: PointMotion, statuses: Statuses, data_change: PointData,
+    motion_change: PointMotion | None,
 ) -> Array:  # fmt: skip
-    """Derivatives (b, k) where the constants change by `data`, and the motion by `rows`."""
-    near, moved = contact.changed(motion, data, rows)
-    return np.imag(quantity(near, moved, now)) / EPS
+    """Derivatives (b, k) where the constants change by data_change, and the motion by motion_change."""
+    equations, perturbed = contact.changed(motion, data_change, motion_change)
+    return np.imag(quantity(equations, perturbed, statuses)) / EPS

@@ -1,8 +1,8 @@
 """Series of a run, one number for each step, with their derivatives by the motion and by parameters.
 
-Each is made for the steps of one block, `LinearSteps`. `values` (b,) are those at the ends of the steps, of cumulative
-series what each step adds; `add_sources` adds Σ weights · derivatives by the motion to `Sources`; `by_parameter` gives
-Σ weights · derivatives by a parameter at the same motion.
+A series belongs to the steps of one block, `LinearSteps`. `values` (b,) are those at the ends of the steps, of
+cumulative series the increments; `add_sources` adds Σ weights · derivatives by the motion to `Sources`; `by_parameter`
+gives Σ weights · derivatives by a parameter at the same motion.
 """
 
 from collections.abc import Callable
@@ -38,13 +38,15 @@ class Sources:
 
     @classmethod
     def zeros(cls, steps: int, dofs: int, rows: int) -> "Sources":
-        """None."""
-        ends, own = (np.zeros((steps + 1, n)) for n in (dofs, rows))
-        return cls(ends, ends.copy(), np.zeros((steps, rows)), own, *(np.zeros((steps, rows)) for _ in range(5)))
+        """Sources without any derivative."""
+        dof_ends, row_ends = (np.zeros((steps + 1, n)) for n in (dofs, rows))
+        return cls(
+            dof_ends, dof_ends.copy(), np.zeros((steps, rows)), row_ends, *(np.zeros((steps, rows)) for _ in range(5))
+        )
 
 
 class Series(Protocol):
-    """See above."""
+    """A series of the steps of a block; see the module."""
 
     def values(self) -> Array: ...
 
@@ -60,7 +62,7 @@ Rows = Callable[[Assembly], dict[str, Array]]
 class LinearSeries:
     """row_u · u + row_v · v at the ends of the steps + row_P · P.
 
-    rows(assembly): those that are not 0, by "u", "v" (d,) and "impulse" (r,).
+    rows(assembly): the rows other than 0, by "u", "v" (d,) and "impulse" (r,).
     """
 
     linear: LinearSteps
@@ -161,14 +163,14 @@ class Reactions:
         return np.diff(block.v, axis=0) / form.step, form.mean(block.u), form.mean(block.v)
 
     def _of(self, matrix: Callable[[str], sp.csr_array | None], loads: Array | None) -> Array:
-        """R by matrices and loads (b + 1, d)."""
+        """R (b, p) with these matrices and loads (b + 1, d), or its derivative with theirs."""
         equations, block = self.linear.equations, self.linear.block
         accelerations, mean, rates = self._parts()
         out = np.zeros((len(block), self.dofs.size))
         for name, field in (("mass", accelerations), ("stiffness", mean), ("viscous", rates)):
-            own = matrix(name)
-            if own is not None:
-                out += applied(sp.csr_array(own[self.dofs]), field)
+            operator = matrix(name)
+            if operator is not None:
+                out += applied(sp.csr_array(operator[self.dofs]), field)
         basis = matrix("basis")
         if basis is not None:
             out -= applied(sp.csr_array(basis[:, self.dofs].T), block.impulse) / equations.step
@@ -180,7 +182,7 @@ class Reactions:
         return self._of(model.matrix, model.loads(block.n, len(block)))
 
     def add_sources(self, weights: Array, out: Sources) -> None:
-        """Of Σ weights · R, weights (b, p)."""
+        """Add the derivatives of Σ weights · R by the motion, weights (b, p)."""
         equations = self.linear.equations
         model, gamma, step = equations.model, equations.form.gamma, equations.step
         by_a, by_mean, by_rates = (
@@ -230,7 +232,7 @@ class ExternalWorkSeries:
         return None if all(item.rest for part in parts for item in part.imposed) else Reactions(self.linear)
 
     @property
-    def _way(self) -> Array:
+    def _increment(self) -> Array:
         return np.diff(self.linear.block.u, axis=0)
 
     def _forces(self) -> Array:
@@ -242,14 +244,14 @@ class ExternalWorkSeries:
         return out
 
     def values(self) -> Array:
-        return np.asarray(np.vecdot(self._forces(), self._way))
+        return np.asarray(np.vecdot(self._forces(), self._increment))
 
     def add_sources(self, weights: Array, out: Sources) -> None:
         force, reactions = weights[:, None] * self._forces(), self._reactions
         out.u[1:] += force
         out.u[:-1] -= force
         if reactions is not None:
-            reactions.add_sources(weights[:, None] * self._way[:, reactions.dofs], out)
+            reactions.add_sources(weights[:, None] * self._increment[:, reactions.dofs], out)
 
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         equations, block, reactions = self.linear.equations, self.linear.block, self._reactions
@@ -260,23 +262,23 @@ class ExternalWorkSeries:
                     "energy/external_work: loads that depend on a parameter have no Response with a scheme of α_m ≠ 0 "
                     "or α_f ≠ 0: take a function of the result"
                 )
-            total += np.vecdot(equations.form.mean(loads), self._way)
+            total += np.vecdot(equations.form.mean(loads), self._increment)
         if reactions is not None:
-            total += np.vecdot(reactions.by_parameter(derivative), self._way[:, reactions.dofs])
+            total += np.vecdot(reactions.by_parameter(derivative), self._increment[:, reactions.dofs])
         return float(weights @ total)
 
 
 @dataclass(frozen=True, eq=False)
 class PointSeries:
-    """Σ_k shares_k q_k of a quantity q of contact points; shares(assembly) (k,); least: of the smallest of those with a
-    share instead of their sum."""
+    """Σ_k shares_k q_k of a quantity q of contact points; shares(assembly) (k,); least: the
+    smallest of those with a share instead of their sum."""
 
     linear: LinearSteps
     quantity: PointQuantity
     shares: Callable[[Assembly], Array]
     least: bool = False
 
-    def _each(self) -> tuple[Array, Array]:
+    def _values_and_shares(self) -> tuple[Array, Array]:
         """The quantity and the shares (b, k)."""
         linear = self.linear
         each = np.asarray(self.quantity(linear.contact, linear.motion, linear.statuses))
@@ -287,36 +289,36 @@ class PointSeries:
         return each, (np.arange(each.shape[1]) == smallest[:, None]).astype(float)
 
     def values(self) -> Array:
-        return np.asarray(np.vecdot(*self._each()))
+        return np.asarray(np.vecdot(*self._values_and_shares()))
 
     def add_sources(self, weights: Array, out: Sources) -> None:
         linear, contact = self.linear, self.linear.contact
-        factor = weights[:, None] * self._each()[1]
-        found = by_motion(self.quantity, contact, linear.motion, linear.statuses, factor)
+        factor = weights[:, None] * self._values_and_shares()[1]
+        slopes = by_motion(self.quantity, contact, linear.motion, linear.statuses, factor)
         at, first = contact.rows, contact.laws.first[:-1]
         basis = sp.csr_array(linear.equations.model.assembly.contact.basis.T)
 
-        def rows(wide: Array) -> Array:
-            own = np.zeros(out.impulse.shape)
-            own[:, at[at >= 0]] = wide[:, at >= 0]
-            return own
+        def rows(by_point: Array) -> Array:
+            by_row = np.zeros(out.impulse.shape)
+            by_row[:, at[at >= 0]] = by_point[:, at >= 0]
+            return by_row
 
-        out.impulse[:] += rows(found.impulse)
-        out.u[1:] += applied(basis, rows(found.u1))
-        out.v[1:] += applied(basis, rows(found.v1))
-        out.rows_u[:] += rows(found.u0)
-        out.rows_v[:] += rows(found.v0)
-        out.springs[:-1] += rows(found.spring)
-        out.depth_before[:, first] += found.depth
-        out.opening_before[:, first] += found.opening
+        out.impulse[:] += rows(slopes.impulse)
+        out.u[1:] += applied(basis, rows(slopes.u1))
+        out.v[1:] += applied(basis, rows(slopes.v1))
+        out.rows_u[:] += rows(slopes.u0)
+        out.rows_v[:] += rows(slopes.v0)
+        out.springs[:-1] += rows(slopes.spring)
+        out.depth_before[:, first] += slopes.depth
+        out.opening_before[:, first] += slopes.opening
 
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
-        linear, (each, shares) = self.linear, self._each()
+        linear, (each, shares) = self.linear, self._values_and_shares()
         total = 0.0
         if not self.least:
             total += float(weights @ each @ derivative.combined(lambda model: self.shares(model.assembly)))
         if derivative.changes_contact:
-            data, rows = linear.changes_by(derivative)
+            data, rows = linear.point_changes(derivative)
             change = by_constants(self.quantity, linear.contact, linear.motion, linear.statuses, data, rows)
             total += float(weights @ np.vecdot(change, shares))
         return total
@@ -335,11 +337,11 @@ class LawEnergySeries:
         return np.asarray(linear.equations.model.gap + linear.block.depth + linear.motion.u1[..., 0])
 
     def _of(self, model: StudyModel) -> Array:
-        """With the laws of a model at these gaps and springs."""
+        """The energy (b,) by the laws of a model at these gaps and springs."""
         return np.asarray(model.assembly.laws.stored_energy(self._gaps, self.linear.springs[1:]))
 
     def _by_gaps(self, weights: Array) -> Array:
-        """Derivatives (b, k): exact, as the energy has kinks at the heights of the laws."""
+        """Derivatives (b, k) by the gaps, in closed form, as the energy has kinks at the heights of the laws."""
         laws = self.linear.equations.model.assembly.laws
         return -weights[:, None] * laws.area * laws.pressure(self._gaps)
 
@@ -361,12 +363,12 @@ class LawEnergySeries:
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         if not derivative.changes_contact:
             return 0.0
-        data, rows = self.linear.changes_by(derivative)
+        data, rows = self.linear.point_changes(derivative)
         gaps = data.gap if rows is None else data.gap + rows.u1[..., 0]
         return float(weights @ derivative.combined(self._of) + np.sum(self._by_gaps(weights) * gaps))
 
 
 def _add_by_flow(by_flow: Array, step: float, out: Sources) -> None:
-    """Derivatives (b, d) by (u₁ − u₀)/Δt."""
+    """Add derivatives (b, d) by (u₁ − u₀)/Δt."""
     out.u[1:] += by_flow / step
     out.u[:-1] -= by_flow / step

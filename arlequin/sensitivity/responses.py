@@ -1,4 +1,4 @@
-"""Quantities of a run whose derivatives by its motion are known: what adjoints start from."""
+"""Responses: quantities of a run with derivatives by its motion, from which adjoints start."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ from arlequin.system.assembly import Assembly
 
 @dataclass(frozen=True)
 class Kind:
-    """A variable of a result: how its series follows from solved steps. cumulative: whether it adds up from step to
-    step; on_frames: whether it is of recorded frames; needs_component: whether it is a vector; in_statics: whether this
-    is its series in statics, too, where works are trapezoidal and nothing has a velocity; of_ends: whether it needs
-    velocities or forces at the ends of steps, which central differences have half a step before."""
+    """A variable of a result: how its series follows from solved steps. cumulative: whether it is a sum over the steps;
+    on_frames: whether it is defined on recorded frames; needs_component: whether it is a vector; in_statics: whether
+    this is its series in statics, too, where works are trapezoidal and nothing has a velocity; of_ends: whether it
+    needs velocities or forces at the ends of steps, which central differences have half a step before."""
 
     series: Callable[["Response", LinearSteps], Series]
     cumulative: bool = False
@@ -89,8 +89,8 @@ class Response:
         names = self.path.split("/")
         if len(names) != (2 if names[0] == "energy" else 3) or (names[0], names[-1]) not in KINDS:
             middle = names[1] if len(names) == 3 else "NAME"
-            own = [f"{root}/{kind}" if root == "energy" else f"{root}/{middle}/{kind}" for root, kind in KINDS]
-            raise UserError.parameter("path", self.path, f"is no response{meant(self.path, own)}: see Response")
+            paths = [f"{root}/{kind}" if root == "energy" else f"{root}/{middle}/{kind}" for root, kind in KINDS]
+            raise UserError.parameter("path", self.path, f"is no response{meant(self.path, paths)}: see Response")
         if self.kind.needs_component and self.component is None:
             raise UserError(f"component: is needed for {self.path}, as component='x'")
         if self.data is not None:
@@ -100,13 +100,13 @@ class Response:
 
     @property
     def kind(self) -> Kind:
-        """How its series follows from solved steps."""
+        """Kind of the variable, from which its series follows."""
         names = self.path.split("/")
         return KINDS[names[0], names[-1]]
 
     @property
     def name(self) -> str:
-        """Of the part, interface or spring; of energies the kind."""
+        """Name of the part, interface or spring; of energies the kind."""
         return self.path.split("/")[1]
 
     def __call__(self, result: xarray.DataTree) -> float:
@@ -117,29 +117,29 @@ class Response:
         """The series in a result, without the start."""
         names = self.path.split("/")
         try:
-            found: Any = result["energy"].sel(kind=self.name) if names[0] == "energy" else result[self.path]
+            series: Any = result["energy"].sel(kind=self.name) if names[0] == "energy" else result[self.path]
         except KeyError:
             kinds = [str(kind) for kind in result.dataset["kind"].values]
             group: Any = result.children.get(names[0])
             known = kinds if group is None else list(group.children)
             name = names[1]
-            if group is not None and name in known:  # the part is there, but has no such variable
+            if group is not None and name in known:  # the part exists, but has no such variable
                 name, known = names[2], [str(key) for key in group[name].data_vars]
             raise UserError(f"{self.path}: the result has no such variable{meant(name, known)}") from None
         for dim, number in (("node", self.node), ("point", self.point)):
-            if dim in found.dims:
-                if not number < found.sizes[dim]:
-                    raise UserError.parameter(dim, number, f"must be less than {found.sizes[dim]}")
-                found = found.isel({dim: number})
+            if dim in series.dims:
+                if not number < series.sizes[dim]:
+                    raise UserError.parameter(dim, number, f"must be less than {series.sizes[dim]}")
+                series = series.isel({dim: number})
         for dim, option in (("support", "support"), ("component", "component"), ("turn", "component")):
-            if dim in found.dims:
+            if dim in series.dims:
                 key = getattr(self, option)
-                known = [str(one) for one in found[dim].values]
+                known = [str(label) for label in series[dim].values]
                 if key is None and len(known) == 1:
                     key = known[0]
                 one_of(option, key, known)
-                found = found.sel({dim: key})
-        return np.asarray(found.values[1:], dtype=float)
+                series = series.sel({dim: key})
+        return np.asarray(series.values[1:], dtype=float)
 
     def reduced(self, series: Array) -> float:
         """The number that a series is reduced to."""
@@ -158,7 +158,7 @@ class Response:
 
 @dataclass(frozen=True, eq=False)
 class SeriesWeights:
-    """Derivatives of a response by the values of its series, of cumulative ones by what each step adds.
+    """Derivatives of a response by the values of its series, of cumulative ones by the increments.
 
     steps: of the run; every: steps between two frames.
     """
@@ -174,7 +174,7 @@ class SeriesWeights:
         return np.asarray((numbers % self.every == 0) | (numbers == self.steps))
 
     @cached_property
-    def _left(self) -> Array:
+    def _remaining(self) -> Array:
         """Number of values of the series from step n on, by n − 1."""
         shown = self.shown(np.arange(1, self.steps + 1))
         return np.cumsum(shown[::-1])[::-1]
@@ -182,15 +182,15 @@ class SeriesWeights:
     def of(self, numbers: Indices, values: Array) -> Array:
         """Weights (b,) of the steps n (b,), with their values."""
         response, cumulative, shown = self.response, self.response.kind.cumulative, self.shown(numbers)
-        count = int(self._left[0])
+        count = int(self._remaining[0])
         if response.data is not None:
-            data = response.record(count)[count - self._left[numbers - 1]]
+            data = response.record(count)[count - self._remaining[numbers - 1]]
             return np.where(shown, (values - data) / (response.deviation**2 * count), 0.0)
         if response.reduce == "final":
             return np.where(cumulative | (numbers == self.steps), 1.0, 0.0)
         scale = count if response.reduce == "mean" else 1.0
         # a cumulative series contains a step in all its values from then on
-        return (self._left[numbers - 1] if cumulative else shown) / scale
+        return (self._remaining[numbers - 1] if cumulative else shown) / scale
 
     def value(self, values: Array) -> float:
         """The response by the values of all steps (n,)."""
@@ -199,7 +199,7 @@ class SeriesWeights:
 
 
 class BlockResponse:
-    """What a response is in the steps of a block: its series, derivatives by the motion and by parameters."""
+    """A response in the steps of a block: its series, with derivatives by the motion and by parameters."""
 
     def __init__(self, response: Response, linear: LinearSteps) -> None:
         if linear.equations.form.static and not response.kind.in_statics:
@@ -210,7 +210,7 @@ class BlockResponse:
         self._series = response.kind.series(response, linear)
 
     def values(self) -> Array:
-        """The series (b,): values at the ends of the steps, of cumulative ones what each step adds."""
+        """The series (b,): values at the ends of the steps, of cumulative ones the increments."""
         return self._series.values()
 
     def sources(self, weights: Array) -> Sources:
@@ -220,14 +220,14 @@ class BlockResponse:
         self._series.add_sources(weights, out)
         return out
 
-    def by_motion(self, sources: Sources, moved: TangentBlock, i: int) -> float:
-        """The derivative by the parameter i of the motion."""
+    def by_motion(self, sources: Sources, tangents: TangentBlock, i: int) -> float:
+        """The derivative by the parameter i, by its derivatives of the motion."""
         basis = self.linear.equations.model.assembly.contact.basis
-        u, v, springs = (own[..., i] for own in (moved.u, moved.v, moved.springs))
+        u, v, springs = (field[..., i] for field in (tangents.u, tangents.v, tangents.springs))
         pairs = (
-            (sources.u, u), (sources.v, v), (sources.impulse, moved.impulse[..., i]), (sources.springs, springs),
-            (sources.depth, moved.depth[1:, :, i]), (sources.depth_before, moved.depth[:-1, :, i]),
-            (sources.opening_before, moved.opening[:-1, :, i]), (sources.rows_u, applied(basis, u[:-1])),
+            (sources.u, u), (sources.v, v), (sources.impulse, tangents.impulse[..., i]), (sources.springs, springs),
+            (sources.depth, tangents.depth[1:, :, i]), (sources.depth_before, tangents.depth[:-1, :, i]),
+            (sources.opening_before, tangents.opening[:-1, :, i]), (sources.rows_u, applied(basis, u[:-1])),
             (sources.rows_v, applied(basis, v[:-1])),
         )  # fmt: skip
         return float(sum(np.vdot(a, b) for a, b in pairs))
@@ -243,11 +243,11 @@ def _points(assembly: Assembly, response: Response) -> tuple[int, slice]:
     return i, slice(*assembly.contact.start[i : i + 2])
 
 
-def _chosen(assembly: Assembly, response: Response, one: bool) -> Array:
+def _chosen(assembly: Assembly, response: Response, single: bool) -> Array:
     """1 at the points (k,) of the interface of a response, or at its point alone."""
     _, at = _points(assembly, response)
     out = np.zeros(assembly.laws.count)
-    out[at.start + response.point if one else at] = 1.0
+    out[at.start + response.point if single else at] = 1.0
     return out
 
 
@@ -278,10 +278,10 @@ def _momentum(response: Response, linear: LinearSteps) -> Series:
 
     def rows(assembly: Assembly) -> dict[str, Array]:
         i, names = _part(assembly, response)
-        part, own = assembly.system.parts[i], assembly.parts[i]
+        part, assembled = assembly.system.parts[i], assembly.parts[i]
         ones = np.arange(part.dof_count) % part.components == names.index(str(response.component))
         out = np.zeros(assembly.dof_count)
-        out[assembly.places[i]] = own.shapes.T @ (own.inertia @ ones.astype(float))
+        out[assembly.places[i]] = assembled.shapes.T @ (assembled.inertia @ ones.astype(float))
         return {"v": out}
 
     return LinearSeries(linear, rows)
@@ -295,10 +295,12 @@ def _reaction(response: Response, linear: LinearSteps) -> Series:
         out = []
         for i, part in enumerate(assembly.parts):
             boundaries = {item.support[0] for item in part.imposed if item.support is not None}
-            sought = response.support if response.support is not None or len(boundaries) > 1 else next(iter(boundaries))
+            support = (
+                response.support if response.support is not None or len(boundaries) > 1 else next(iter(boundaries))
+            )
             for item in part.imposed:
-                own = i == number and item.support == (sought, names.index(str(response.component)))
-                out.append(np.full(item.dofs.size, float(own)))
+                is_component = i == number and item.support == (support, names.index(str(response.component)))
+                out.append(np.full(item.dofs.size, float(is_component)))
         return np.concatenate(out)
 
     return ReactionSeries(linear, chosen)
@@ -311,11 +313,14 @@ def _spring(elongation: bool, response: Response, linear: LinearSteps) -> Series
         i = [spring.name for spring in assembly.system.springs].index(response.name)
         spring, links = assembly.system.springs[i], assembly.links
         at, axis = slice(*links.span[i : i + 2]), AXES.index(str(response.component))
-        pull = np.tile(spring.frame[:, axis], len(spring.shares))
-        own = sp.csr_array(links.rows[at])
+        direction = np.tile(spring.frame[:, axis], len(spring.shares))
+        rows_of_spring = sp.csr_array(links.rows[at])
         if elongation:
-            return {"u": own.T @ (pull * np.repeat(spring.shares, len(spring.frame)))}
-        return {"u": own.T @ (-pull * links.stiffness[at]), "v": own.T @ (-pull * links.damping[at])}
+            return {"u": rows_of_spring.T @ (direction * np.repeat(spring.shares, len(spring.frame)))}
+        return {
+            "u": rows_of_spring.T @ (-direction * links.stiffness[at]),
+            "v": rows_of_spring.T @ (-direction * links.damping[at]),
+        }
 
     return LinearSeries(linear, rows)
 
@@ -357,10 +362,10 @@ def _point_displacement(response: Response, linear: LinearSteps) -> Series:
 
 
 def _pointwise(
-    quantity: PointQuantity, response: Response, linear: LinearSteps, *, one: bool = False, least: bool = False
+    quantity: PointQuantity, response: Response, linear: LinearSteps, *, single: bool = False, least: bool = False
 ) -> Series:
     """A quantity of the points of an interface: their sum, the smallest one, or that of one point."""
-    return PointSeries(linear, quantity, lambda assembly: _chosen(assembly, response, one), least)
+    return PointSeries(linear, quantity, lambda assembly: _chosen(assembly, response, single), least)
 
 
 def _loss(quantity: PointQuantity, response: Response, linear: LinearSteps) -> Series:
@@ -405,7 +410,7 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("interface", "force"): Kind(partial(_impulses, "force"), needs_component=True, in_statics=True),
     ("interface", "impulse"): Kind(partial(_impulses, "impulse")),
     ("interface", "gap_min"): Kind(partial(_pointwise, _W.gap, least=True), in_statics=True),
-    ("interface", "gap"): Kind(partial(_pointwise, _W.gap, one=True), on_frames=True, in_statics=True),
+    ("interface", "gap"): Kind(partial(_pointwise, _W.gap, single=True), on_frames=True, in_statics=True),
     ("interface", "pressure"): Kind(partial(_impulses, "pressure"), on_frames=True, in_statics=True),
     ("interface", "traction"): Kind(
         partial(_impulses, "traction"), on_frames=True, needs_component=True, in_statics=True
@@ -413,15 +418,15 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("interface", "wear_power"): Kind(partial(_pointwise, _W.wear_power)),
     ("interface", "friction_power"): Kind(partial(_pointwise, _W.friction_power)),
     ("interface", "slip"): Kind(
-        partial(_pointwise, _W.slip, one=True), cumulative=True, on_frames=True, in_statics=True
+        partial(_pointwise, _W.slip, single=True), cumulative=True, on_frames=True, in_statics=True
     ),
-    ("interface", "wear_work"): Kind(partial(_pointwise, _W.wear_work, one=True), cumulative=True, on_frames=True),
+    ("interface", "wear_work"): Kind(partial(_pointwise, _W.wear_work, single=True), cumulative=True, on_frames=True),
     ("interface", "worn_volume"): Kind(partial(_pointwise, _W.worn_volume), in_statics=True),
     ("interface", "worn_mass"): Kind(_worn_mass, in_statics=True),
-    ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, one=True), on_frames=True, in_statics=True),
+    ("interface", "worn_depth"): Kind(partial(_pointwise, _W.worn_depth, single=True), on_frames=True, in_statics=True),
     ("interface", "point_displacement"): Kind(_point_displacement, needs_component=True, in_statics=True),
     ("interface", "point_force"): Kind(partial(_impulses, "point_force"), in_statics=True),
-    ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, one=True)),
+    ("interface", "point_wear_power"): Kind(partial(_pointwise, _W.wear_power, single=True)),
     ("part", "momentum"): Kind(_momentum, needs_component=True, of_ends=True),
     ("part", "displacement"): Kind(partial(_field, "u"), on_frames=True, needs_component=True, in_statics=True),
     ("part", "velocity"): Kind(partial(_field, "v"), on_frames=True, needs_component=True, of_ends=True),
@@ -435,13 +440,13 @@ KINDS: dict[tuple[str, str], Kind] = {
 
 
 def event_loss(event: Event, weights: SeriesWeights, values: Array) -> float:
-    """What a response loses in the steps of an event for each step by which this comes later; values (n,): of the
+    """Loss of a response in the steps of an event for each step by which the event comes later; values (n,): of the
     series of the run."""
     response = weights.response
 
     def sources(linear: LinearSteps) -> Sources:
         return BlockResponse(response, linear).sources(np.ones(1))
 
-    lost = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
-    numbers = event.n + np.arange(lost.size)  # the steps n − 1, n, … end at these
-    return float(weights.of(numbers, values[numbers - 1]) @ lost)
+    losses = event.losses(lambda linear: BlockResponse(response, linear).values(), sources)
+    numbers = event.n + np.arange(losses.size)  # the steps n − 1, n, … end at these
+    return float(weights.of(numbers, values[numbers - 1]) @ losses)

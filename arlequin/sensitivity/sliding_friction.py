@@ -59,32 +59,32 @@ class SlidingFriction:
     def values(self) -> Any:
         """μ (b, k), complex where any of them is."""
         rate, pressure, change = np.real(self.rate), np.real(self.pressure), np.imag(self.constants)
-        out: Any = self._of(rate, pressure)
+        out: Any = self._coefficients(rate, pressure)
         if np.imag(self.rate).any() or np.imag(self.pressure).any():
             by_rate, by_pressure = self.slopes()
             out = out + 1j * (by_rate * np.imag(self.rate) + by_pressure * np.imag(self.pressure))
         if change.any():
             size = np.max(np.abs(change) / np.maximum(np.abs(np.real(self.constants)), 1e-300))
             unit = change / size
-            out = out + 1j * size * difference(lambda by: self._of(rate, pressure, by * unit), _SHORT)
+            out = out + 1j * size * difference(lambda by: self._coefficients(rate, pressure, by * unit), _SHORT)
         return np.where(self.laws.slides, out, self.constant)
 
     def slopes(self) -> tuple[Array, Array]:
         """μ_v, s/m, and μ_p, 1/Pa, (b, k)."""
         rate, pressure = np.real(self.rate), np.real(self.pressure)
-        by_rate = difference(lambda by: self._of(rate * (1.0 + by), pressure), _SHORT)
-        by_pressure = difference(lambda by: self._of(rate, pressure * (1.0 + by)), _SHORT)
+        by_rate = difference(lambda by: self._coefficients(rate * (1.0 + by), pressure), _SHORT)
+        by_pressure = difference(lambda by: self._coefficients(rate, pressure * (1.0 + by)), _SHORT)
         return _divided(by_rate, rate), _divided(by_pressure, pressure)
 
-    def _of(self, rate: Array, pressure: Array, change: Array | None = None) -> Array:
+    def _coefficients(self, rate: Array, pressure: Array, change: Array | None = None) -> Array:
         """μ (b, k), 0 where it is constant, with a change (k, m) of the constants."""
         from arlequin.sensitivity._law_kernels import friction_coefficients
 
         kernels, kind, _ = self.laws.friction_kernels
         constants = np.real(self.constants) if change is None else np.real(self.constants) + change
         out = np.zeros(rate.shape)
-        given: Any = map(np.ascontiguousarray, (constants, rate, pressure, self.stuck))
-        arguments: Any = kernels, kind, *given, out
+        arrays: Any = map(np.ascontiguousarray, (constants, rate, pressure, self.stuck))
+        arguments: Any = kernels, kind, *arrays, out
         friction_coefficients(*arguments)
         return out
 

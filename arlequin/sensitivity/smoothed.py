@@ -1,4 +1,4 @@
-"""Gradients of averages: of what a run with many impacts gives over a range of its parameters."""
+"""Gradients of averages of quantities of runs with many impacts over a range of parameters."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ def smoothed_gradient(
 
         ∂/∂m E[J(p)] = S⁻² E[(p − m) (J(p) − E J)],
 
-    found here by linear regression of J on p over scrambled Sobol' points (Stein's identity: the regression on normal
+    computed by linear regression of J on p over scrambled Sobol' points (Stein's identity: the regression on normal
     parameters has these coefficients whatever J is). study, of, wrt, at: as of `gradient`; spread: standard deviation
     of each parameter of wrt; samples: a power of 2; workers, store, progress: of `sweep`.
 
@@ -51,8 +51,8 @@ def smoothed_gradient(
     ...     return aq.Study(system, aq.Theta(0.5), duration=1.0, step=0.5)
     >>> def energy(result):
     ...     return result["energy"].sel(kind="kinetic")[-1]
-    >>> found = aq.smoothed_gradient(thrown, energy, {"speed": 3.0}, spread={"speed": 0.1})  # d/dm ½ E v² = m
-    >>> found["gradient"].values.round(2).tolist()
+    >>> slopes = aq.smoothed_gradient(thrown, energy, {"speed": 3.0}, spread={"speed": 0.1})  # d/dm ½ E v² = m
+    >>> slopes["gradient"].values.round(2).tolist()
     [[3.0]]
 
     Source: Stein, Annals of Statistics 9 (1981) 1135–1151.
@@ -62,9 +62,9 @@ def smoothed_gradient(
     quantities = quantities_of(of)
     point, names = parameters_of(study, wrt, {} if at is None else at)
     mapping("spread", spread, "must map each parameter of wrt to its standard deviation")
-    other = [name for name in spread if name not in names]
-    if other:
-        raise UserError(f"spread: {other[0]!r} is no parameter of wrt{meant(other[0], names)}")
+    unknown = [name for name in spread if name not in names]
+    if unknown:
+        raise UserError(f"spread: {unknown[0]!r} is no parameter of wrt{meant(unknown[0], names)}")
     missing = [name for name in names if name not in spread]
     if missing:
         raise UserError(f"spread: lacks {', '.join(missing)}")
@@ -77,30 +77,30 @@ def smoothed_gradient(
         raise UserError.parameter(
             "samples", samples, f"must be at least {2 * (len(names) + 1)} for {len(names)} parameters"
         )
-    places = qmc.Sobol(len(names), seed=seed).random(samples)
-    normal = norm.ppf(np.clip(places, 1e-12, 1.0 - 1e-12))
+    uniform = qmc.Sobol(len(names), seed=seed).random(samples)
+    normal = norm.ppf(np.clip(uniform, 1e-12, 1.0 - 1e-12))
     centre = np.array([point[name] for name in names])
     points = [dict(zip(names, row, strict=True)) for row in (centre + normal * width).tolist()]
     fixed = {name: value for name, value in point.items() if name not in names}
     function = functools.partial(_values, study=study, quantities=quantities, fixed=fixed)
-    found = sweep(function, points, workers=workers, store=store, progress=progress)
+    runs = sweep(function, points, workers=workers, store=store, progress=progress)
     values, slopes, errors, value_errors, shares = [], [], [], [], []
     for key in quantities:
-        results = found[key].values
+        results = runs[key].values
         if not np.isfinite(results).all():
-            first = str(found["message"].values[~np.isfinite(results)][0])
+            first = str(runs["message"].values[~np.isfinite(results)][0])
             raise UserError(f"of: {key} failed at {np.count_nonzero(~np.isfinite(results))} samples: {first}", 1)
         columns = np.column_stack([np.ones(samples), normal])
         solution, *_ = np.linalg.lstsq(columns, results, rcond=None)
-        left = results - columns @ solution
-        variance = float(left @ left) / (samples - columns.shape[1])
-        own = np.sqrt(variance * np.diag(np.linalg.inv(columns.T @ columns)))
-        whole = float(((results - results.mean()) ** 2).sum())
+        residuals = results - columns @ solution
+        variance = float(residuals @ residuals) / (samples - columns.shape[1])
+        standard_errors = np.sqrt(variance * np.diag(np.linalg.inv(columns.T @ columns)))
+        total = float(((results - results.mean()) ** 2).sum())
         values.append(solution[0])
-        value_errors.append(own[0])
+        value_errors.append(standard_errors[0])
         slopes.append(solution[1:] / width)
-        errors.append(own[1:] / width)
-        shares.append(1.0 - float(left @ left) / whole if whole > 0.0 else 1.0)
+        errors.append(standard_errors[1:] / width)
+        shares.append(1.0 - float(residuals @ residuals) / total if total > 0.0 else 1.0)
     dims = "quantity", "parameter"
     return xarray.Dataset(
         {

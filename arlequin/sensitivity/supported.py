@@ -16,15 +16,16 @@ from arlequin.system.assembly import Assembly
 def derived(
     study: Callable[..., Study], at: Mapping[str, float], scales: Mapping[str, float], wrt: Sequence[str]
 ) -> tuple[StudyModel, list[ModelDerivative]]:
-    """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where there are none."""
-    own = study(**at)
-    if isinstance(own, Study) and coefficients_of(own.scheme, own.step) is None:
+    """The model of study(**at) and its derivatives by each parameter of `wrt`; UserError where the run has no
+    derivatives."""
+    base_study = study(**at)
+    if isinstance(base_study, Study) and coefficients_of(base_study.scheme, base_study.step) is None:
         rule = (
             "has no gradients: take Theta without located events, one of the generalised-alpha family, "
             "CentralDifference, or Static"
         )
-        raise UserError.parameter("scheme", own.scheme, rule)
-    model = StudyModel.of(own)
+        raise UserError.parameter("scheme", base_study.scheme, rule)
+    model = StudyModel.of(base_study)
     _check_equations(model.assembly)
     if isinstance(model.stepper, StaticStepper):
         if not model.stepper.held:
@@ -35,7 +36,7 @@ def derived(
         _check_explicit(model.assembly)
     elif not isinstance(model.stepper, OneStepStepper):
         raise UserError.parameter(
-            "scheme", own.scheme, "has no gradients where it condenses nodes without mass: take Theta"
+            "scheme", base_study.scheme, "has no gradients where it condenses nodes without mass: take Theta"
         )
 
     def near(name: str) -> Callable[[float], Study]:
@@ -45,7 +46,7 @@ def derived(
 
 
 def _check_explicit(assembly: Assembly) -> None:
-    """UserError where central differences have steps that are not derived."""
+    """UserError where steps of central differences have no derivatives."""
     if assembly.absorption is not None:
         raise UserError("gradients of CentralDifference take no absorbing junctions: take Newmark")
     if any(not item.rest for part in assembly.parts for item in part.imposed if item.kind == "velocity"):
@@ -53,7 +54,7 @@ def _check_explicit(assembly: Assembly) -> None:
 
 
 def _check_equations(assembly: Assembly) -> None:
-    """UserError where the equations of a system are not among those that are derived."""
+    """UserError where the equations of a system have no derivatives."""
     if not assembly.linear:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:

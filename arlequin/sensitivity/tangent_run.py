@@ -1,4 +1,4 @@
-"""Runs with their derivatives by a few parameters, carried along with the steps."""
+"""Runs with their derivatives by a few parameters, computed with the steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from arlequin.sensitivity.windows import Finder, windows
 @dataclass(frozen=True, eq=False)
 class TangentRun:
     """A run with its derivatives: values of responses, and their derivatives (p,); changes (2,) of each parameter, down
-    and up, at which a first status of contact changes; the record, where it was wanted; the events that were passed;
-    the growth of small changes, see `arlequin.sensitivity.growth`, 1 where it was not asked for."""
+    and up, at which a first status of contact changes; the record, None without; the events of the run; the growth of
+    small changes, see `arlequin.sensitivity.growth`, 1 where it is not computed."""
 
     values: dict[str, float]
     responses: dict[str, Array]
@@ -49,10 +49,10 @@ def run_with_tangents(
     trend: bool = True,
 ) -> TangentRun:
     """Run study(**at) with the derivatives by the parameters `wrt`; scales: changes of them that matter; record:
-    whether all that the run records is wanted with its derivatives, beside the responses; find_events: see
+    whether to record the run and its derivatives, beside the responses; find_events: see
     `arlequin.sensitivity.events`, None for the derivatives of the steps at their statuses; trend: whether the
     derivatives are those of the mean over the instants of the steps, or those of the run between its jumps. UserError
-    where neighbours of the run part from it, so that those of the mean have no meaning."""
+    where neighbouring runs diverge from it, so that derivatives of the mean have no meaning."""
     base, derivatives = derived(study, at, scales, wrt)
     equations, steps = BulkEquations(base), base.study.steps
     operators = StepOperators(equations)
@@ -61,32 +61,32 @@ def run_with_tangents(
     trend = trend and find_events is not None
     growth = Growth(equations, operators) if trend else None
     sums = {name: _ResponseSum(each, base.study, derivatives) for name, each in responses.items()}
-    motion, delays = tangent.first(), list[tuple[Event, Array]]()
+    state, delays = tangent.first(), list[tuple[Event, Array]]()
     reach = np.tile([-np.inf, np.inf], (len(derivatives), 1))
     # solves have few right-hand sides: more BLAS threads would only wait for each other
-    with reporting(progress, "gradient") as told, threadpool_limits(1, user_api="blas"):
+    with reporting(progress, "gradient") as report, threadpool_limits(1, user_api="blas"):
         for window in windows(equations, operators, steps, trend, 1 + len(derivatives)):
-            linear = window.own
+            linear = window.steps
             events = () if find_events is None else window.events(find_events, derivatives)
-            motion, moved, passed = tangent.steps(linear, motion, events)
+            state, tangents, passed = tangent.steps(linear, state, events)
             delays += passed.delays
             if growth is not None:
                 growth.add(linear, events)
-            for own in sums.values():
-                own.add(linear, moved)
+            for response_sum in sums.values():
+                response_sum.add(linear, tangents)
             if recording is not None:
-                # samples at a jump follow no linear step: the trend alone takes what moves with an event
-                recording.add(linear, moved, passed if trend else PassedEvents(passed.jumps, []))
-            for i, of in enumerate(derivatives):
-                down, up = linear.reach(of, moved, i)
+                # samples at a jump follow no linear step: only the trend has the losses by events
+                recording.add(linear, tangents, passed if trend else PassedEvents(passed.jumps, []))
+            for i, derivative in enumerate(derivatives):
+                down, up = linear.reach(derivative, tangents, i)
                 reach[i] = max(reach[i, 0], down), min(reach[i, 1], up)
-            if told is not None:
-                told(linear.block.n + len(linear.block), steps)
-        for own in sums.values():
-            own.jump(delays)
+            if report is not None:
+                report(linear.block.n + len(linear.block), steps)
+        for response_sum in sums.values():
+            response_sum.jump(delays)
     return TangentRun(
-        {name: own.value for name, own in sums.items()},
-        {name: own.derivatives for name, own in sums.items()},
+        {name: response_sum.value for name, response_sum in sums.items()},
+        {name: response_sum.derivatives for name, response_sum in sums.items()},
         dict(zip(wrt, reach, strict=True)),
         None if recording is None else recording.close(),
         [event for event, _ in delays if event.bend is not None],
@@ -95,30 +95,32 @@ def run_with_tangents(
 
 
 class _ResponseSum:
-    """A response with its derivatives (p,), added up over the blocks of a run."""
+    """A response with its derivatives (p,), summed over the blocks of a run."""
 
-    def __init__(self, response: Response, study: Study, by: list[ModelDerivative]) -> None:
-        self._weights, self._by = SeriesWeights(response, study.steps, study.fields_every), by
+    def __init__(self, response: Response, study: Study, derivatives: list[ModelDerivative]) -> None:
+        self._weights, self._model_derivatives = SeriesWeights(response, study.steps, study.fields_every), derivatives
         self._pieces: list[Array] = []
-        self.derivatives = np.zeros(len(by))
+        self.derivatives = np.zeros(len(derivatives))
 
-    def add(self, linear: LinearSteps, moved: TangentBlock) -> None:
-        """The steps of a block."""
-        here = BlockResponse(self._weights.response, linear)
-        self._pieces.append(here.values())
+    def add(self, linear: LinearSteps, tangents: TangentBlock) -> None:
+        """Add the steps of a block."""
+        block_response = BlockResponse(self._weights.response, linear)
+        self._pieces.append(block_response.values())
         first = linear.block.n + 1
         weights = self._weights.of(np.arange(first, first + len(linear.block)), self._pieces[-1])
-        sources = here.sources(weights)
-        for i, of in enumerate(self._by):
-            self.derivatives[i] += here.by_motion(sources, moved, i) + here.by_parameter(weights, of)
+        sources = block_response.sources(weights)
+        for i, derivative in enumerate(self._model_derivatives):
+            self.derivatives[i] += block_response.by_motion(sources, tangents, i) + block_response.by_parameter(
+                weights, derivative
+            )
 
     def jump(self, delays: Sequence[tuple[Event, Array]]) -> None:
-        """What events, with their delays (p,), change of the series in their own steps; once all steps are added."""
+        """Subtract the losses of the series in the steps of events with delays (p,); after all steps are added."""
         values = np.concatenate(self._pieces)
         for event, delay in delays:
             self.derivatives -= delay * event_loss(event, self._weights, values)
 
     @property
     def value(self) -> float:
-        """Its value, of a whole run."""
+        """The value of the response of a whole run."""
         return self._weights.value(np.concatenate(self._pieces))

@@ -1,4 +1,4 @@
-"""The steps of a run as their equations need them."""
+"""The solved steps of a run in blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from arlequin.sensitivity.models_at import StudyModel
 from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 
-MOST = 2048  # steps of a block
-_VALUES = 1 << 19  # values of a field of a block, at most
+MAX_STEPS = 2048  # steps of a block
+_MAX_VALUES = 1 << 19  # values of a field of a block, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Block:
         return len(self.impulse)
 
     def cut(self, first: int, last: int) -> "Block":
-        """The steps first ≤ j < last, but for what the scheme carries along in `start`."""
+        """The steps first ≤ j < last, with the scheme state of `start` unchanged."""
         at, ends = slice(first, last), slice(first, last + 1)
         return Block(
             self.n + first, self.u[ends], self.v[ends], self.multipliers[at], self.impulse[at], self.status[at],
@@ -49,12 +49,12 @@ class Block:
         )  # fmt: skip
 
     def joined(self, other: "Block") -> "Block":
-        """With the steps that follow."""
+        """This block joined with the next one."""
         names = "u", "v", "multipliers", "impulse", "status", "depth", "opening"
         fields = {}
         for name in names:
-            own, more = getattr(self, name), getattr(other, name)
-            fields[name] = np.concatenate([own, more[1:] if name in ("u", "v") else more])
+            first, second = getattr(self, name), getattr(other, name)
+            fields[name] = np.concatenate([first, second[1:] if name in ("u", "v") else second])
         return Block(self.n, **fields, start=self.start)
 
 
@@ -69,17 +69,18 @@ class Wear:
 def blocks(
     model: StudyModel, state: State | None, wear: Wear | None, steps: int, fields: int = 1, least: int = 1
 ) -> Iterator[Block]:
-    """The steps of a run from a state, None for its start, to step `steps`, in blocks; fields: how many of the size of
-    the motion are kept of each step, beside it; least: steps of each block but the last."""
+    """The steps of a run from a state, None for its start, to step `steps`, in blocks; fields: number of
+    fields of the size of the motion that are stored of each step; least: minimum number of steps of each block but the
+    last."""
     stepper, count = model.stepper, model.assembly.contact_count
     if state is None:
         state = stepper.start(model.first.u, model.first.v)
     if wear is None:
         wear = Wear(np.zeros(count), np.zeros(count))
-    most = max(min(MOST, _VALUES // max(model.assembly.dof_count * fields, 1)), least)
+    length = max(min(MAX_STEPS, _MAX_VALUES // max(model.assembly.dof_count * fields, 1)), least)
     while state.n < steps:
         first, batches = state, []
-        last = min(state.n + most, steps)
+        last = min(state.n + length, steps)
         while state.n < last:
             state, batch = stepper.advance(state, last - state.n)
             batches.append(batch)
@@ -111,8 +112,8 @@ def _block(first: State, batches: list[StepBatch], wear: Wear, model: StudyModel
         u=u,
         v=v,
         multipliers=joined("multipliers"),
-        impulse=np.concatenate([own.spread for own in contact]),
-        status=np.concatenate([own.status for own in contact]),
+        impulse=np.concatenate([records.spread for records in contact]),
+        status=np.concatenate([records.status for records in contact]),
         depth=depth,
         opening=opening,
         start=first,

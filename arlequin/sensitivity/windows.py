@@ -13,23 +13,23 @@ from arlequin.sensitivity.step_equations import BulkEquations
 from arlequin.sensitivity.trajectory import Block, Wear, blocks
 from arlequin.step.state import State
 
-AROUND = 4  # steps beyond those of a window, on either side
+AROUND = 4  # steps of overlap of a window on either side
 
 Finder = Callable[[LinearSteps, int, int, Sequence[ModelDerivative], bool], list[Event]]
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a window is computed from again: the steps before it that the last one solved, None at the start, spring
-    tractions (r,), Pa, before these, the state, wear and number of the steps that follow, which are its own, and
-    whether the derivatives are those of the trend, see `find_events` and `ContactEquations.without_phase`."""
+    """Data to compute a window again: the steps before it, solved with the last window, None at the start; spring
+    tractions (r,), Pa, before these; state, wear and number of the steps that follow; part: the slice without overlap;
+    trend: whether the derivatives are those of the trend, see `find_events` and `ContactEquations.without_phase`."""
 
     before: Block | None
     springs: Array
     state: State
     wear: Wear
     steps: int
-    own: slice
+    part: slice
     trend: bool
 
     def window(self, equations: BulkEquations, operators: StepOperators) -> "Window":
@@ -39,9 +39,9 @@ class Checkpoint:
         return self.around(self.linear(block, equations, operators))
 
     def linear(self, block: Block, equations: BulkEquations, operators: StepOperators) -> LinearSteps:
-        """The steps that follow, with those before them."""
-        wide = block if self.before is None else self.before.joined(block)
-        return LinearSteps.of(equations, wide, self.springs, operators.diagonal)
+        """The linearised steps of the window, those before it included."""
+        steps = block if self.before is None else self.before.joined(block)
+        return LinearSteps.of(equations, steps, self.springs, operators.diagonal)
 
     def around(self, linear: LinearSteps) -> "Window":
         """The window of these steps."""
@@ -52,21 +52,21 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Solved steps with those around them."""
+    """Solved steps with those around them; wide: all of them."""
 
     wide: LinearSteps
     checkpoint: Checkpoint
 
     @cached_property
-    def own(self) -> LinearSteps:
-        """The steps that are its own: those of all windows are those of the run."""
-        at = self.checkpoint.own
-        whole = at == slice(0, len(self.wide.block))
-        return self.wide if whole else self.wide.cut(at.start, at.stop)
+    def steps(self) -> LinearSteps:
+        """The steps without overlap: those of all windows are the steps of the run."""
+        at = self.checkpoint.part
+        all_steps = at == slice(0, len(self.wide.block))
+        return self.wide if all_steps else self.wide.cut(at.start, at.stop)
 
     def events(self, find: Finder, derivatives: Sequence[ModelDerivative]) -> list[Event]:
-        """The events of its own steps."""
-        at = self.checkpoint.own
+        """The events of the steps without overlap."""
+        at = self.checkpoint.part
         return find(self.wide, at.start, at.stop, derivatives, self.checkpoint.trend)
 
 
@@ -79,8 +79,8 @@ def windows(
     for block in blocks(equations.model, None, None, steps, fields, least=2 * AROUND):
         count = len(block) + (0 if before is None else len(before))
         last = count if block.n + len(block) == steps else count - AROUND
-        own = slice(0 if before is None else AROUND, last)
-        checkpoint = Checkpoint(before, springs, block.start, block.wear, len(block), own, trend)
+        part = slice(0 if before is None else AROUND, last)
+        checkpoint = Checkpoint(before, springs, block.start, block.wear, len(block), part, trend)
         linear = checkpoint.linear(block, equations, operators)
         linear.check()
         window = checkpoint.around(linear)

@@ -66,6 +66,6 @@ def test_a_spring_without_traction_is_within_its_limit():
     assert (impulse[..., 0] > 0.0).all()
     impulse[..., 1:] = 0.0
     motion = linear.motion._replace(impulse=impulse, spring=np.zeros_like(linear.motion.spring))
-    found = contact.blocks(motion, now._replace(limited=np.ones_like(now.limited), beyond=np.ones_like(now.beyond)))
+    found = contact.blocks(motion, now._replace(limited=np.ones_like(now.limited), outside=np.ones_like(now.outside)))
     assert np.isfinite(found.residual).all()
     assert (found.spring[:, :, 5, 1, 1] == 1.0 - contact.gains).all()

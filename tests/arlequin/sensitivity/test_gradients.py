@@ -671,7 +671,7 @@ def test_blocks_and_checkpoints_change_nothing(monkeypatch):
     response = {"power": aq.Response("interface/rub/wear_power")}
     at = {"friction": 0.3, "layer": 1e9}
     one = [gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
-    monkeypatch.setattr(trajectory, "MOST", 17)
+    monkeypatch.setattr(trajectory, "MAX_STEPS", 17)
     other = [gradient(worn, response, at, method=method)["gradient"] for method in ("tangent", "adjoint")]
     np.testing.assert_allclose(other, one, rtol=1e-12)
 

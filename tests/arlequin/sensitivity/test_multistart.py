@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arlequin.sensitivity.multistart import Places, minimise_from_several
+from arlequin.sensitivity.multistart import ParameterScaling, minimise_from_several
 
 COUNT, NOISE = 200, 0.01
 LOW, HIGH = np.array([0.5, 0.0]), np.array([6.0, 2.0])  # Hz, 1/s
@@ -41,29 +41,29 @@ def test_the_true_frequency_is_found_from_any_guess(duration):
     for seed in range(20):
         frequency, guess = random.uniform(0.7, 5.5), (random.uniform(0.6, 5.9), 0.5)
         minima, calls = ended(frequency, guess, duration, seed, 32)
-        best = minima.found[0]
+        best = minima.distinct[0]
         bound = np.sqrt(np.linalg.inv(best.jacobian.T @ best.jacobian)[0, 0]) * NOISE
         assert abs(best.x[0] - frequency) < 5.0 * bound
-        assert best.cost == min(other.cost for other in minima.found) and calls < 250
+        assert best.cost == min(other.cost for other in minima.distinct) and calls < 250
         assert tuple(minima.starts[0][0]) == guess
-        alone += bool(abs(ended(frequency, guess, duration, seed, 0)[0].found[0].x[0] - frequency) < 5.0 * bound)
+        alone += bool(abs(ended(frequency, guess, duration, seed, 0)[0].distinct[0].x[0] - frequency) < 5.0 * bound)
     assert alone < 12
 
 
 def test_starts_are_the_same_in_each_call():
     first, again = (ended(2.5, (5.5, 1.0), 4.0, 0, 16) for _ in range(2))
     assert first[1] == again[1]
-    assert np.array_equal(first[0].found[0].x, again[0].found[0].x)
+    assert np.array_equal(first[0].distinct[0].x, again[0].distinct[0].x)
 
 
 def test_points_lie_evenly_between_two_bounds():
     """One of each eighth; evenly in the logarithm of wide bounds; those of one bound are at the start."""
-    places = Places(np.array([1.0, -np.inf, 0.0]), np.array([1e6, 1.0, 2.0]), np.array([10.0, 0.5, 1.0]))
-    points = places.spread(8)
+    scaling = ParameterScaling(np.array([1.0, -np.inf, 0.0]), np.array([1e6, 1.0, 2.0]), np.array([10.0, 0.5, 1.0]))
+    points = scaling.sobol_points(8)
     assert (points[:, 1] == 0.5).all()
     for column in (np.log10(points[:, 0]) / 6.0, 0.5 * points[:, 2]):
         assert sorted(np.floor(8.0 * column)) == list(range(8))
-    np.testing.assert_allclose(places.of(points)[:, 0], np.log10(points[:, 0]) / 6.0)
+    np.testing.assert_allclose(scaling.scaled(points)[:, 0], np.log10(points[:, 0]) / 6.0)
 
 
 def test_points_that_are_refused_are_no_starts():
@@ -80,4 +80,4 @@ def test_points_that_are_refused_are_no_starts():
     rows = lambda share: np.arange(3)  # noqa: E731
     bounds = np.array([0.0]), np.array([100.0])
     minima = minimise_from_several(residual, jacobian, np.array([0.5]), bounds, 1e-8, 50, 16, rows)
-    assert minima.found[0].x[0] == pytest.approx(0.7) and len(minima.starts) >= 1
+    assert minima.distinct[0].x[0] == pytest.approx(0.7) and len(minima.starts) >= 1
