@@ -295,9 +295,8 @@ def _reaction(response: Response, linear: LinearSteps) -> Series:
         out = []
         for i, part in enumerate(assembly.parts):
             boundaries = {item.support[0] for item in part.imposed if item.support is not None}
-            support = (
-                response.support if response.support is not None or len(boundaries) > 1 else next(iter(boundaries))
-            )
+            single = next(iter(boundaries), None) if len(boundaries) < 2 else None
+            support = single if response.support is None else response.support
             for item in part.imposed:
                 is_component = i == number and item.support == (support, names.index(str(response.component)))
                 out.append(np.full(item.dofs.size, float(is_component)))

@@ -258,3 +258,19 @@ def test_a_record_on_frames_and_of_a_point():
 def test_what_a_result_has_not_is_told_at_once(path, options, message, method):
     with pytest.raises(aq.UserError, match=message):
         gradient(pin, aq.Response(path, **options), {"load": 20.0}, method=method)
+
+
+def test_reaction_of_the_only_support_beside_a_part_without_imposed_motions():
+    """Two masses joined by a spring, one of them driven: the reaction needs no name of its support."""
+
+    def study(k):
+        base = aq.PointMasses("base", (0.0, 0.0), 1.0, imposed={"all": {"x": lambda t: 1e-3 * t, "y": 0.0}})
+        ball = aq.PointMasses("ball", (0.0, 0.0), 2.0)
+        spring = aq.Spring("s", ball.boundary("all"), base.boundary("all"), stiffness=(k, k))
+        return aq.Study(aq.System([ball, base], springs=[spring]), aq.Theta(0.5), 0.5, 0.01)
+
+    response = aq.Response("part/base/reaction", component="x", reduce="final")
+    slope = aq.gradient(study, response, {"k": 40.0})
+    reaction = [study(k).run(progress=False)["part/base/reaction"] for k in (40.0 - 1e-3, 40.0 + 1e-3)]
+    low, high = (float(force.isel(time=-1).sel(component="x").sum()) for force in reaction)
+    assert float(slope["gradient"].item()) == pytest.approx((high - low) / 2e-3, rel=1e-6)
