@@ -37,20 +37,20 @@ class BatchedFactor:
 
     @classmethod
     def of(cls, factor: Factor, rows_of: NDArray[np.int64] | None = None) -> "BatchedFactor":
-        """The same factor; rows_of (d,): under which number a row of its matrix stands in the fields, if another."""
+        """The supernodal form of a factor; rows_of (d,): numbers in the fields of the rows of its matrix, if others."""
         inner, lower = factor.lower()
         order = inner if rows_of is None else rows_of[inner]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
         first = runs_of_columns(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
         for a, b in pairwise(first):
-            own, tall = b - a, pointer[b] - pointer[b - 1] - 1
-            block = np.zeros((own + tall, own))
-            for c in range(own):
+            width, tall = b - a, pointer[b] - pointer[b - 1] - 1
+            block = np.zeros((width + tall, width))
+            for c in range(width):
                 block[c:, c] = data[pointer[a + c] : pointer[a + c + 1]]
-            blocks += [block[np.tril_indices(own, -1)], block[own:].ravel()]
+            blocks += [block[np.tril_indices(width, -1)], block[width:].ravel()]
             below.append(rows[pointer[b - 1] + 1 : pointer[b]])
-            begin.append(begin[-1] + own * (own - 1) // 2 + tall * own)
+            begin.append(begin[-1] + width * (width - 1) // 2 + tall * width)
             starts.append(starts[-1] + tall)
         return cls(
             order=np.asarray(order, dtype=np.int64),
