@@ -90,7 +90,7 @@ def test_without_constraints() -> None:
 def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of pieces on threads are those of the whole matrix, to the bit."""
     A, C = system(5)
-    monkeypatch.setattr(threads, "_LEAST", 10)
+    monkeypatch.setattr(threads, "_MIN_CELLS", 10)
     x = np.random.default_rng(6).standard_normal(SIZE)
     assert np.array_equal(ProjectedConjugateGradients(A, C).product(x), A @ x)
 
