@@ -22,10 +22,8 @@ from arlequin.models.parallel.ranks import MpiRanks, Ranks
 from arlequin.models.types import Array, Indices
 
 _SINGULAR = 1e-13  # of the diagonal: an eigenvalue below it is that of a free motion
-_EXTRA_MEMORY, _TRIES = (
-    20,
-    4,
-)  # per cent of working memory beyond MUMPS's estimate, and number of attempts, each doubling it
+# per cent of working memory beyond MUMPS's estimate, and number of attempts, each of which doubles it
+_EXTRA_MEMORY, _TRIES = 20, 4
 _NO_MEMORY, _LITTLE_MEMORY, _INDEFINITE = (-7, -13, -19, -22), (-8, -9, -14, -15, -17, -20), (-6, -10, -40)  # INFOG(1)
 
 

@@ -1,8 +1,8 @@
 """Exchange of the status of the ranks of a run: all continue, or all end where one cannot.
 
-Each rank takes part in the same sequence of exchanges, on a separate communicator, and sends that it continues, and with
-which stage, or that it failed: the others receive the failure at their next exchange. A rank that fails waits for them
-for a limited time only, as they may wait for its contribution to a sum. It then aborts all processes.
+Each rank takes part in the same sequence of exchanges, on a separate communicator, and sends that it continues, and
+with which stage, or that it failed: the others receive the failure at their next exchange. A rank that fails waits for
+them for a limited time only, as they may wait for its contribution to a sum. It then aborts all processes.
 """
 
 import atexit
