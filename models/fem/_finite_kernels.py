@@ -21,15 +21,15 @@ from arlequin.models.kernel_cache import await_compilation, njit
 FAST = {"reassoc", "contract", "nsz"}
 
 
-def _given(dtype, axes):
+def _readonly(dtype, axes):
     """The type of a read-only argument; writable arrays are accepted too."""
     return types.Array(dtype, axes, "C", readonly=True)
 
 
 _REAL = types.float64
-_VECTOR = _given(_REAL, 1)
+_VECTOR = _readonly(_REAL, 1)
 _MATRIX = types.Array(_REAL, 2, "C")
-_CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
+_CELLS = (_readonly(types.int64, 2), _readonly(_REAL, 4), _readonly(_REAL, 3), _readonly(_REAL, 2), _REAL, _REAL)
 
 
 @njit(inline="always")
@@ -156,7 +156,7 @@ def least_volume(axes):
     axes."""
 
     @njit(
-        types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
+        types.Tuple((_REAL, types.int64))(_readonly(types.int64, 2), _readonly(_REAL, 4), _readonly(_REAL, 3), _VECTOR),
         cache=True,
         fastmath=FAST,
     )
@@ -208,7 +208,7 @@ def mean_tangent():
     @njit(
         types.void(
             *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
-            _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
+            _readonly(types.int32, 1), _readonly(types.int32, 3), types.Array(_REAL, 1, "C"),
         ),
         cache=True,
         fastmath=FAST,
@@ -279,9 +279,9 @@ def mean_tangent():
                         if axisymmetric and i == 0:
                             whole += (1.0 + h) * hoop[c, q, a]
                         for j in range(axes):
-                            turn = m * mu * r[j, a]
+                            shear = m * mu * r[j, a]
                             for b in range(size):
-                                K[a, i, j, b] += whole * bulk[j, b] + turn * p[i, b] + A[i, j] * flat[b]
+                                K[a, i, j, b] += whole * bulk[j, b] + shear * p[i, b] + A[i, j] * flat[b]
                         for b in range(size):
                             K[a, i, i, b] += geometric[b]
                     if axisymmetric:

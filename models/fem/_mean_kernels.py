@@ -105,12 +105,12 @@ def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
     x = -(off + trace / 3.0 * (1.0 + off))
     start = 1.0 + grown0
     mean = 0.5 * (math.log1p(grown0) + math.log1p(grown1))
-    push = m[BULK] * mean * _quotient((grown1 - grown0) / start) / start * 2.0 / (2.0 + J0 + J1)
-    one, along = m[SHEAR] * (iso + x) + push, m[SHEAR] * (x - 1.0) + push
+    volumetric = m[BULK] * mean * _quotient((grown1 - grown0) / start) / start * 2.0 / (2.0 + J0 + J1)
+    spherical, along = m[SHEAR] * (iso + x) + volumetric, m[SHEAR] * (x - 1.0) + volumetric
     for i in range(3):
         for j in range(3):
             S[i, j] = along * G[i, j]
-        S[i, i] += one
+        S[i, i] += spherical
 
 
 @njit(inline="always")

@@ -9,7 +9,7 @@ from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.stiffness import elastic_blocks
 from arlequin.models.types import Array
 
-# entries of the element matrices held at once
+# entries of the element matrices in memory at once
 _CHUNK = 4_000_000
 
 
@@ -83,9 +83,9 @@ def _scaled(stiffness: Array, masses: Array, components: int) -> Array | None:
 def largest_eigenvalue(matrices: Array, known: float) -> float:
     """The larger of `known` and the largest eigenvalue of the matrices (c, d, d).
 
-    The Frobenius norm bounds the eigenvalue: cells below the largest value so far are not decomposed. Equal
-    cells of structured meshes are decomposed once: they are told by two projections, to 1e-9, which the
-    result allows for.
+    The Frobenius norm bounds the eigenvalue: cells below the largest value so far are not decomposed. Equal cells of
+    structured meshes are decomposed once: they are identified by two projections, to 1e-9, by which the result is
+    increased.
     """
     norms = np.linalg.norm(matrices, axis=(1, 2))
     candidates = np.flatnonzero(norms > known)

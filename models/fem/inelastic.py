@@ -50,12 +50,12 @@ class InelasticAssembled(FiniteNodal):
 
     @cached_property
     def _pace(self) -> Pace:
-        """Of the responses at the ends of steps."""
+        """Measured time of the responses at the ends of steps."""
         return Pace()
 
     @cached_property
     def _mean_pace(self) -> Pace:
-        """Of mean forces."""
+        """Measured time of mean forces."""
         return Pace()
 
     @cached_property
@@ -78,7 +78,7 @@ class InelasticAssembled(FiniteNodal):
         return ViscousStress(self.rayleigh.stiffness, law.shear, bulk_modulus(law), self.mean)
 
     def fresh(self) -> Array:
-        """The initial memory (c, q, 9), 0."""
+        """The initial memory (c, q, 9): 0."""
         return np.zeros((*self._cells.weight.shape, MEMORY))
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -138,8 +138,8 @@ class InelasticAssembled(FiniteNodal):
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         if self.viscous:
-            each = self._viscosity.matrices(self._cells, u0, u1, step)
-            rate = self.matrix_of((block, 0.5 * (own + np.swapaxes(own, 1, 2))) for block, own in each)
+            matrices = self._viscosity.matrices(self._cells, u0, u1, step)
+            rate = self.matrix_of((block, 0.5 * (K + np.swapaxes(K, 1, 2))) for block, K in matrices)
             matrix.data += rate.data  # on the same pattern
         return matrix
 
@@ -159,7 +159,7 @@ class InelasticAssembled(FiniteNodal):
         return self.material.dissipates
 
     def stress(self, u: Array, memory: Array) -> Array:
-        """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and its memory (c, q, 9)."""
+        """Cauchy stress (c, q, 6), Pa, of the cells with weight, at u (d,) and its memory (c, q, 9)."""
         sigma, inverted = finite_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no stress", code=FAILURE)
@@ -195,7 +195,7 @@ class InelasticAssembled(FiniteNodal):
         return self.material.dissipates + self.material.heats
 
     def _variant(self, theta: float) -> tuple[int, int, bool]:
-        """Law, axes and whether stresses of the ends are not needed: what the kernels of a step are compiled for."""
+        """Arguments of the kernels of a step: law, axes, and whether the stresses at its ends are not needed."""
         return self.material.kind, self._cells.axes, self.material.kind == NEO_HOOKE and theta == 0.5
 
     @cached_property
@@ -204,7 +204,7 @@ class InelasticAssembled(FiniteNodal):
 
 
 def _first(inverted: Sequence[int], count: int) -> int:
-    """The first of `count` cells that is inverted, from one of each slice (−1: none)."""
+    """The first inverted of `count` cells, from the first one of each slice (−1: none)."""
     return next((at.start + bad for at, bad in zip(slices(count), inverted, strict=True) if bad >= 0), -1)
 
 
@@ -246,7 +246,7 @@ class SmallInelasticAssembled(InelasticAssembled):
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
-        """Stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and its memory (c, q, 9)."""
+        """Stress (c, q, 6), Pa, of the cells with weight, at u (d,) and its memory (c, q, 9)."""
         return small_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
 
     def frequency(self, u: Array) -> float:
