@@ -18,7 +18,7 @@ from arlequin.models.fem.mass import CORRECTED, KINDS
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.spectral import Lobatto
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
-from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
+from arlequin.models.loads.body import LoadRegion, LoadValue, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
@@ -49,8 +49,8 @@ class Continuum:
     element: FiniteElement | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | ShortWaveDamping | None = field(default=None, kw_only=True)
-    body_force: Given | SpanForce | None = field(default=None, kw_only=True)
-    tractions: Mapping[str, Given] = field(default_factory=dict, kw_only=True)
+    body_force: LoadValue | SpanForce | None = field(default=None, kw_only=True)
+    tractions: Mapping[str, LoadValue] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
     imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
 
@@ -251,7 +251,7 @@ class Continuum:
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
     def _make_loads(self, weighting: Weighting | None) -> ExternalLoads:
-        loads: dict[str, tuple[Given, LoadRegion]] = {}
+        loads: dict[str, tuple[LoadValue, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
         if isinstance(self.body_force, SpanForce):
             if self.components == 1 or self.axisymmetric:
@@ -281,7 +281,7 @@ class Continuum:
             if pieces.cells.size:
                 values = np.stack([basis.elem.lbasis(pieces.X, a)[0] for a in range(basis.Nbfun)], axis=2)
                 nodes = basis.element_dofs[:, pieces.cells].T
-                region = region.with_pieces(LoadRegion(pieces.points, pieces.taken, values, nodes))
+                region = region.with_pieces(LoadRegion(pieces.points, pieces.weights, values, nodes))
         return region
 
     def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:

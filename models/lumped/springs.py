@@ -79,13 +79,13 @@ class Spring:
         """For each node of the first end (k,) the index of its node in the second; None for the ground."""
         if self.second is None:
             return None
-        mine, other = self.first.positions, self.second.positions
-        if len(other) == 1:
-            return np.zeros(len(mine), dtype=np.int64)
-        near = np.linalg.norm(mine[:, None] - other[None], axis=2).argmin(axis=1)
-        if len(mine) != len(other) or np.unique(near).size != near.size:
+        first, second = self.first.positions, self.second.positions
+        if len(second) == 1:
+            return np.zeros(len(first), dtype=np.int64)
+        near = np.linalg.norm(first[:, None] - second[None], axis=2).argmin(axis=1)
+        if len(first) != len(second) or np.unique(near).size != near.size:
             raise UserError(
-                f"spring '{self.name}': {len(mine)} nodes of '{self.first.name}' and {len(other)} of "
+                f"spring '{self.name}': {len(first)} nodes of '{self.first.name}' and {len(second)} of "
                 f"'{self.second.name}': the second end must be one node, or match the first node by node"
             )
         return near.astype(np.int64)
@@ -95,9 +95,9 @@ class Spring:
         return self._values("stiffness"), self._values("damping")
 
     def _values(self, what: str) -> Array:
-        given = checks.finite_array(f"spring '{self.name}': {what}", getattr(self, what))
+        array = checks.finite_array(f"spring '{self.name}': {what}", getattr(self, what))
         count = 1 if self.direction is not None else self.axes
-        if given.shape not in ((), (count,)) or (given < 0.0).any():
+        if array.shape not in ((), (count,)) or (array < 0.0).any():
             rule = f"must not be negative: one number{f', or {count} of them' if count > 1 else ''}"
             raise UserError.parameter(what, getattr(self, what), rule)
-        return np.broadcast_to(given, (count,)).copy()
+        return np.broadcast_to(array, (count,)).copy()

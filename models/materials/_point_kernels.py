@@ -1,8 +1,8 @@
 """Kirchhoff stress, energy, tangent and memory at a point, of the laws of `hyperelastic` and `plastic`.
 
-A point takes H = ∂u/∂X = F − 1 (3, 3), of axes = 2 (H_xz = H_yz = H_zx = H_zy = 0: plane strain, or around the axis
-H_zz = u_r/r) or 3, the memory of the step's start (9,), the step Δt (s) and the coefficients of its material. Given H
-and not F, stress and energy are exact to round-off of the strain, however small. The memory, zero at the start:
+Arguments: H = ∂u/∂X = F − 1 (3, 3), of axes = 2 (H_xz = H_yz = H_zx = H_zy = 0: plane strain, or around the axis
+H_zz = u_r/r) or 3, the memory of the step's start (9,), the step Δt (s) and the coefficients of the material. With H
+instead of F, stress and energy are exact to round-off of the strain, however small. The memory, zero at the start:
 
     0–5  C_p⁻¹ − 1 (large strains) or ε_p (small) as xx, yy, zz, yz, xz, xy
     6    α, equivalent plastic strain     7    T − T_0, K     8    plastic work ∫ σ_y dα, J/m³
@@ -11,9 +11,9 @@ and not F, stress and energy are exact to round-off of the strain, however small
 `linearise` also writes c_ijkl = ∂τ_dev,ij/∂h_kl for δF = h F (small strains: δ∇u = h). Neither changes the memory of
 the start, nor reads its outputs. The volumetric part: `volume_change`, `volumetric`.
 
-The yield stress σ_y(x), x = Δα, is meant at the end of the step. Its work is Δw = ∫ σ_y dα: exact for the strain
-hardening, at the rate x/Δt of the step; the heat T′ = χ/(ρ c) σ_y(T) goes by the midpoint rule. A step Δt = 0 has no
-rate effect.
+The yield stress σ_y(x), x = Δα, is that at the end of the step. Its work is Δw = ∫ σ_y dα: exact for the strain
+hardening, at the rate x/Δt of the step; the heating T′ = χ/(ρ c) σ_y(T) is integrated by the midpoint rule. A step
+Δt = 0 has no rate effect.
 
 Kernels of other files import `respond` and `linearise`, which are inlined in them, and pass the `kind` of the material,
 the same for all points, or a constant.
@@ -211,14 +211,14 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     uu = ux * dux + uy * duy + uz * duz
     uv = ux * dvx + uy * dvy + uz * dvz
     vv = vx * dvx + vy * dvy + vz * dvz
-    mean, radius, cos, sin = _turn(uu, vv, uv)
+    mean, radius, cos, sin = _rotation_2(uu, vv, uv)
     q = (cos * ux + sin * vx, cos * uy + sin * vy, cos * uz + sin * vz)
     r = (cos * vx - sin * ux, cos * vy - sin * uy, cos * vz - sin * uz)
     return (-2.0 * mean, mean + radius, mean - radius), (px, py, pz), q, r
 
 
 @_kernel
-def _turn(xx, yy, xy):
+def _rotation_2(xx, yy, xy):
     """Eigenvalues mean ± radius of a symmetric (2, 2), and the first's vector (cos, sin)."""
     mean, half = 0.5 * (xx + yy), 0.5 * (xx - yy)
     radius = math.sqrt(half * half + xy * xy)
@@ -252,7 +252,7 @@ def _log_ratio(s):
 
 
 @_small
-def _grown(x):
+def _expm1(x):
     """e^x − 1; the series of small x, whose rest is below 1e-17 of it, costs a fifth of `expm1`."""
     if abs(x) > _SMALL_POWER:
         return math.expm1(x)
@@ -261,13 +261,13 @@ def _grown(x):
 
 
 @_small
-def _artanh(z):
+def _artanh_and_log(z):
     """artanh √z/√z and ½ ln(1 − z), 0 ≤ z < 1."""
     if z > _SMALL_RATIO * _SMALL_RATIO:
         r = math.sqrt(z)
         return 0.5 * _log_ratio(r) / r, 0.5 * math.log1p(-z)
-    turn = 1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))))
-    return turn, -0.5 * z * (1.0 + z * (0.5 + z * (_THIRD + z * (0.25 + z * 0.2))))
+    quotient = 1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))))
+    return quotient, -0.5 * z * (1.0 + z * (0.5 + z * (_THIRD + z * (0.25 + z * 0.2))))
 
 
 @_small
@@ -371,8 +371,8 @@ def _finite_j2_2(H, before, step, m, tau, after):
     mean, across, half = 1.0 + third - 0.5 * dzz, 1.0 + third + dzz, 0.5 * (dxx - dyy)
     square = half * half + xy * xy
     area = mean * mean - square
-    turn, shrink = _artanh(square / (mean * mean))
-    h, g = 0.5 * (_log_ratio(-1.5 * dzz / (mean + across)) + shrink), 0.5 * turn / mean
+    artanh, shrink = _artanh_and_log(square / (mean * mean))
+    h, g = 0.5 * (_log_ratio(-1.5 * dzz / (mean + across)) + shrink), 0.5 * artanh / mean
     norm = 2.0 * (_THIRD * h * h + g * g * square)
     scale, rate = _radial_return(m, math.sqrt(norm), before, step, after)
     s = 2.0 * m[SHEAR] * scale
@@ -385,11 +385,11 @@ def _finite_j2_2(H, before, step, m, tau, after):
         k = 2.0 * (scale - 1.0)
         kg = k * g
         cosh, sinh = _even(kg * kg * square)
-        more = _grown(_THIRD * k * h)
-        alpha, beta = more + (1.0 + more) * cosh, (1.0 + more) * sinh * kg
-        one, other = (alpha * mean - beta * square) / area, (beta * mean - alpha) / area
-        zxx, zyy, zxy = one + other * half, one - other * half, other * xy
-        z2 = _grown(-2.0 * _THIRD * k * h) / across
+        growth = _expm1(_THIRD * k * h)
+        alpha, beta = growth + (1.0 + growth) * cosh, (1.0 + growth) * sinh * kg
+        on_identity, on_deviator = (alpha * mean - beta * square) / area, (beta * mean - alpha) / area
+        zxx, zyy, zxy = on_identity + on_deviator * half, on_identity - on_deviator * half, on_deviator * xy
+        z2 = _expm1(-2.0 * _THIRD * k * h) / across
         ux, uy = zxx * k2[0] + zxy * k2[2], zxy * k2[0] + zyy * k2[2]
         vx, vy = zxx * k2[1] + zxy * k2[3], zxy * k2[1] + zyy * k2[3]
         after[0] += k2[0] * ux + k2[2] * uy
@@ -404,14 +404,14 @@ def _directions_2(H, before):
     """λ_i and ε_i of the trial and their directions: two in the plane and the one across it."""
     _, (xx, yy, zz, xy) = _trial_2(H, before)
     third, dxx, dyy, dzz = _deviator(xx, yy, zz)
-    mean, radius, cos, sin = _turn(dxx, dyy, xy)
+    mean, radius, cos, sin = _rotation_2(dxx, dyy, xy)
     e, lam = _log_strains(third, (mean + radius, mean - radius, dzz))
     return lam, e, (cos, sin, 0.0), (-sin, cos, 0.0), (0.0, 0.0, 1.0)
 
 
 @_kernel
 def _finite_j2_3(H, before, step, m, tau, after):
-    """`respond` of large plastic strains; returns what `linearise` needs: ψ_iso, q/q_trial, dq/dq_trial, λ, ε, n.
+    """`respond` of large plastic strains; returns the arguments of `linearise`: ψ_iso, q/q_trial, dq/dq_trial, λ, ε, n.
 
     C_p⁻¹ grows by F⁻¹ (b_e − b_trial) F⁻ᵀ = Kᵀ [Σ (e^(2ε_i − 2ε_i,trial) − 1)/λ_i n_i ⊗ n_i] K, as F⁻¹ = Kᵀ b_trial⁻¹.
     """
@@ -433,9 +433,9 @@ def _finite_j2_3(H, before, step, m, tau, after):
     if scale < 1.0:
         back = 2.0 * (scale - 1.0)
         z = (
-            _grown(back * e[0]) / lam[0],
-            _grown(back * e[1]) / lam[1],
-            _grown(back * e[2]) / lam[2],
+            _expm1(back * e[0]) / lam[0],
+            _expm1(back * e[1]) / lam[1],
+            _expm1(back * e[2]) / lam[2],
         )
         zxx, zyy, zzz = _across(z, p, q, r, 0, 0), _across(z, p, q, r, 1, 1), _across(z, p, q, r, 2, 2)
         zyz, zxz, zxy = _across(z, p, q, r, 1, 2), _across(z, p, q, r, 0, 2), _across(z, p, q, r, 0, 1)
@@ -583,12 +583,12 @@ def _neo_hooke_tangent(H, s, tau, c):
 def _small_tangent(shear, scale, rate, norm, tau, c):
     """c = 2μ [k (1_sym − ⅓ 1 ⊗ 1) + (k′ − k) n ⊗ n], n the direction of τ_dev, k = q/q_trial, k′ = dq/dq_trial."""
     size = 2.0 * shear * scale * norm
-    turn = 2.0 * shear * (rate - scale) / (size * size) if size > 0.0 else 0.0
+    normal_factor = 2.0 * shear * (rate - scale) / (size * size) if size > 0.0 else 0.0
     for i in range(3):
         for j in range(3):
             for k in range(3):
                 for l in range(3):  # noqa: E741
-                    value = turn * tau[i, j] * tau[k, l]
+                    value = normal_factor * tau[i, j] * tau[k, l]
                     if i == k and j == l:
                         value += shear * scale
                     if i == l and j == k:
@@ -600,13 +600,13 @@ def _small_tangent(shear, scale, rate, norm, tau, c):
 
 @_kernel
 def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
-    """c from the principal data: δε_a = h_aa, and across two directions δτ_ab = g_ab (λ_b h_ab + λ_a h_ba).
+    """c by principal directions: δε_a = h_aa, and for two directions δτ_ab = g_ab (λ_b h_ab + λ_a h_ba).
 
     ∂τ_a/∂ε_b = 2μ [k (δ_ab − ⅓) + (k′ − k) n_a n_b], n = ε/|ε|, k = q/q_trial, k′ = dq/dq_trial, and
     g_ab = (τ_a − τ_b)/(λ_a − λ_b), λ_b g_ab = μ k ln(λ_a/λ_b)/(λ_a/λ_b − 1): no limit to take at equal λ.
     """
     square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2]
-    turn = (rate - scale) / square if square > 0.0 else 0.0
+    normal_factor = (rate - scale) / square if square > 0.0 else 0.0
     forth = (
         shear * scale * _secant(lam[0], lam[1]),
         shear * scale * _secant(lam[0], lam[2]),
@@ -619,11 +619,11 @@ def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
                 continue
             product = (p[k] * p[l], q[k] * q[l], r[k] * r[l])
             part = scale * _THIRD * (product[0] + product[1] + product[2])
-            turned = turn * (e[0] * product[0] + e[1] * product[1] + e[2] * product[2])
+            normal_part = normal_factor * (e[0] * product[0] + e[1] * product[1] + e[2] * product[2])
             y = (
-                2.0 * shear * (scale * product[0] - part + turned * e[0]),
-                2.0 * shear * (scale * product[1] - part + turned * e[1]),
-                2.0 * shear * (scale * product[2] - part + turned * e[2]),
+                2.0 * shear * (scale * product[0] - part + normal_part * e[0]),
+                2.0 * shear * (scale * product[1] - part + normal_part * e[1]),
+                2.0 * shear * (scale * product[2] - part + normal_part * e[2]),
             )
             z0 = forth[0] * p[k] * q[l] + back[0] * q[k] * p[l]
             z1 = forth[1] * p[k] * r[l] + back[1] * r[k] * p[l]
