@@ -13,7 +13,7 @@ from arlequin.models.kernel_cache import njit
 
 CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
 LOBATTO_LINE, LOBATTO_QUAD = 10, 20  # plus the order, 3 to 6
-MOST_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
+MAX_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
 COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
 
 Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
@@ -21,7 +21,7 @@ Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
 # of each order the Lobatto points of [−1, 1], and the places of the nodes of a facet along its two axes
 LOBATTO = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
 LINE_PLACES = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1), dtype=np.int64)
-QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MOST_NODES, 2), dtype=np.int64)
+QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MAX_NODES, 2), dtype=np.int64)
 for _order in range(3, LARGEST_ORDER + 1):
     LOBATTO[_order, : _order + 1] = lobatto_rule(_order)[0]
     LINE_PLACES[_order, : _order + 1] = facet_places(2, _order)[:, 0]
