@@ -9,7 +9,7 @@ from arlequin.models.kernel_cache import called_njit
 from arlequin.multilevel.solvers._borrow_kernels import hold
 
 LAPACK_FROM = 96  # unknowns
-LEAST_NORM_MOST = 400  # unknowns of which singular values are found
+LEAST_NORM_MAX = 400  # largest number of unknowns for which singular values are computed
 RANK = 1e-11  # singular value over the largest, below which it is round-off
 
 # LAPACK's dgesv and dgelsd as numba exports them: `np.linalg.solve` inside of a kernel takes four seconds to compile
@@ -72,7 +72,7 @@ _solve_by_lapack: Any = _by_numpy if config.DISABLE_JIT else called_njit()(_by_l
 def eliminate(matrix, right, n):
     """Solves the leading n × n system in place by Gauss elimination with row pivoting; False where it is singular.
 
-    The rows are of unit size: a pivot of the size of round-off tells that they depend on each other.
+    The rows are of unit size: a pivot of the size of round-off means that they are linearly dependent.
     """
     floor = 1e-14 * max(n, 10)
     for i in range(n):
@@ -106,8 +106,8 @@ def eliminate(matrix, right, n):
 def solve_dense(matrix, right, n):
     """Solves the leading n × n system into `right`; False where it is singular (rows of unit size).
 
-    LAPACK tells only of pivots that are exactly zero, so a second right-hand side without structure measures how
-    much the inverse enlarges.
+    LAPACK detects only pivots that are exactly zero: a second right-hand side without structure estimates the norm of
+    the inverse.
     """
     if n <= LAPACK_FROM:
         return eliminate(matrix, right, n)
@@ -145,8 +145,8 @@ def solve_lower(lower, start, x):
 def solve_lower_transposed(lower, x):
     """x (n,) ← L⁻ᵀ x."""
     for i in range(x.size - 1, -1, -1):
-        own = x[i] / lower[i, i]
+        x_i = x[i] / lower[i, i]
         row, above = lower[i, :i], x[:i]
         for j in range(above.size):
-            above[j] -= own * row[j]
-        x[i] = own
+            above[j] -= x_i * row[j]
+        x[i] = x_i

@@ -1,4 +1,4 @@
-"""Numba kernels of friction's springs; see `arlequin.multilevel.solvers.elastic_stick`."""
+"""Numba kernels of the springs of elastic stick; see `arlequin.multilevel.solvers.elastic_stick`."""
 
 import numpy as np
 from numba import float64, int64, types

@@ -1,4 +1,4 @@
-"""Increments of Newton's method by a Cholesky factor that is kept while the same rows act with the same compliances.
+"""Increments of Newton's method by a Cholesky factor that is reused while the same rows act with the same compliances.
 
 On the rows that act, impulses x and velocities W x of Newton's linear system obey
 
@@ -9,8 +9,8 @@ obey other equations. These determine q on their rows, as a system of that size 
 whether points stick or slip. The tangential rows are factorised first, as their compliances are constants of a step:
 slopes of regular laws that change leave that part of the factor as it is.
 
-Kept or made anew, the factor is the same to the last bit: it is a function of W, the rows and γ alone, and results do
-not depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
+Reused or recomputed, the factor is bitwise the same: it is a function of W, the rows and γ only, and results do not
+depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
 NumPy. Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
 """
 
@@ -69,7 +69,7 @@ def _reduce(p, compliance, rows, tangential, factor):
     for i in range(tangential, n):
         for j in range(tangential, i + 1):
             normal[i - tangential, j - tangential] = lower[i, j]
-        lower[i, i] += largest  # any positive definite matrix: what is found of the normal rows here is not used
+        lower[i, i] += largest  # any positive definite matrix will do: the factor of the normal rows is not used
     if tangential == 0:
         return True
     diagonal = np.empty(tangential)
@@ -119,8 +119,8 @@ def _factor_of(p, compliance, rows, tangential, factor):
             line[i] += compliance[rows[i]]
         regular = _factorise(lower, tangential, n)
         for i in range(tangential, n):
-            own = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
-            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * own
+            diagonal = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
+            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * diagonal
     stored[count] = 1.0 if regular else 0.0
     return regular
 
@@ -144,17 +144,17 @@ def symmetric_increment(p, system, increment, factor):
         first, end = p.first[k], p.first[k + 1]
         for i in range(first, end):
             a = i - first
-            alone = True
+            decoupled = True
             for b in range(end - first):
-                alone = alone and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
-            own, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
-            if alone and own == 0.0:
+                decoupled = decoupled and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
+            rate, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
+            if decoupled and rate == 0.0:
                 increment[i] = -residual[i] / on_impulse[k, a, a]
                 any_known = any_known or increment[i] != 0.0
                 compliance[i] = -1.0
-            elif alone:
-                compliance[i] = on_impulse[k, a, a] / own
-                if not (own > 0.0 and compliance[i] >= 0.0):
+            elif decoupled:
+                compliance[i] = on_impulse[k, a, a] / rate
+                if not (rate > 0.0 and compliance[i] >= 0.0):
                     return False
             elif a == 0:
                 return False
@@ -234,15 +234,15 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
         column = columns[start, start:n]
         for j in range(i + 1):
             inverse[i, j] = inverse[j, i] = full_dot(column, columns[sliding[j], start:n])
-    given = np.empty(s)  # q there
+    q_sliding = np.empty(s)  # q there
     for i in range(s):
-        given[i] = x[sliding[i]]
+        q_sliding[i] = x[sliding[i]]
     solve_lower(lower, 0, x)
-    free = np.empty(s)  # impulses without the q that is sought
+    free_impulse = np.empty(s)  # impulses without the q that is sought
     for i in range(s):
         start = sliding[i]
-        free[i] = full_dot(columns[start, start:n], x[start:])
-    matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
+        free_impulse[i] = full_dot(columns[start, start:n], x[start:])
+    matrix, q_unknown, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
     size = 0
     for i in range(s):
         if other[rows[sliding[i]]]:
@@ -262,25 +262,25 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
                     return False
                 continue
             i = at[place[first + b]]
-            own = impulse - velocity * compliance[first + b]  # W x = q − γ x
-            value -= velocity * given[i] + own * free[i]
+            factor_on_impulse = impulse - velocity * compliance[first + b]  # W x = q − γ x
+            value -= velocity * q_sliding[i] + factor_on_impulse * free_impulse[i]
             for j in range(size):
-                line[j] += own * inverse[i, where[j]] / inverse[where[j], where[j]]
+                line[j] += factor_on_impulse * inverse[i, where[j]] / inverse[where[j], where[j]]
                 if where[j] == i:
                     line[j] += velocity / inverse[i, i]
-        most = 0.0
+        largest = 0.0
         for j in range(size):
-            most = max(most, abs(line[j]))
-        if not most > 0.0:
+            largest = max(largest, abs(line[j]))
+        if not largest > 0.0:
             return False
         for j in range(size):
-            line[j] /= most
-        sought[e] = value / most
-    if not eliminate(matrix, sought, size):
+            line[j] /= largest
+        q_unknown[e] = value / largest
+    if not eliminate(matrix, q_unknown, size):
         return False
     for e in range(size):
         j, start = where[e], sliding[where[e]]
-        amount, column, end = sought[e] / inverse[j, j], columns[start, start:n], x[start:]
+        amount, column, end = q_unknown[e] / inverse[j, j], columns[start, start:n], x[start:]
         for i in range(end.size):
             end[i] += amount * column[i]
     solve_lower_transposed(lower, x)

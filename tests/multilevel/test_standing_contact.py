@@ -94,7 +94,7 @@ def test_steps_in_which_some_points_slip_are_those_of_the_compiled_solver(
 
 def test_increments_solve_newtons_equations_of_any_statuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Points that close, open and slip, against the dense matrix D_v W + D_P."""
-    monkeypatch.setattr(standing_contact, "CHANGED", 10.0)
+    monkeypatch.setattr(standing_contact, "MAX_CHANGED", 10.0)
     guess = solve("unilateral", 0.0, np.zeros(len(W)), lifted=0.12).impulse
     laws, motion = problem("unilateral", 1.0, friction=0.6, lifted=-0.02)
     table, kernels = laws.table(laws.tangential_compliance)
