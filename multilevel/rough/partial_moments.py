@@ -8,10 +8,10 @@ from scipy.special import gamma, gammaincc, ndtr, pbdv
 
 from arlequin.models.types import Array
 
-# from here down: the moments of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
+# d below which moments are those of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
 _FAR = -20.0
-_NONE = 50.0  # from here up there are no summits in doubles
-_WHOLE = -60.0  # from here down: the moments of the exponential distribution as a series
+_NONE = 50.0  # d above which the density of summits is zero in doubles
+_WHOLE = -60.0  # d below which the moments of the exponential distribution are computed by a series
 
 
 def partial_moment(order: float, distance: ArrayLike) -> Array:
