@@ -112,14 +112,14 @@ class Interface:
             )
         self._check_sides()
 
-    def _check_law(self, law: Any, kinds: Any, what: str) -> None:
+    def _check_law(self, law: Any, kinds: Any, kind: str) -> None:
         """Raise `UserTypeError` where a law is not of these kinds, or a class instead of an object."""
         if isinstance(law, type):
             raise UserTypeError(
                 f"interface '{self.name}': {law.__name__} is a class, not a law: write {law.__name__}(…)"
             )
         if not isinstance(law, kinds):
-            raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {what}")
+            raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {kind}")
 
     def _check_sides(self) -> None:
         axes, master = self.slave.positions.shape[1], self.master

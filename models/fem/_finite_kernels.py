@@ -252,10 +252,10 @@ def mean_tangent():
                         A[i, j] = 0.0
                         for k in range(axes):
                             A[i, j] += m * mu * F[i, k] * (F[j, k] + lead * D[j, k])
-                        ahead = F[i, j] + lead * D[i, j]
+                        F_lead = F[i, j] + lead * D[i, j]
                         for n in range(size):
                             p[i, n] += F[i, j] * gradients[c, q, j, n]
-                            r[i, n] += ahead * gradients[c, q, j, n]
+                            r[i, n] += F_lead * gradients[c, q, j, n]
                     for n in range(size):
                         bulk[i, n] = m * lam * r[i, n]
                 if axisymmetric:
@@ -267,21 +267,21 @@ def mean_tangent():
                         geometric[b] = 0.0
                     for j in range(axes):
                         slope = gradients[c, q, j, a]
-                        pull = 0.0
+                        traction = 0.0
                         for k in range(axes):
-                            pull += S[j, k] * gradients[c, q, k, a]
-                        pull *= half
+                            traction += S[j, k] * gradients[c, q, k, a]
+                        traction *= half
                         for b in range(size):
                             flat[b] += slope * gradients[c, q, j, b]
-                            geometric[b] += pull * gradients[c, q, j, b]
+                            geometric[b] += traction * gradients[c, q, j, b]
                     for i in range(axes):
-                        whole = p[i, a]
+                        trace_slope = p[i, a]
                         if axisymmetric and i == 0:
-                            whole += (1.0 + h) * hoop[c, q, a]
+                            trace_slope += (1.0 + h) * hoop[c, q, a]
                         for j in range(axes):
                             shear = m * mu * r[j, a]
                             for b in range(size):
-                                K[a, i, j, b] += whole * bulk[j, b] + shear * p[i, b] + A[i, j] * flat[b]
+                                K[a, i, j, b] += trace_slope * bulk[j, b] + shear * p[i, b] + A[i, j] * flat[b]
                         for b in range(size):
                             K[a, i, i, b] += geometric[b]
                     if axisymmetric:

@@ -81,10 +81,10 @@ def _hanging(first: Array, second: Array, corner: Array) -> Array | None:
     return np.asarray(chosen[:, np.argmin(np.linalg.norm(chosen - corner[:, None], axis=0))])
 
 
-def _between(direction: Array, away: Array, size: float) -> bool:
-    """Whether a direction (axis,) points from a corner of a side into it; away (axis, corners): to all corners."""
-    lengths = np.linalg.norm(away, axis=0)
-    edges = (away / np.where(lengths > 0.0, lengths, 1.0))[:, lengths > _FLAT * size]
+def _between(direction: Array, edges_to: Array, size: float) -> bool:
+    """Whether a direction (axis,) points from a corner of a side into it; edges_to (axis, corners): to all corners."""
+    lengths = np.linalg.norm(edges_to, axis=0)
+    edges = (edges_to / np.where(lengths > 0.0, lengths, 1.0))[:, lengths > _FLAT * size]
     direction = direction / np.linalg.norm(direction)
     if edges.shape[1] == 1:
         return bool(edges[:, 0] @ direction > 1.0 - 0.5 * _FLAT)

@@ -94,14 +94,14 @@ class CellFrames:
         b = np.einsum("cij,ni->cjn", inverse, reference) / count
         pairs = [reference[:, list(pair)].prod(axis=1) for pair in combinations(range(axes), 2)]
         shapes = np.array(pairs if axes == 2 else [*pairs, reference.prod(axis=1)])
-        left, _, right = np.linalg.svd(jacobian)
+        U, _, Vh = np.linalg.svd(jacobian)
         lengths = np.linalg.norm(jacobian, axis=1)
         moments = np.einsum("pn,cnj->cpj", shapes[: len(pairs)], corners)
         modes = (shapes[: len(pairs)] - np.einsum("cpj,cjn->cpn", moments, b)) / count
         return cls(
             gradients=b,
             edges=2.0 * lengths,
-            frame=left @ right,
+            frame=U @ Vh,
             a=inverse,
             normals=np.swapaxes(jacobian / lengths[:, None, :], 1, 2),
             modes=modes,
@@ -122,9 +122,9 @@ class CellFrames:
         for e in range(axes):
             n = self.normals[:, e]
             nn = np.einsum("ci,ck->cik", n, n)
-            others = [j for j in range(axes) if j != e]
-            for j in others:
-                for m in others:
+            other_axes = [j for j in range(axes) if j != e]
+            for j in other_axes:
+                for m in other_axes:
                     a, b = self.a[:, j], self.a[:, m]
                     dot = np.einsum("ci,ci->c", a, b)[:, None, None]
                     ab, ba = np.einsum("ci,ck->cik", a, b), np.einsum("ci,ck->cik", b, a)
@@ -438,8 +438,8 @@ class CorrectedAssembled(ElasticAssembled):
         force, energy = super().internal(u)
         if self.hourglass is None:
             return force, energy
-        more, stored = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
-        return force + more, energy + stored
+        hourglass_force, hourglass_energy = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
+        return force + hourglass_force, energy + hourglass_energy
 
     def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
         return None if self.hourglass is None else self.hourglass.strain_form()
@@ -449,9 +449,9 @@ class CorrectedAssembled(ElasticAssembled):
         energies = super().internal_each(u, force)
         if self.hourglass is not None:
             for i, displacement in enumerate(u):
-                more, stored = self.hourglass.internal(displacement)
-                force[i] += more
-                energies[i] += stored
+                hourglass_force, hourglass_energy = self.hourglass.internal(displacement)
+                force[i] += hourglass_force
+                energies[i] += hourglass_energy
         return energies
 
     def highest_frequency(self) -> float:
@@ -492,8 +492,8 @@ def _spread(modes: Array, blocks: Array) -> Array:
     """γᵀ S γ (c, n·axis, n·axis) of modes γ (c, p, n) and blocks S (c, p·axis, p·axis)."""
     count, pairs, nodes = modes.shape
     axes = blocks.shape[1] // pairs
-    wide = blocks.reshape(count, pairs, axes, pairs, axes)
-    spread = np.einsum("cpn,cpiqk,cqm->cnimk", modes, wide, modes, optimize=True)
+    pair_blocks = blocks.reshape(count, pairs, axes, pairs, axes)
+    spread = np.einsum("cpn,cpiqk,cqm->cnimk", modes, pair_blocks, modes, optimize=True)
     return np.ascontiguousarray(spread.reshape(count, nodes * axes, nodes * axes))
 
 

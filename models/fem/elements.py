@@ -103,14 +103,14 @@ class FiniteElement:
         round-off of the coordinates exceeds its tolerance: such meshes are moved to their centre first.
         """
         middle = mesh.p.mean(axis=1, keepdims=True)
-        far = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
-        near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
+        shifted = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
+        near = replace(mesh, doflocs=mesh.doflocs - middle) if shifted else mesh
         mapping = self._facet_mapping(near)
         degree = self.facet_degree or self.cell_degree
         scalar = self.scalar()
         dofs = numbering(mesh, scalar)
         basis = skfem.FacetBasis(mesh, scalar, mapping=mapping, facets=facets, intorder=degree, dofs=dofs)
-        if far:
+        if shifted:
             basis.mapping = self._facet_mapping(mesh)  # for `global_coordinates`
         return basis
 

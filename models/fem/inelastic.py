@@ -205,7 +205,7 @@ class InelasticAssembled(FiniteNodal):
 
 def _first(inverted: Sequence[int], count: int) -> int:
     """The first inverted of `count` cells, from the first one of each slice (−1: none)."""
-    return next((at.start + bad for at, bad in zip(slices(count), inverted, strict=True) if bad >= 0), -1)
+    return next((at.start + cell for at, cell in zip(slices(count), inverted, strict=True) if cell >= 0), -1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

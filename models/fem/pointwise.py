@@ -239,8 +239,8 @@ def _inverted(material: PointMaterial, block: CellBlock, gradient: Array) -> int
     """The first cell with det F ≤ 0 in finite strains; −1: none."""
     if "finite" not in material.kinematics:
         return -1
-    bad = ~(np.linalg.det(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
-    return block.cells.start + int(np.argmax(bad)) if bad.any() else -1
+    inverted = ~(np.linalg.det(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
+    return block.cells.start + int(np.argmax(inverted)) if inverted.any() else -1
 
 
 def _pulled_back(gradient: Array, stress: Array) -> Array:

@@ -67,8 +67,8 @@ def finite_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, me
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
     kernel = _stress_kernels.finite_stress(law.kind, cells.axes)
-    bad = kernel(tuple(cells), (law.unyielding, mean), u, memory, out)
-    return out, int(bad)
+    inverted = kernel(tuple(cells), (law.unyielding, mean), u, memory, out)
+    return out, int(inverted)
 
 
 def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> Array:

@@ -147,8 +147,8 @@ class HexahedronProduct(CellForces):
 
     def _with_matrices(self) -> "HexahedronProduct":
         """The same with stored matrices of cells that are equal within a tile and occur in several tiles."""
-        alike = _uniform(self.geometry)[self.shape] & (_uniform(self.weights) & _uniform(self.masses))[self.place]
-        equal_tiles = np.flatnonzero(alike)
+        is_uniform = _uniform(self.geometry)[self.shape] & (_uniform(self.weights) & _uniform(self.masses))[self.place]
+        equal_tiles = np.flatnonzero(is_uniform)
         pairs = np.column_stack([self.shape[equal_tiles], self.place[equal_tiles]])
         kinds, kind, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
         repeated = np.flatnonzero(times >= _MIN_TILES)
@@ -253,8 +253,8 @@ def _distinct_tiles(values: Any) -> tuple[Indices, Indices]:
     flat = np.reshape(values, (len(values), -1))
     sums = np.abs(flat).sum(axis=1)
     _, first, group = np.unique(np.round(sums / sums.max(initial=0.0), 6), return_index=True, return_inverse=True)
-    alike = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
-    representatives, place = np.unique(np.where(alike, first[group], np.arange(len(flat))), return_inverse=True)
+    is_equal = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
+    representatives, place = np.unique(np.where(is_equal, first[group], np.arange(len(flat))), return_inverse=True)
     return representatives, place.ravel()
 
 

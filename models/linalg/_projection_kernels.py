@@ -15,7 +15,7 @@ LANES = {"contract"}  # sums in their order: lanes are vectors, entries of a row
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def turn(share, p, g):
+def update_direction(share, p, g):
     """p ← share p − g."""
     for i in range(p.size):
         p[i] = share * p[i] - g[i]

@@ -89,10 +89,10 @@ def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDAr
     # the rows below the diagonal of a column are among those of the next one of its path: as many are the same
     fits = np.flatnonzero(sizes[:-1] == sizes[1:] + 1)
     fits = fits[rows[pointer[fits] + 1] == fits + 1]
-    alike = np.zeros(sizes.size, dtype=bool)
-    alike[fits + 1] = True
+    is_nested = np.zeros(sizes.size, dtype=bool)
+    is_nested[fits + 1] = True
     bounds = [0]
     for j in range(1, sizes.size):
-        if not alike[j] or j - bounds[-1] >= _WIDEST:
+        if not is_nested[j] or j - bounds[-1] >= _WIDEST:
             bounds.append(j)
     return np.array([*bounds, sizes.size], dtype=np.int64)

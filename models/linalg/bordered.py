@@ -120,8 +120,8 @@ class BorderedFactor:
             return np.zeros((0, 0))
         out = self.factor.row_products(self._places)
         if (self._sorted[1:] < self._sorted[:-1]).any():
-            back = np.argsort(self._sorted)
-            out = out[np.ix_(back, back)]
+            inverse_order = np.argsort(self._sorted)
+            out = out[np.ix_(inverse_order, inverse_order)]
         return out
 
     def solve(self, b: Array) -> Array:

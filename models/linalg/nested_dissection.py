@@ -41,13 +41,13 @@ def predicted_factor(shape: tuple[int, ...], components: int) -> FactorSize:
         work = separator**3 / 3 + separator**2 * surrounding + separator * surrounding**2
         if is_leaf:
             return entries, work
-        left = (shape[last] - 1) // 2
-        for part, side in ((left, cut[last][0]), (shape[last] - 1 - left, cut[last][1])):
+        lower = (shape[last] - 1) // 2
+        for part, side in ((lower, cut[last][0]), (shape[last] - 1 - lower, cut[last][1])):
             if part:
                 halves = [*zip(shape[:last], cut[:last], strict=True), (part, (side, 1))]
                 axes = sorted((n, tuple(sorted(sides))) for n, sides in halves)
-                more = count(tuple(n for n, _ in axes), tuple(sides for _, sides in axes))
-                entries, work = entries + more[0], work + more[1]
+                subtotal = count(tuple(n for n, _ in axes), tuple(sides for _, sides in axes))
+                entries, work = entries + subtotal[0], work + subtotal[1]
         return entries, work
 
     entries, work = count(sizes, ((0, 0),) * len(sizes))

@@ -46,9 +46,9 @@ class ProjectedConjugateGradients:
     10). Threads share the vectors, with results that do not depend on their number.
     """
 
-    def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
-        """A (d, d): by rows, spread over ranks, or a `SymmetricOperator`; rows: C (m, d); most: iterations before an
-        error is raised.
+    def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, max_iterations: int = 3000) -> None:
+        """A (d, d): by rows, spread over ranks, or a `SymmetricOperator`; rows: C (m, d); max_iterations: those before
+        an error is raised.
 
         UserError where A has no positive diagonal.
         """
@@ -57,7 +57,7 @@ class ProjectedConjugateGradients:
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
         self.size = self._operator.size
-        self._tolerance, self._most = tolerance, most
+        self._tolerance, self._max_iterations = tolerance, max_iterations
         self._projection: ConstraintProjection | JoinedProjection = ConstraintProjection(rows, diagonal)
         self._slices, self._paces = slices(self.size), dict[Callable[..., Any], Pace]()
 
@@ -94,7 +94,7 @@ class ProjectedConjugateGradients:
         share: relative tolerance of the residual, by default that of the solver; allowed: an absolute one, in the norm
         of `norm`; the larger of the two counts.
         """
-        from arlequin.models.linalg._projection_kernels import advance, dot, turn
+        from arlequin.models.linalg._projection_kernels import advance, dot, update_direction
 
         projection, y, residual = self._projection, np.zeros(self.size), -b
         if c is not None and c.any():
@@ -106,11 +106,11 @@ class ProjectedConjugateGradients:
         multipliers = projection.project(residual, scaled)
         square, last_slope, iterations = self._sum(dot, residual, scaled), 1.0, 0
         while square > target:
-            if iterations == self._most or not np.isfinite(square):
+            if iterations == self._max_iterations or not np.isfinite(square):
                 raise self._failure(iterations, np.sqrt(square / target) * self._tolerance)
             g = self._direction(residual, scaled)
             slope = square if g is scaled else self._sum(dot, residual, g)
-            self._each(turn, slope / last_slope, p, g)
+            self._each(update_direction, slope / last_slope, p, g)
             last_slope = slope
             self._operator.multiply_into(p, image)
             curvature = self._sum(dot, p, image)

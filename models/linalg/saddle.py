@@ -47,10 +47,10 @@ class SaddlePoint:
 
     def solve(self, b: Array, c: Array) -> tuple[Array, Array]:
         """y (n,) and φ (m,) of b (n,) and c (m,)."""
-        right = np.concatenate([b, c[self._independent]])[self._places].T  # (size of a component, components)
-        x = self._factor.solve(np.asfortranarray(right))
+        rhs = np.concatenate([b, c[self._independent]])[self._places].T  # (size of a component, components)
+        x = self._factor.solve(np.asfortranarray(rhs))
         for _ in range(_MAX_PASSES):
-            residual = right - self._exact @ x
+            residual = rhs - self._exact @ x
             mismatch = float(np.abs(residual[self._constrained]).max(initial=0.0))
             x += self._factor.solve(np.asfortranarray(residual))
             if mismatch <= _TOLERANCE / _SHIFT * float((self._sizes @ np.abs(x)).max(initial=0.0)):

@@ -79,8 +79,8 @@ class SaddleFactor:
         from arlequin.models.linalg._supernodal_kernels import forward
 
         q = self._sizes[2]
-        right = np.concatenate([b, c, np.zeros((q, *b.shape[1:]))])[self._order]
-        half = np.ascontiguousarray(right.reshape(right.shape[0], -1).T)
+        rhs = np.concatenate([b, c, np.zeros((q, *b.shape[1:]))])[self._order]
+        half = np.ascontiguousarray(rhs.reshape(rhs.shape[0], -1).T)
         forward(self._chosen, *self._supernodes, half, None, None)
         half[:, self._multipliers] *= -1.0
         border = np.empty((q, len(half)))
@@ -150,18 +150,22 @@ class SaddleFactor:
         values, compliance = np.empty(self._entries), np.zeros((self._sizes[2],) * 2)
         stack, front = np.empty(self._work_sizes[0]), np.empty(self._work_sizes[1])
         supernodes = self._supernodes
-        bad = factorise(
+        failed = factorise(
             self._chosen, self._dofs, self._children, self._number, supernodes.first, supernodes.row_start,
             supernodes.value_start, supernodes.rows, lower.indptr, lower.indices, lower.data, values, stack, front,
             compliance,
         )  # fmt: skip
         self._values, self._supernodes = values, supernodes._replace(values=values)
-        if bad >= 0:
-            raise not_definite(int(self._order[bad]))
+        if failed >= 0:
+            raise not_definite(int(self._order[failed]))
         self._check_pivots(diagonal)
         compliance = symmetric_of_lower(compliance)
-        back = np.argsort(self._border_rows)
-        self.compliance = compliance if (back[1:] > back[:-1]).all() else compliance[np.ix_(back, back)]
+        inverse_order = np.argsort(self._border_rows)
+        self.compliance = (
+            compliance
+            if (inverse_order[1:] > inverse_order[:-1]).all()
+            else compliance[np.ix_(inverse_order, inverse_order)]
+        )
 
     def _check_pivots(self, diagonal: Array) -> None:
         """UserError where a pivot is mere round-off."""
@@ -178,9 +182,9 @@ class SaddleFactor:
         )
         squares = self._constraints.multiply(self._constraints) @ (1.0 / diagonal)
         sizes = np.concatenate([diagonal, squares])[self._order[columns]]
-        bad = ~(pivots > _PIVOT * sizes)
-        if bad.any():
-            raise not_definite(int(self._order[columns][np.argmax(bad)]))
+        failed = ~(pivots > _PIVOT * sizes)
+        if failed.any():
+            raise not_definite(int(self._order[columns][np.argmax(failed)]))
 
 
 def _pattern(matrix: Any) -> Any:

@@ -49,12 +49,12 @@ def map_pieces(work: Callable[[S], T], pieces: Sequence[S], pace: Pace | None = 
         values = [work(piece) for piece in pieces]
         pace.seconds = min(pace.seconds, perf_counter() - start)
         return values
-    done: list[T | None] = [None] * len(pieces)
+    outputs: list[T | None] = [None] * len(pieces)
     numbers = iter(range(len(pieces)))  # shared: each thread takes the next one
 
     def run() -> None:
         for number in numbers:
-            done[number] = work(pieces[number])
+            outputs[number] = work(pieces[number])
 
     helpers = [_pool(os.getpid()).submit(run) for _ in range(min(_threads(), len(pieces)) - 1)]
     try:
@@ -65,7 +65,7 @@ def map_pieces(work: Callable[[S], T], pieces: Sequence[S], pace: Pace | None = 
                 helper.result()
     if pace is not None:
         pace.seconds = min(pace.seconds, (1 + len(helpers)) * (perf_counter() - start))
-    return cast(list[T], done)
+    return cast(list[T], outputs)
 
 
 def _threads() -> int:

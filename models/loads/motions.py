@@ -40,9 +40,9 @@ def make_imposed(
                     value = checks.finite(label, value)
                 dofs = _free_of(imposed, dofs, label, kind, value)
                 if dofs.size:
-                    rest = not callable(value) and value == 0.0
+                    is_zero = not callable(value) and value == 0.0
                     support = boundary, _component(label, name, axes)
-                    out.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, rest, support))
+                    out.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, is_zero, support))
     return tuple(out)
 
 

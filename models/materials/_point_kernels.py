@@ -64,10 +64,10 @@ def _strength(m, alpha):
     work = alpha * (m[YIELD] + 0.5 * m[LINEAR] * alpha)
     if m[SATURATION] > 0.0:
         b = m[SATURATION_RATE]
-        grown = -math.expm1(-b * alpha)
-        h += m[SATURATION] * grown
-        slope += m[SATURATION] * b * (1.0 - grown)
-        work += m[SATURATION] * (alpha - grown / b)
+        saturation = -math.expm1(-b * alpha)
+        h += m[SATURATION] * saturation
+        slope += m[SATURATION] * b * (1.0 - saturation)
+        work += m[SATURATION] * (alpha - saturation / b)
     if m[POWER] > 0.0 and alpha > 0.0:
         n = m[EXPONENT]
         power = m[POWER] * alpha**n
@@ -105,11 +105,11 @@ def _flow_stress(m, x, step, alpha, work, rise, soft):
     dcold = h + dfaster * (total - work)
     half = 0.5 * m[HEATING] * soft
     mean, dmean = _softening(m, rise + half * cold)
-    done = mean * cold
-    ddone = (mean + dmean * half * cold) * dcold
-    after = rise + m[HEATING] * done
+    dw = mean * cold
+    ddw = (mean + dmean * half * cold) * dcold
+    after = rise + m[HEATING] * dw
     end, dend = _softening(m, after)
-    return h * end, slope * end + h * dend * m[HEATING] * ddone, after, done
+    return h * end, slope * end + h * dend * m[HEATING] * ddw, after, dw
 
 
 @_kernel
@@ -119,19 +119,19 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
     The unknown is the smaller of q and 3μ x, so that both are exact to round-off of themselves. σ_y − q ≥ 0 at q = 0
     and < 0 at q_trial: Newton's iteration is kept in the bracket, and bisects where it does not halve its steps.
     """
-    low, high, left, right = 0.0, trial, trial / stiffness, 0.0  # q and x at the ends
+    low, high, x_low, x_high = 0.0, trial, trial / stiffness, 0.0  # q and x at the ends
     q, x, change = first, (trial - first) / stiffness, trial
-    slope, after, done = 0.0, rise, 0.0
+    slope, after, dw = 0.0, rise, 0.0
     for _ in range(_ITERATIONS):
-        stress, slope, after, done = _flow_stress(m, x, step, alpha, work, rise, soft)
-        off = stress - q
-        if abs(off) <= _CLOSE * stress:
+        stress, slope, after, dw = _flow_stress(m, x, step, alpha, work, rise, soft)
+        residual = stress - q
+        if abs(residual) <= _CLOSE * stress:
             break
-        if off > 0.0:
-            low, left = q, x
+        if residual > 0.0:
+            low, x_low = q, x
         else:
-            high, right = q, x
-        move = off / (1.0 + slope / stiffness)
+            high, x_high = q, x
+        move = residual / (1.0 + slope / stiffness)
         if q <= 0.5 * trial:
             q += move
             x = (trial - q) / stiffness
@@ -139,12 +139,12 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
         else:
             x -= move / stiffness
             q = trial - stiffness * x
-            inside = right < x < left
+            inside = x_high < x < x_low
         if not (inside and abs(move) <= 0.5 * change):
             move = 0.5 * (high - low)
-            q, x = 0.5 * (low + high), 0.5 * (left + right)
+            q, x = 0.5 * (low + high), 0.5 * (x_low + x_high)
         change = abs(move)
-    return q, x, slope, after, done
+    return q, x, slope, after, dw
 
 
 @_small
@@ -164,10 +164,10 @@ def _radial_return(m, norm, before, step, after):
         return 1.0, 1.0
     slope = min(slope * soft, 1e3 * stiffness)  # a power of α may start upright
     first = h * soft + (trial - h * soft) * slope / (stiffness + slope)  # exact where the slope is constant
-    q, x, slope, hot, done = _flow(m, trial, stiffness, first, step, alpha, work, rise, soft)
+    q, x, slope, new_rise, dw = _flow(m, trial, stiffness, first, step, alpha, work, rise, soft)
     after[ALPHA] = alpha + x
-    after[RISE] = hot
-    after[WORK] += done
+    after[RISE] = new_rise
+    after[WORK] += dw
     return q / trial, slope / (stiffness + slope)
 
 
@@ -187,8 +187,8 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     y = 0.8660254 + cosine * (0.16663 - 0.03266 * cosine)  # within 1e-3
     for _ in range(3):
         y -= ((4.0 * y * y - 3.0) * y - cosine) / (12.0 * y * y - 3.0)
-    far = math.copysign(2.0 * size * y, det)
-    a, b, c = xx - far, yy - far, zz - far
+    isolated = math.copysign(2.0 * size * y, det)
+    a, b, c = xx - isolated, yy - isolated, zz - isolated
     axx, ayy, azz = b * c - yz * yz, a * c - xz * xz, a * b - xy * xy
     ayz, axz, axy = xz * xy - a * yz, xy * yz - b * xz, yz * xz - c * xy
     if axx >= ayy and axx >= azz:
@@ -256,8 +256,8 @@ def _expm1(x):
     """e^x − 1; the series of small x, whose rest is below 1e-17 of it, costs a fifth of `expm1`."""
     if abs(x) > _SMALL_POWER:
         return math.expm1(x)
-    rest = 1.0 + x * 0.25 * (1.0 + x * 0.2 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
-    return x * (1.0 + x * 0.5 * (1.0 + x * _THIRD * rest))
+    tail = 1.0 + x * 0.25 * (1.0 + x * 0.2 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
+    return x * (1.0 + x * 0.5 * (1.0 + x * _THIRD * tail))
 
 
 @_small
@@ -431,11 +431,11 @@ def _finite_j2_3(H, before, step, m, tau, after):
     tau[0, 2] = tau[2, 0] = _across(t, p, q, r, 0, 2)
     tau[0, 1] = tau[1, 0] = _across(t, p, q, r, 0, 1)
     if scale < 1.0:
-        back = 2.0 * (scale - 1.0)
+        exponent = 2.0 * (scale - 1.0)
         z = (
-            _expm1(back * e[0]) / lam[0],
-            _expm1(back * e[1]) / lam[1],
-            _expm1(back * e[2]) / lam[2],
+            _expm1(exponent * e[0]) / lam[0],
+            _expm1(exponent * e[1]) / lam[1],
+            _expm1(exponent * e[2]) / lam[2],
         )
         zxx, zyy, zzz = _across(z, p, q, r, 0, 0), _across(z, p, q, r, 1, 1), _across(z, p, q, r, 2, 2)
         zyz, zxz, zxy = _across(z, p, q, r, 1, 2), _across(z, p, q, r, 0, 2), _across(z, p, q, r, 0, 1)
@@ -607,12 +607,12 @@ def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
     """
     square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2]
     normal_factor = (rate - scale) / square if square > 0.0 else 0.0
-    forth = (
+    g_lam_b = (
         shear * scale * _secant(lam[0], lam[1]),
         shear * scale * _secant(lam[0], lam[2]),
         shear * scale * _secant(lam[1], lam[2]),
     )
-    back = (forth[0] * lam[0] / lam[1], forth[1] * lam[0] / lam[2], forth[2] * lam[1] / lam[2])
+    g_lam_a = (g_lam_b[0] * lam[0] / lam[1], g_lam_b[1] * lam[0] / lam[2], g_lam_b[2] * lam[1] / lam[2])
     for k in range(3):
         for l in range(3):  # noqa: E741
             if axes == 2 and (k == 2) != (l == 2):
@@ -625,9 +625,9 @@ def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
                 2.0 * shear * (scale * product[1] - part + normal_part * e[1]),
                 2.0 * shear * (scale * product[2] - part + normal_part * e[2]),
             )
-            z0 = forth[0] * p[k] * q[l] + back[0] * q[k] * p[l]
-            z1 = forth[1] * p[k] * r[l] + back[1] * r[k] * p[l]
-            z2 = forth[2] * q[k] * r[l] + back[2] * r[k] * q[l]
+            z0 = g_lam_b[0] * p[k] * q[l] + g_lam_a[0] * q[k] * p[l]
+            z1 = g_lam_b[1] * p[k] * r[l] + g_lam_a[1] * r[k] * p[l]
+            z2 = g_lam_b[2] * q[k] * r[l] + g_lam_a[2] * r[k] * q[l]
             for i in range(3):
                 for j in range(i, 3):
                     if axes == 2 and j == 2 and i != 2:

@@ -65,7 +65,7 @@ def check_law(law: Any, gaps: Any = None, *, step: float = 1e-6, states: Sliding
     else:
         known = ("RegularLaw", RegularLaw), ("FrictionLaw", FrictionLaw), ("SetValuedLaw", SetValuedLaw)
         lacking = [
-            f"{name} needs {', '.join(sorted(what for what in _attributes(kind) if not hasattr(law, what)))}"
+            f"{name} needs {', '.join(sorted(method for method in _attributes(kind) if not hasattr(law, method)))}"
             for name, kind in known
         ]
         raise UserTypeError(f"law = {shown(law)}: is no law of contact or friction; {'; '.join(lacking)}")
@@ -76,8 +76,8 @@ def _attributes(protocol: Any) -> list[str]:
     return [name for name in vars(protocol) if not name.startswith("_")]
 
 
-def _fault(law: Any, method: str, what: str, got: str, expected: str) -> UserError:
-    return UserError(f"{method} of {type(law).__name__}: {what}: got {got}, expected {expected}")
+def _fault(law: Any, method: str, where: str, got: str, expected: str) -> UserError:
+    return UserError(f"{method} of {type(law).__name__}: {where}: got {got}, expected {expected}")
 
 
 def _column(law: Any, method: str, values: Any, gaps: Array, unit: str) -> Array:
@@ -123,8 +123,8 @@ class _RegularCheck:
             self._check_open()
             self._check_bound()
 
-    def _fault(self, method: str, what: str, got: str, expected: str) -> UserError:
-        return _fault(self.law, method, what, got, expected)
+    def _fault(self, method: str, where: str, got: str, expected: str) -> UserError:
+        return _fault(self.law, method, where, got, expected)
 
     @cached_property
     def _range(self) -> float:
@@ -163,8 +163,8 @@ class _RegularCheck:
         tractions = np.asarray(kernel(constants, history, end, time, theta, trial), dtype=float)
         where = f"from {start:.6g} m to {end:.6g} m with theta = {theta:g}"
         if tractions.shape != (4,):
-            what = "stored, its slope, dissipated, its slope"
-            raise self._fault("kernel()", where, f"{tractions.size} numbers", f"4: {what}")
+            outputs = "stored, its slope, dissipated, its slope"
+            raise self._fault("kernel()", where, f"{tractions.size} numbers", f"4: {outputs}")
         if trial[0] != end:
             raise self._fault("kernel()", f"trial[0] {where}", f"{trial[0]:.6g}", f"{end:.6g}: write trial[0] = gap")
         if trial[3] != 0.0:
@@ -245,11 +245,11 @@ class _RegularCheck:
                     expected, source = (2.0 - 2.0 * theta) * mean + (2.0 * theta - 1.0) * end, "by energy()"
                 else:
                     expected, source = start, "by pressure() at the start"
-                got = self._kernel(a, b, theta)[0]
-                if not abs(got - expected) <= rough + 1e-9 * largest:
+                traction = self._kernel(a, b, theta)[0]
+                if not abs(traction - expected) <= rough + 1e-9 * largest:
                     source = "by pressure() at the end" if theta == 1.0 else source
                     where = f"stored pressure from gap {a:.6g} m to {b:.6g} m with theta = {theta:g}"
-                    raise self._fault("kernel()", where, f"{got:.6g} Pa", f"{expected:.6g} Pa {source}")
+                    raise self._fault("kernel()", where, f"{traction:.6g} Pa", f"{expected:.6g} Pa {source}")
 
     def _check_slopes(self) -> None:
         """Derivatives by the gap at the end of the step; at a kink, between those of both sides."""
@@ -262,13 +262,13 @@ class _RegularCheck:
                     size = max(abs(sides[0]), abs(sides[1]))
                     rough = np.finfo(float).eps * 1e3 * max(abs(low[i]), abs(high[i])) / h
                     limit = _DERIVATIVE * size + _FLOOR * self._pressure.max() / self._range + rough
-                    got = middle[i + 1]
-                    if not sides[0] - limit <= got <= sides[1] + limit:
+                    slope = middle[i + 1]
+                    if not sides[0] - limit <= slope <= sides[1] + limit:
                         where = f"slope of the {name} pressure from gap {a:.6g} m to {b:.6g} m with theta = {theta:g}"
                         expected = (
                             f"{0.5 * (sides[0] + sides[1]):.6g} Pa/m by finite differences of the {name} pressure"
                         )
-                        raise self._fault("kernel()", where, f"{got:.6g} Pa/m", expected)
+                        raise self._fault("kernel()", where, f"{slope:.6g} Pa/m", expected)
 
     def _check_dissipation(self) -> None:
         """Losses are not negative, 0 at rest, and those of `damping_pressure` in short steps; no tension."""
@@ -304,10 +304,10 @@ class _RegularCheck:
 
     def _check_open(self) -> None:
         """At large gaps energy and pressure are zero, and the kernel accepts an approach in one step."""
-        far = np.array([np.inf])
+        infinite_gap = np.array([np.inf])
         for method, values, unit in (
-            ("pressure()", self.law.pressure(far.copy()), "Pa"),
-            ("energy()", self.law.energy(far.copy()), "J/m²"),
+            ("pressure()", self.law.pressure(infinite_gap.copy()), "Pa"),
+            ("energy()", self.law.energy(infinite_gap.copy()), "J/m²"),
         ):
             value = float(np.asarray(values, dtype=float).ravel()[0])
             if value != 0.0:

@@ -158,10 +158,10 @@ def near_pieces(low, high, order, leaves, box_low, box_high, pieces):
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        apart = False
+        separated = False
         for i in range(3):
-            apart = apart or box_low[node, i] > high[i] or box_high[node, i] < low[i]
-        if apart:
+            separated = separated or box_low[node, i] > high[i] or box_high[node, i] < low[i]
+        if separated:
             continue
         if node < leaves - 1:
             stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
@@ -280,7 +280,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     model is axisymmetric.
     """
     x, kind, facets, pieces, parents, starts = slave
-    y, other_kind, others, other_pieces, other_parents, other_starts = master
+    y, other_kind, other_facets, other_pieces, other_parents, other_starts = master
     normal, centre, size = frames
     other_normal, other_size = other_frames
     order, leaves, box_low, box_high = tree
@@ -289,7 +289,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     depth, radial = measure
     count = pieces.shape[0]
     corners, other_corners = pieces.shape[1], other_pieces.shape[1]
-    nodes, other_nodes = facets.shape[1], others.shape[1]
+    nodes, other_nodes = facets.shape[1], other_facets.shape[1]
     slave_integrals = np.zeros((count, functions, nodes))
     weight, absolute_weight, weighted_gap = (
         np.zeros((count, functions)),
@@ -363,7 +363,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
             content = _content(polygon, sides[partners], centroid)
             if content <= TOUCHED * piece_content:
                 continue
-            other_scale = _localise(y, others[other_parents[t]], centre[p], axes, other_local)
+            other_scale = _localise(y, other_facets[other_parents[t]], centre[p], axes, other_local)
             invert(
                 other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
                 other_inverse,
@@ -395,7 +395,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                 master_integrals = longer
             partner[pairs] = other_parents[t]
             polygon = polygons[entry]
-            other_scale = max(scale, _localise(y, others[other_parents[t]], centre[p], axes, other_local))
+            other_scale = max(scale, _localise(y, other_facets[other_parents[t]], centre[p], axes, other_local))
             invert(
                 other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
                 other_inverse,
@@ -475,9 +475,9 @@ def contact_rows(axes, slave, integrals, master, points):
     """
     x, facets, pieces, parents, normal, length = slave
     slave_integrals, weight, absolute_weight, weighted_gap, first, partner, master_integrals = integrals
-    others, other_count = master
+    other_facets, other_count = master
     start, piece, function, areas = points
-    count, nodes, other_nodes = start.size - 1, facets.shape[1], others.shape[1]
+    count, nodes, other_nodes = start.size - 1, facets.shape[1], other_facets.shape[1]
     shift = x.shape[0]
     corners = pieces.shape[1]
     gap = np.full(count, np.inf)
@@ -523,7 +523,7 @@ def contact_rows(axes, slave, integrals, master, points):
                 for r in range(first[p] - 1, first[p + 1]):  # first the slave's nodes, then each partner's
                     is_slave = r < first[p]
                     for j in range(nodes if is_slave else other_nodes):
-                        node = facets[parents[p], j] if is_slave else shift + others[partner[r], j]
+                        node = facets[parents[p], j] if is_slave else shift + other_facets[partner[r], j]
                         share = slave_integrals[p, i, j] / total if is_slave else -master_integrals[r, i, j] / total
                         if slot[node] < 0:
                             slot[node] = node_count

@@ -160,7 +160,7 @@ def pair_points(
     if axes == 1:
         return EndPairing(contact_points, master.normals)
     mesh = FacetMesh.of(master)
-    far = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
+    max_distance = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
     if direction is not None:
         direction = finite_array("direction", direction, (axes,))
         if not direction.any():
@@ -171,10 +171,13 @@ def pair_points(
     overhang = non_negative("overhang", overhang)
     patches = SmoothPatches.of(mesh) if direction is None else None
     if patches is None:
-        return SurfacePairing(contact_points, mesh, far, overhang, direction, cones=cones)
+        return SurfacePairing(contact_points, mesh, max_distance, overhang, direction, cones=cones)
     layers = enumerate(patches.meshes)
     return stacked(
-        [SurfacePairing(contact_points, layer, far, overhang, layer=(patches, i), cones=cones) for i, layer in layers]
+        [
+            SurfacePairing(contact_points, layer, max_distance, overhang, layer=(patches, i), cones=cones)
+            for i, layer in layers
+        ]
     )
 
 

@@ -126,9 +126,9 @@ class EdgePairing:
         ]
         i, j = _near(middles, (d_s, d_m))
         first, second = d_s[i], d_m[j]
-        apart, cross = x_s[i] - x_m[j], np.cross(first, second)
+        separation, cross = x_s[i] - x_m[j], np.cross(first, second)
         a, b, c = np.vecdot(first, first), np.vecdot(first, second), np.vecdot(second, second)
-        d, e, size = np.vecdot(first, apart), np.vecdot(second, apart), np.vecdot(cross, cross)
+        d, e, size = np.vecdot(first, separation), np.vecdot(second, separation), np.vecdot(cross, cross)
         crossing = size > PARALLEL**2 * a * c
         safe = np.where(crossing, size, 1.0)
         s, t = (b * e - c * d) / safe, (a * e - b * d) / safe
@@ -136,7 +136,7 @@ class EdgePairing:
             crossing &= (place >= span[:, 0]) & (place <= span[:, 1])
         scale = np.where(np.vecdot(cross, normals_m[j].sum(axis=1)) < 0.0, -1.0, 1.0) / np.sqrt(safe)
         n = scale[:, None] * cross
-        gap = np.vecdot(n, apart + s[:, None] * first - t[:, None] * second)
+        gap = np.vecdot(n, separation + s[:, None] * first - t[:, None] * second)
         crossing &= _between(n, normals_m[j]) & _between(-n, normals_s[i])
         crossing &= np.abs(gap) <= _NEAR * np.sqrt(np.maximum(a, c))
         pairs = _nearest_pairs(i, j, np.where(crossing, np.abs(gap), np.inf), len(x_s), len(x_m))

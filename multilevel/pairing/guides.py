@@ -193,8 +193,8 @@ class GuidePairing:
         heights = np.sort(self.guides.centres @ self.guides.axis)
         first = np.searchsorted(heights, heights - reach, side="left")
         last = np.searchsorted(heights, heights + reach, side="right")
-        ahead = last - np.arange(heights.size)
-        return float(min(bounds.value * bounds.total * ahead.max(), bounds.square * (last - first).max()))
+        points_after = last - np.arange(heights.size)
+        return float(min(bounds.value * bounds.total * points_after.max(), bounds.square * (last - first).max()))
 
     @cached_property
     def _sense(self) -> float:

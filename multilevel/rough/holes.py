@@ -22,7 +22,7 @@ def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:
     number = np.cumsum(hole).reshape(hole.shape) - 1
     count = int(hole.sum())
     rows, columns, values = [], [], []
-    right = np.zeros(count)
+    rhs = np.zeros(count)
     i, j = np.nonzero(hole)
     equation = number[i, j]
     for axis, step in ((0, -1), (0, 1), (1, -1), (1, 1)):
@@ -38,10 +38,10 @@ def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:
         rows.append(rows_inside[unknown])
         columns.append(number[p, q][unknown])
         values.append(np.full(int(unknown.sum()), -weight))
-        np.add.at(right, rows_inside[~unknown], weight * heights[p, q][~unknown])
+        np.add.at(rhs, rows_inside[~unknown], weight * heights[p, q][~unknown])
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     filled = np.array(heights)
-    filled[hole] = np.atleast_1d(spsolve(coo_array(entries, shape=(count, count)).tocsc(), right))
+    filled[hole] = np.atleast_1d(spsolve(coo_array(entries, shape=(count, count)).tocsc(), rhs))
     return filled
 
 

@@ -374,25 +374,25 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
     for j in range(unknowns):
         diagonal = p.delassus[unknown[j], unknown[j]]
         root[j] = 1.0 / np.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    right, unit = np.empty(unknowns), np.empty(unknowns)
+    rhs, unit = np.empty(unknowns), np.empty(unknowns)
     depends = np.zeros(unknowns, dtype=np.bool_)
     for row in range(unknowns):
         i, k = unknown[row], point[row]
         n, end = p.first[k], p.first[k + 1]
         a = i - n
         bound = 0.0  # of the entries of the row, as |W_ij| ≤ √W_ii √W_jj
-        right[row] = -residual[i]
+        rhs[row] = -residual[i]
         for b in range(end - n):
             bound += (
                 abs(on_velocity[k, a, b]) * np.sqrt(p.delassus[n + b, n + b]) + abs(on_impulse[k, a, b]) * root[row]
             )
-            right[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
+            rhs[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
             depends[row] = depends[row] or on_velocity[k, a, b] != 0.0
         unit[row] = 1.0 / bound if bound > 0.0 else 1.0
-        right[row] *= unit[row]
+        rhs[row] *= unit[row]
     if krylov is not None and unknowns > KRYLOV_FROM and mass == 0.0 and not least_norm:
         rounded, size, tolerance, verified = krylov
-        solution = right.copy()
+        solution = rhs.copy()
         iterative = unknown[:unknowns], point[:unknowns], root, unit
         solved = solve_iteratively(p, system, iterative, (rounded, size, tolerance), solution)
         if solved and verified:  # a singular system has solutions for some right-hand sides only
@@ -428,12 +428,12 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
         if depends[row]:
             line[row] += mass
     if least_norm:
-        if right.size > LEAST_NORM_MAX or not solve_least_norm(matrix, right, right.size):
+        if rhs.size > LEAST_NORM_MAX or not solve_least_norm(matrix, rhs, rhs.size):
             return False
-    elif not solve_dense(matrix, right, right.size):
+    elif not solve_dense(matrix, rhs, rhs.size):
         return False
     for j in range(unknowns):
-        increment[unknown[j]] = right[j] * root[j]
+        increment[unknown[j]] = rhs[j] * root[j]
     return True
 
 

@@ -15,7 +15,7 @@ KRYLOV_VERIFIED = 1e-3  # certificate below which the system is verified to be r
 def _blocks(p, system, unknown, point, root, unit):
     """Inverses (k, 3, 3) of the diagonal blocks of the points in the scaled system of `newton_increment`; where one is
     singular, the identity."""
-    out, block, right = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
+    out, block, rhs = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
     first = 0
     while first < unknown.size:
         k, last = point[first], first
@@ -32,10 +32,10 @@ def _blocks(p, system, unknown, point, root, unit):
                     for b in range(p.first[k + 1] - n):
                         value += system.on_velocity[k, a, b] * p.delassus[n + b, j]
                     block[r, c] = value * root[first + c] * unit[first + r]
-                right[r] = 1.0 if r == column else 0.0
-            regular = eliminate(block, right, size)
+                rhs[r] = 1.0 if r == column else 0.0
+            regular = eliminate(block, rhs, size)
             for r in range(size):
-                out[k, r, column] = right[r] if regular else (1.0 if r == column else 0.0)
+                out[k, r, column] = rhs[r] if regular else (1.0 if r == column else 0.0)
         first = last
     return out
 
@@ -99,8 +99,8 @@ def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size,
 
 
 @called_njit()
-def solve_iteratively(p, system, scaled, krylov, right):
-    """Solves the scaled system of `newton_increment` into `right` (n,) by GMRES; False where `KRYLOV` iterations do
+def solve_iteratively(p, system, scaled, krylov, rhs):
+    """Solves the scaled system of `newton_increment` into `rhs` (n,) by GMRES; False where `KRYLOV` iterations do
     not suffice for the tolerance.
 
     scaled: the unknown rows (n,), their points, and the scales of unknowns and equations. krylov: W in single
@@ -125,12 +125,12 @@ def solve_iteratively(p, system, scaled, krylov, right):
         for r in range(last - first):
             value = 0.0
             for c in range(last - first):
-                value += blocks[k, r, c] * right[first + c]
+                value += blocks[k, r, c] * rhs[first + c]
             basis[0, first + r] = value
         first = last
     size = np.sqrt(np.dot(basis[0], basis[0]))
     if size == 0.0:
-        right[:n] = 0.0
+        rhs[:n] = 0.0
         return True
     basis[0] /= size
     target[0] = size
@@ -171,8 +171,8 @@ def solve_iteratively(p, system, scaled, krylov, right):
         for j in range(i + 1, used):
             target[i] -= upper[i, j] * target[j]
         target[i] /= upper[i, i]
-    right[:n] = 0.0
+    rhs[:n] = 0.0
     for i in range(used):
         for j in range(n):
-            right[j] += target[i] * basis[i, j]
+            rhs[j] += target[i] * basis[i, j]
     return True

@@ -288,8 +288,8 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, 
             break
         steps, _ = _gauss_seidel(p, diagonal, start, trial, min(max_iterations - used, sweeps))
         candidate = start.copy()
-        more, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
-        used += steps + more
+        newton_steps, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
+        used += steps + newton_steps
         if error < best:
             best, singular = error, degenerate
             impulse[:] = candidate
@@ -383,8 +383,8 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
             steps = 0
             budget *= 2
         if attempt % 4 != 0:
-            more, error, degenerate = _newton(p, diagonal, rho, start, trial, min(remaining, 50), rounded)
-            steps += more
+            newton_steps, error, degenerate = _newton(p, diagonal, rho, start, trial, min(remaining, 50), rounded)
+            steps += newton_steps
         used += max(steps, 1)
         if error < best:
             best, singular = error, degenerate

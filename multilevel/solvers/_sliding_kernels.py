@@ -79,30 +79,30 @@ def mean_rates(first, slip_free, per_velocity, step, velocity_change, out, rate,
 
 
 @njit(cache=True)
-def friction_error(friction, low, high, rest, status):
+def friction_error(friction, low, high, threshold, status):
     """Largest difference of the coefficients (k,) from those of their laws, relative to them: where a point slips,
     from the range of `low` and `high`, the law at its slip rate but for the round-off of that; where it sticks the
-    coefficient may be anything up to the threshold `rest`."""
+    coefficient may be anything up to the threshold of stick."""
     largest = 0.0
     for k in range(friction.size):
         mu = friction[k]
         if status[k] == SLIP:
             below, above = min(low[k], high[k]), max(low[k], high[k])
             largest = max(largest, max(below - mu, mu - above, 0.0) / max(mu, below, 1e-300))
-        elif status[k] == STICK and mu > rest[k]:
-            largest = max(largest, (mu - rest[k]) / mu)
+        elif status[k] == STICK and mu > threshold[k]:
+            largest = max(largest, (mu - threshold[k]) / mu)
     return largest
 
 
 @njit(cache=True)
 def revise_rates(
-    motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, rest, factor, rounded
+    motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, threshold, factor, rounded
 ):  # fmt: skip
     """The slip rates `at` (k,) at which the coefficients are taken next, by Newton's method on the statuses.
 
     The arguments up to `history` are those of `solve_contact`, whose solution impulse, trial and status are at the
     coefficients of `laws`, which are those at the rates `at` with the slopes `slope` = dμ/dv (k,). rate (k,), mean
-    (r,): the resulting slip rates; rest (k,): thresholds of stick; factor: change of a mean slip rate by a velocity. A
+    (r,): the resulting slip rates; threshold (k,): that of stick; factor: change of a mean slip rate by a velocity. A
     point that sticks only because its coefficient is above the threshold is treated as slipping. In the linearised
     problem
 
@@ -139,7 +139,7 @@ def revise_rates(
                 system.on_impulse[k, a, a] = 1.0
             continue
         stuck = status[k] == STICK
-        if end == n + 1 or status[k] == OPEN or (stuck and p.friction[k] <= rest[k]):
+        if end == n + 1 or status[k] == OPEN or (stuck and p.friction[k] <= threshold[k]):
             continue
         size = 0.0
         for t in range(n + 1, end):
@@ -203,11 +203,11 @@ def relax(attempt, before, at):
 
 
 @njit(cache=True)
-def keep_sticking(status, rest, value, friction):
+def keep_sticking(status, threshold, value, friction):
     """The next coefficients `friction` (k,): those of the laws (k,), but unchanged where a point sticks below its
     threshold."""
     for k in range(friction.size):
-        if status[k] != STICK or friction[k] > rest[k]:
+        if status[k] != STICK or friction[k] > threshold[k]:
             friction[k] = value[k]
 
 
@@ -244,14 +244,14 @@ def solve_sliding(
     count = area.size
     at, pressure = start[0].copy(), start[1].copy()
     rate, mean, variables = np.zeros(count), np.zeros(impulse.size), np.empty(points.variables.shape[1])
-    value, rest, slope, shifted = friction.copy(), friction.copy(), np.zeros(count), friction.copy()
+    value, threshold, slope, shifted = friction.copy(), friction.copy(), np.zeros(count), friction.copy()
     velocity_change, no_stick, noise = np.empty(impulse.size), np.zeros(count, dtype=np.bool_), np.empty(count)
     elapsed, used, best, stalled = 0.5 * step, 0, np.inf, 0
-    evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
+    evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, threshold)
     evaluate_points(functions, table, points, pressure, at, elapsed, no_stick, variables, value)
     for k in range(count):
         if table.kind[k] >= 0:
-            friction[k] = rest[k] if points.stuck[k] else value[k]
+            friction[k] = threshold[k] if points.stuck[k] else value[k]
             at[k] = 0.0 if points.stuck[k] else at[k]
         if creeps[k]:
             for t in range(first[k] + 1, first[k + 1]):
@@ -269,10 +269,10 @@ def solve_sliding(
             functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, no_stick, variables, value
         )
         evaluate_points(functions, table, points, pressure, rate + noise, elapsed, no_stick, variables, shifted)
-        evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
+        evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, threshold)
         for k in range(count):
-            rest[k] = max(rest[k], value[k], shifted[k])  # where it came to rest in the step
-        error = friction_error(friction, value, shifted, rest, status)
+            threshold[k] = max(threshold[k], value[k], shifted[k])  # where it came to a stop in the step
+        error = friction_error(friction, value, shifted, threshold, status)
         stalled = 0 if error < 0.5 * best else stalled + 1
         best = min(best, error)
         if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
@@ -285,12 +285,12 @@ def solve_sliding(
             slope[k] = (shifted[k] - value[k]) / (_RELATIVE * at[k]) if table.kind[k] >= 0 and at[k] > 0.0 else 0.0
         shifted[:] = at
         revise_rates(
-            motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, rest,
+            motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, threshold,
             per_velocity / step, None,
         )  # fmt: skip
         relax(attempt, shifted, at)
         evaluate_points(functions, table, points, pressure, at, elapsed, no_stick, variables, value)
-        keep_sticking(status, rest, value, friction)
+        keep_sticking(status, threshold, value, friction)
     return used, max(residual, best), False
 
 

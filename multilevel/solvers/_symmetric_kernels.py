@@ -94,7 +94,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
 
     Compliances of friction change seldom, those of regular laws often: the latter leave the tangential part as it is.
     """
-    stored, lower, normal, made, _ = factor
+    stored, lower, normal, has_column, _ = factor
     count, n = compliance.size, rows.size
     same, reduced = True, stored[count + 1] > 0.0
     for k in range(p.area.size):
@@ -106,7 +106,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
             same = same and stored[t] == compliance[t]
     if same:
         return stored[count] > 0.0
-    made[:] = False
+    has_column[:] = False
     for i in range(count):
         stored[i] = compliance[i]
     regular = reduced or _reduce(p, compliance, rows, tangential, factor)
@@ -137,8 +137,8 @@ def symmetric_increment(p, system, increment, factor):
     compliance, rows, point = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     place = np.empty(count, dtype=np.int64)  # of a row among those that act
     sliding = np.empty(count, dtype=np.int64)  # places of the rows of the points that slip
-    other, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
-    n, slides, others = 0, 0, 0
+    is_coupled, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
+    n, slides, coupled_rows = 0, 0, 0
     any_known = False
     for k in range(p.area.size):
         first, end = p.first[k], p.first[k + 1]
@@ -159,8 +159,8 @@ def symmetric_increment(p, system, increment, factor):
             elif a == 0:
                 return False
             else:
-                compliance[i], other[i], slips[k] = p.tangential_compliance[k], True, True
-                others += 1
+                compliance[i], is_coupled[i], slips[k] = p.tangential_compliance[k], True, True
+                coupled_rows += 1
     tangential = 0
     for normal in range(2):  # the tangential rows before the normal ones
         for k in range(p.area.size):
@@ -184,7 +184,7 @@ def symmetric_increment(p, system, increment, factor):
             if amount != 0.0:
                 for i in range(count):
                     change[i] += amount * line[i]
-    right, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
+    rhs, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
     for i in range(n):
         r, k = rows[i], point[i]
         first = p.first[k]
@@ -193,13 +193,13 @@ def symmetric_increment(p, system, increment, factor):
         if any_known:
             for b in range(p.first[k + 1] - first):
                 value -= on_velocity[k, a, b] * change[first + b] + on_impulse[k, a, b] * increment[first + b]
-        right[i] = value
-        x[i] = 0.0 if other[r] else value / on_velocity[k, a, a]
-    if others == 0:
+        rhs[i] = value
+        x[i] = 0.0 if is_coupled[r] else value / on_velocity[k, a, a]
+    if coupled_rows == 0:
         solve_lower(lower, 0, x)
         solve_lower_transposed(lower, x)
     elif not _solve_sliding_rows(
-        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], factor, right, x
+        p, system, compliance, (rows[:n], point, place, is_coupled), sliding[:slides], factor, rhs, x
     ):
         return False
     for i in range(n):
@@ -208,7 +208,7 @@ def symmetric_increment(p, system, increment, factor):
 
 
 @called_njit()
-def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right, x):
+def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, rhs, x):
     """x (n,) ← the solution, from q with zeros on the rows that obey another equation; False where it is singular.
 
     equations: rows (n,) that act, their points, places of the rows (r,), and whether they obey another equation;
@@ -217,17 +217,17 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
     rows, point, place, other = equations
     on_velocity, on_impulse = system.on_velocity, system.on_impulse
     n, s = x.size, sliding.size
-    lower, made, columns = factor.lower, factor.made, factor.columns
-    at = np.empty(n, dtype=np.int64)  # of a place among `sliding`
+    lower, has_column, columns = factor.lower, factor.has_column, factor.columns
+    sliding_index = np.empty(n, dtype=np.int64)  # of a place among `sliding`
     for j in range(s):
         i = sliding[j]
-        at[i] = j
-        if not made[i]:
+        sliding_index[i] = j
+        if not has_column[i]:
             column = columns[i, :n]
             column[:] = 0.0
             column[i] = 1.0
             solve_lower(lower, i, column)
-            made[i] = True
+            has_column[i] = True
     inverse = np.empty((s, s))  # of F, on these rows
     for i in range(s):
         start = sliding[i]
@@ -242,31 +242,31 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
     for i in range(s):
         start = sliding[i]
         free_impulse[i] = full_dot(columns[start, start:n], x[start:])
-    matrix, q_unknown, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
+    matrix, q_unknown, unknown = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
     size = 0
     for i in range(s):
         if other[rows[sliding[i]]]:
-            where[size] = i
+            unknown[size] = i
             size += 1
     for e in range(size):
-        r = rows[sliding[where[e]]]
-        k = point[sliding[where[e]]]
+        r = rows[sliding[unknown[e]]]
+        k = point[sliding[unknown[e]]]
         first = p.first[k]
         a, line = r - first, matrix[e, :size]
         line[:] = 0.0
-        value = right[sliding[where[e]]]
+        value = rhs[sliding[unknown[e]]]
         for b in range(p.first[k + 1] - first):
             velocity, impulse = on_velocity[k, a, b], on_impulse[k, a, b]
             if place[first + b] < 0:
                 if velocity != 0.0:
                     return False
                 continue
-            i = at[place[first + b]]
+            i = sliding_index[place[first + b]]
             factor_on_impulse = impulse - velocity * compliance[first + b]  # W x = q − γ x
             value -= velocity * q_sliding[i] + factor_on_impulse * free_impulse[i]
             for j in range(size):
-                line[j] += factor_on_impulse * inverse[i, where[j]] / inverse[where[j], where[j]]
-                if where[j] == i:
+                line[j] += factor_on_impulse * inverse[i, unknown[j]] / inverse[unknown[j], unknown[j]]
+                if unknown[j] == i:
                     line[j] += velocity / inverse[i, i]
         largest = 0.0
         for j in range(size):
@@ -279,7 +279,7 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
     if not eliminate(matrix, q_unknown, size):
         return False
     for e in range(size):
-        j, start = where[e], sliding[where[e]]
+        j, start = unknown[e], sliding[unknown[e]]
         amount, column, end = q_unknown[e] / inverse[j, j], columns[start, start:n], x[start:]
         for i in range(end.size):
             end[i] += amount * column[i]

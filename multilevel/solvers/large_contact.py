@@ -219,14 +219,14 @@ def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
     return parts
 
 
-def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array, tolerance: float) -> Array | None:
+def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, rhs: Array, tolerance: float) -> Array | None:
     """Solution (n,) of the system by GMRES, preconditioned from the right; None where `KRYLOV` iterations do not
     suffice for the tolerance, relative to the right-hand side."""
-    size = float(np.linalg.norm(right))
+    size = float(np.linalg.norm(rhs))
     if size == 0.0:
-        return np.zeros_like(right)
-    basis, upper, target = np.empty((KRYLOV + 1, right.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
-    basis[0], target[0] = right / size, size
+        return np.zeros_like(rhs)
+    basis, upper, target = np.empty((KRYLOV + 1, rhs.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
+    basis[0], target[0] = rhs / size, size
     for step in range(KRYLOV):
         vector = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
         for _ in range(2):  # orthogonalised twice
@@ -249,7 +249,7 @@ def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array,
 
 
 class NewtonEquations(NamedTuple):
-    """D_v W x + D_P x = right (n,) of the unknown rows (n,); known (r + 1,): increments of the other rows, and a zero.
+    """D_v W x + D_P x = rhs (n,) of the unknown rows (n,); known (r + 1,): increments of the other rows, and a zero.
 
     on_velocity, on_impulse (n, axes): D_v and D_P, by the rows `beside` (n, axes) of the unknown's point; r: no row.
     """
@@ -259,7 +259,7 @@ class NewtonEquations(NamedTuple):
     on_velocity: Array
     on_impulse: Array
     beside: _Index
-    right: Array
+    rhs: Array
 
 
 def mutable_problem(motion: tuple[Any, ...], laws: tuple[Any, ...], history: Array, closing: Array) -> tuple[Any, ...]:
@@ -375,7 +375,7 @@ class Newton:
         unknown = np.flatnonzero(coupled)
         on_velocity, on_impulse, beside = on_velocity[unknown], on_impulse[unknown], self._beside[point[unknown]]
         equations = NewtonEquations(known, unknown, on_velocity, on_impulse, beside, -residual[unknown])
-        return equations._replace(right=equations.right - self.applied(equations, known[:-1]))
+        return equations._replace(rhs=equations.rhs - self.applied(equations, known[:-1]))
 
     def applied(self, equations: "NewtonEquations", x: Array) -> Array:
         """D_v W x + D_P x (n,) of impulses x (r,)."""
@@ -387,7 +387,7 @@ class Newton:
         """Increment (r,) of the impulses; None where GMRES fails, or, if verified, fails for a right-hand side without
         structure: a singular system has solutions for some right-hand sides only."""
         point, axis = self.point, self.axis
-        known, unknown, on_velocity, on_impulse, beside, right = self.equations()
+        known, unknown, on_velocity, on_impulse, beside, rhs = self.equations()
         if unknown.size == 0:
             return known[:-1]
         size, point, axis = self._rounded.size, point[unknown], axis[unknown]
@@ -420,7 +420,7 @@ class Newton:
         tolerance = min(
             max(TOLERANCE_SHARE * error, MIN_TOLERANCE, TARGET_SHARE * TARGET / error, unsettled), MAX_TOLERANCE
         )
-        solution = _gmres(matrix, self._preconditioner, right * (unit * size), tolerance)
+        solution = _gmres(matrix, self._preconditioner, rhs * (unit * size), tolerance)
         if solution is None:
             return None
         if verified:

@@ -73,11 +73,12 @@ class SymmetricFactor(NamedTuple):
     compliance (r + 2,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
     regular, else 0, and the same of its tangential rows. lower (r, r): the factor, in the leading rows and columns,
     tangential rows first. normal (r, r): Schur complement of W on the normal rows that act, without the tangential
-    ones, in the leading rows and columns. columns (r, r): those of the inverse factor, by rows, where `made` (r,).
+    ones, in the leading rows and columns. columns (r, r): those of the inverse factor, as rows; has_column (r,): which
+    of them are computed.
     """
 
     compliance: Any
     lower: Any
     normal: Any
-    made: Any
+    has_column: Any
     columns: Any

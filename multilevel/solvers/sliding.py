@@ -92,8 +92,8 @@ class SlidingStep:
             state = replace(start, slip_rate=0.0 * rate if static else rate, pressure=pressure, stuck=stuck)
             return laws.coefficients_after(state, share * step * rate, share * step)
 
-        rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
-        friction = np.where(start.stuck & slides, rest, coefficients(at, no_stick, share))
+        threshold = coefficients(np.zeros(laws.count), start.stuck, 0.0)
+        friction = np.where(start.stuck & slides, threshold, coefficients(at, no_stick, share))
         iterative = laws.row_count > KRYLOV_FROM
         rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if iterative else None
         free = (
@@ -112,8 +112,8 @@ class SlidingStep:
             pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
             bounds = np.maximum(rate - noise, 0.0), rate + noise
             low, high = (coefficients(bound, no_stick, share) for bound in bounds)
-            rest = np.maximum(coefficients(np.zeros(laws.count), start.stuck, 0.0), np.maximum(low, high))
-            error = friction_error(friction, low, high, rest, solution.status)
+            threshold = np.maximum(coefficients(np.zeros(laws.count), start.stuck, 0.0), np.maximum(low, high))
+            error = friction_error(friction, low, high, threshold, solution.status)
             stalled = 0 if error < 0.5 * best else stalled + 1
             best = min(best, error)
             if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
@@ -124,11 +124,11 @@ class SlidingStep:
             before = at.copy()
             revise_rates(
                 free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
-                at, slope, rest, motion.gap_per_velocity / step, rounded,
+                at, slope, threshold, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             relax(attempt, before, at)
             friction = friction.copy()  # the solution has those of before
-            keep_sticking(solution.status, rest, coefficients(at, no_stick, share), friction)
+            keep_sticking(solution.status, threshold, coefficients(at, no_stick, share), friction)
             guess = solution.impulse
         else:
             solution = replace(solution, residual=max(solution.residual, best))

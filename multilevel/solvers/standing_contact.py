@@ -140,11 +140,11 @@ class _NewtonSystem:
         out = np.einsum("ub,ub...->u...", e.on_velocity[self._coupled], velocity[near])
         return np.asarray(out + np.einsum("ub,ub...->u...", e.on_impulse[self._coupled], impulse[near]))
 
-    def _solve(self, right: Array) -> Array:
+    def _solve(self, rhs: Array) -> Array:
         """Impulses (r,) for a right-hand side (u,)."""
         sticking, around, s, n = self._sticking, self._around, self._s, self._n
         q, out = np.zeros(sticking.rows.size), np.zeros(self._newton.point.size)
-        q[self._place[self._decoupled]] = right[self._decoupled] / self._rate
+        q[self._place[self._decoupled]] = rhs[self._decoupled] / self._rate
         x = sticking.inverse @ q
         if around.size or n.size:
             impulse, velocity = np.zeros((2, around.size + n.size + 1))
@@ -154,7 +154,7 @@ class _NewtonSystem:
                 self._coupling @ x,
             )
             remainder = -impulse[self._at]
-            remainder[self._rows] = right[self._coupled] - self._combined(velocity, impulse)
+            remainder[self._rows] = rhs[self._coupled] - self._combined(velocity, impulse)
             solution = np.linalg.solve(self._system, remainder * self._unit)
             x += solution[: s.size] @ self._columns - solution[s.size :] @ self._across
             out[n] = solution[s.size :]
@@ -164,9 +164,9 @@ class _NewtonSystem:
     def increment(self) -> Array:
         """Increment (r,) of the impulses."""
         e = self._equations
-        x, size = self._solve(e.right), np.abs(e.right).max(initial=0.0)
+        x, size = self._solve(e.rhs), np.abs(e.rhs).max(initial=0.0)
         for _ in range(REFINED if self._refines else 0):
-            residual = e.right - self._newton.applied(e, x)
+            residual = e.rhs - self._newton.applied(e, x)
             if np.abs(residual).max(initial=0.0) <= ROUNDED * size:
                 break
             x += self._solve(residual)

@@ -100,7 +100,7 @@ def test_nothing_and_failures() -> None:
     found = ProjectedConjugateGradients(A, C).solve(np.zeros(SIZE))
     assert not found.y.any() and found.iterations == 0
     with pytest.raises(UserError, match=r"residual of conjugate gradients is .* after 3 iterations, 1e-13 is needed"):
-        ProjectedConjugateGradients(A, C, most=3).solve(A @ np.ones(SIZE))
+        ProjectedConjugateGradients(A, C, max_iterations=3).solve(A @ np.ones(SIZE))
     with pytest.raises(UserError, match="not positive definite"):
         ProjectedConjugateGradients(A - 2.0 * sp.diags_array(A.diagonal()), C)
     indefinite = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))

@@ -113,7 +113,7 @@ def test_increments_solve_newtons_equations_of_any_statuses(monkeypatch: pytest.
             matrix[n] += velocity[:, None] * W[beside]
             matrix[n, beside] += impulse
         right = equations.known[:-1].copy()
-        right[n] = equations.right + matrix[n] @ right
+        right[n] = equations.rhs + matrix[n] @ right
         found = standing_contact._NewtonSystem(sticking, W, newton).increment()
         expected = np.linalg.solve(matrix, right)
         assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
