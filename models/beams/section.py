@@ -71,7 +71,7 @@ class SectionPoints:
             normals=np.zeros((nodes.size, axes)),
             facets=nodes[:, None],
             places=np.ascontiguousarray(beam.place(self.at).T + offsets),
-            lever=motion,
+            operator=motion,
         )
 
 

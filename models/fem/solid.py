@@ -50,7 +50,7 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` what it says.
+    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` those that it declares.
 
     damping=Rayleigh(mass=a, stiffness=b) is a M + b K for small strains. In finite kinematics b is the viscosity of a
     stress beside that of the material, which resists no rotation: b C:Ė with the St. Venant–Kirchhoff law, b C:d with

@@ -52,7 +52,7 @@ def find_beside(folder: str) -> None:
 
 
 def folders_of_user() -> list[str]:
-    """The folders given to `find_beside`."""
+    """The folders of the user's code, added by `find_beside`."""
     return list(_user_modules.folders)
 
 

@@ -58,7 +58,7 @@ class BorderedPasses(NamedTuple):
     """The forward and the backward pass of a `BorderedFactor` as arrays for compiled loops (`_bordered_kernels`).
 
     source (u + r,): row of A of each row of L, −1 for the border. first … values: L, see `Supernodes`.
-    places (r,): rows of the border in L, ascending; which (r,): their numbers in R; root (r,): the diagonal of L_Z.
+    places (r,): rows of the border in L, ascending; row_numbers (r,): theirs in R; root (r,): the diagonal of L_Z.
     """
 
     source: NDArray[np.int64]
@@ -68,7 +68,7 @@ class BorderedPasses(NamedTuple):
     rows: NDArray[np.uint32]
     values: Array
     places: NDArray[np.int64]
-    which: NDArray[np.int64]
+    row_numbers: NDArray[np.int64]
     root: Array
 
 
@@ -109,7 +109,7 @@ class BorderedFactor:
         return factor
 
     def refactorise(self, A: Any, rows: sp.csr_array | None = None) -> "BorderedFactor":
-        """For another matrix; rows: other ones, None for the same."""
+        """Factorise another matrix; rows: another R, None for the same."""
         self._rows = self._rows if rows is None else rows
         self.factor = self._factored(canonical(A), self.factor.refactorise)
         vars(self).pop("_each", None)

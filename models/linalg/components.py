@@ -66,8 +66,8 @@ class RepeatedFactor:
         return np.asarray(squares.reshape(-1, parts).sum(axis=1))
 
 
-class WholeFactor:
-    """One factor of all of A."""
+class FullFactor:
+    """One factor of the full matrix A."""
 
     def __init__(self, A: sp.csr_array) -> None:
         self._factor = factorise(A)
@@ -90,7 +90,7 @@ def factorise_components(A: Any) -> Solver:
     """Factor of a symmetric positive definite A (n, n): of one component where all have bitwise equal blocks."""
     matrix = sp.csr_array(A)
     places = equal_components(matrix)
-    return WholeFactor(matrix) if places is None else RepeatedFactor(matrix, places)
+    return FullFactor(matrix) if places is None else RepeatedFactor(matrix, places)
 
 
 def equal_components(matrix: sp.csr_array) -> NDArray[np.int64] | None:

@@ -89,7 +89,7 @@ class ProjectedConjugateGradients:
     def solve(
         self, b: Array, c: Array | None = None, share: float | None = None, allowed: float = 0.0
     ) -> ConstrainedSolution:
-        """For b (d,) and c (m,), None for 0.
+        """The solution for b (d,) and c (m,), None for 0.
 
         share: relative tolerance of the residual, by default that of the solver; allowed: an absolute one, in the norm
         of `norm`; the larger of the two counts.

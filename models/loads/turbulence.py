@@ -73,7 +73,7 @@ class Stations:
 
     @classmethod
     def _of(cls, station: Indices, rows: Indices, values: Array, count: int) -> "Stations":
-        """From the weights (…, 2) of `station` and the next one in the values of rows."""
+        """Stations from the weights (…, 2) of `station` and of the next one in each row."""
         numbers, columns = np.unique(np.stack([station, station + 1], axis=-1), return_inverse=True)
         columns = np.broadcast_to(columns.reshape(*station.shape, 2), values.reshape(*rows.shape, 2).shape)
         entries = (values.ravel(), (np.repeat(rows.ravel(), 2), columns.ravel()))

@@ -176,7 +176,7 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     """Eigenvalues and eigenvectors of a symmetric (3, 3) of trace 0, exact to round-off of its norm.
 
     The eigenvalue that is farthest from the others, a root of 4y³ − 3y = |cos 3θ| scaled, is well conditioned, and so
-    is its vector, a column of the adjugate; a rotation in the plane across it does the rest, near-equal or not.
+    is its vector, a column of the adjugate; a rotation in the plane across it separates the other two, near or not.
     Sources: Scherzinger & Dohrmann, CMAME 197, 2008; Duff et al., J. Comput. Graph. Tech. 6, 2017 (the plane).
     """
     size = math.sqrt((0.5 * (xx * xx + yy * yy + zz * zz) + yz * yz + xz * xz + xy * xy) * _THIRD)

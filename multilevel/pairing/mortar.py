@@ -96,7 +96,7 @@ class MortarPairing:
         return Facets.of(self.slave)
 
     @cached_property
-    def _other(self) -> Facets:
+    def _master_facets(self) -> Facets:
         return Facets.of(self.master)
 
     @cached_property
