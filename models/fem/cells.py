@@ -30,12 +30,12 @@ class KernelCells(NamedTuple):
         """Number of axes of the gradients."""
         return int(self.gradients.shape[2])
 
-    def part(self, chosen: slice) -> "KernelCells":
+    def part(self, cell_range: slice) -> "KernelCells":
         """The cells of a slice."""
-        if chosen.stop - chosen.start == len(self.nodes):
+        if cell_range.stop - cell_range.start == len(self.nodes):
             return self
-        hoop = self.hoop[chosen] if self.hoop.size else self.hoop
-        return KernelCells(self.nodes[chosen], self.gradients[chosen], hoop, self.weight[chosen])
+        hoop = self.hoop[cell_range] if self.hoop.size else self.hoop
+        return KernelCells(self.nodes[cell_range], self.gradients[cell_range], hoop, self.weight[cell_range])
 
 
 # A law of `_point_kernels` for a cell: its coefficients, and whether J̄ is the mean over the cell.
@@ -66,10 +66,10 @@ class CellArrays:
         """Number of cells."""
         return self.nodes.shape[0]
 
-    def take(self, chosen: Indices) -> "CellArrays":
-        """The chosen cells."""
-        radius, hoop = (None if field is None else field[chosen] for field in (self.radius, self.hoop))
-        return CellArrays(self.nodes[chosen], self.values, self.gradients[chosen], self.dx[chosen], radius, hoop)
+    def take(self, numbers: Indices) -> "CellArrays":
+        """The cells of these numbers."""
+        radius, hoop = (None if field is None else field[numbers] for field in (self.radius, self.hoop))
+        return CellArrays(self.nodes[numbers], self.values, self.gradients[numbers], self.dx[numbers], radius, hoop)
 
 
 def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> CellArrays:

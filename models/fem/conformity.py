@@ -77,8 +77,8 @@ def _hanging(first: Array, second: Array, corner: Array) -> Array | None:
         _between(side.mean(axis=1) - corner, other - corner[:, None], size) for side, other in (sides, sides[::-1])
     ):
         return None
-    chosen = small[:, separate(small, large)] if separate(small, large).any() else large[:, separate(large, small)]
-    return np.asarray(chosen[:, np.argmin(np.linalg.norm(chosen - corner[:, None], axis=0))])
+    candidates = small[:, separate(small, large)] if separate(small, large).any() else large[:, separate(large, small)]
+    return np.asarray(candidates[:, np.argmin(np.linalg.norm(candidates - corner[:, None], axis=0))])
 
 
 def _between(direction: Array, edges_to: Array, size: float) -> bool:

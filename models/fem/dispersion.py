@@ -228,8 +228,8 @@ class Hourglass:
         """(d, d), N/m."""
         size = self.node_count * self.axes
         total, dofs = csr_array((size, size)), _dofs(self.nodes, self.axes)
-        for chosen in _chunks(np.arange(len(dofs)), dofs.shape[1] ** 2):
-            total = total + _assembled(dofs[chosen], _spread(self.modes[chosen], self.blocks[chosen]), size)
+        for subset in _chunks(np.arange(len(dofs)), dofs.shape[1] ** 2):
+            total = total + _assembled(dofs[subset], _spread(self.modes[subset], self.blocks[subset]), size)
         return csr_array(total)
 
 
@@ -296,7 +296,7 @@ class Correction:
         corners = (corners - corners.mean(axis=1, keepdims=True)).reshape(active.size, -1)
         keys = [corners / np.abs(corners).max(), weight[active] / weight[active].sum(axis=1, keepdims=True)]
         _, first, place = np.unique(np.round(np.hstack(keys) / _EQUAL), axis=0, return_index=True, return_inverse=True)
-        distinct = np.concatenate([values(chosen) for chosen in _chunks(active[first], self.cell_size)])
+        distinct = np.concatenate([values(subset) for subset in _chunks(active[first], self.cell_size)])
         out = np.zeros(self.cells.count)
         out[active] = distinct[place.ravel()]
         return out
@@ -304,33 +304,33 @@ class Correction:
     def _share(self, positions: Array, change: Callable[[Indices], Array], weight: Array) -> Array:
         """Factors (c,) of a relative change, such that it removes at most `_LARGEST_CHANGE` of a mode."""
 
-        def least(chosen: Indices) -> Array:
-            return np.asarray(np.linalg.eigvalsh(change(chosen))[:, 0])
+        def least(subset: Indices) -> Array:
+            return np.asarray(np.linalg.eigvalsh(change(subset))[:, 0])
 
         lowest = self._of_distinct(positions, weight, least)
         return np.minimum(1.0, _LARGEST_CHANGE / np.maximum(-lowest, 1e-300))
 
-    def _stiffness_change_over_exact(self, chosen: Indices) -> Array:
+    def _stiffness_change_over_exact(self, subset: Indices) -> Array:
         """Change of S over the exact hourglass stiffness; axisymmetric: with λ of plane stress (free hoop strain)."""
         assert self.frames is not None
         lam, mu = self.lame
         lam_exact = lam if self.cells.hoop is None else 2.0 * lam * mu / (lam + 2.0 * mu)
-        frames, weight = _frames_of(self.frames, chosen), self.stiffness_weight[chosen]
-        exact = frames.exact_hourglass(self.cells.take(chosen), weight, lam_exact, mu)
+        frames, weight = _frames_of(self.frames, subset), self.stiffness_weight[subset]
+        exact = frames.exact_hourglass(self.cells.take(subset), weight, lam_exact, mu)
         size, pairs = exact.shape[1] * exact.shape[2], frames.modes.shape[1]
         change = np.zeros_like(exact)
         volume = weight.sum(axis=1)[:, None, None, None, None]
         change[:, :pairs, :, :pairs, :] = volume * frames.hourglass_stiffness(lam, mu)
         return _relative(change.reshape(-1, size, size), exact.reshape(-1, size, size))
 
-    def _mass_change_over_mean(self, chosen: Indices) -> Array:
-        change = self.mass_change(chosen)
+    def _mass_change_over_mean(self, subset: Indices) -> Array:
+        change = self.mass_change(subset)
         assert change is not None
-        return _relative(change, self._mean_mass(chosen))
+        return _relative(change, self._mean_mass(subset))
 
-    def _squares(self, chosen: Indices) -> Array:
+    def _squares(self, subset: Indices) -> Array:
         """Largest eigenvalue (c,), 1/s², of the stiffness under the weight of the mass over the mass."""
-        relative = _relative(self.stiffness(chosen, self.inertial_weight), self.mass(chosen))
+        relative = _relative(self.stiffness(subset, self.inertial_weight), self.mass(subset))
         return np.asarray(np.linalg.eigvalsh(relative)[:, -1])
 
     def hourglass(self, node_count: int) -> Hourglass | None:
@@ -341,61 +341,61 @@ class Correction:
         blocks = self._hourglass_blocks(active, self.stiffness_weight)
         return Hourglass(self.cells.nodes[active], self.frames.modes[active], blocks, node_count)
 
-    def _hourglass_blocks(self, chosen: Indices, weight: Array) -> Array:
-        """S (c, k, k) of the chosen cells, N/m."""
+    def _hourglass_blocks(self, subset: Indices, weight: Array) -> Array:
+        """S (c, k, k) of a subset of cells, N/m."""
         assert self.frames is not None
-        change = _frames_of(self.frames, chosen).hourglass_stiffness(*self.lame)
+        change = _frames_of(self.frames, subset).hourglass_stiffness(*self.lame)
         size = change.shape[1] * change.shape[2]
-        volume = self.stiffness_share[chosen] * weight[chosen].sum(axis=1)
+        volume = self.stiffness_share[subset] * weight[subset].sum(axis=1)
         return np.asarray(volume[:, None, None] * change.reshape(-1, size, size))
 
-    def stiffness(self, chosen: Indices, weight: Array) -> Array:
-        """K_c (c, d, d) of the chosen cells under a weight (c, q)."""
+    def stiffness(self, subset: Indices, weight: Array) -> Array:
+        """K_c (c, d, d) of a subset of cells under a weight (c, q)."""
         axes, nodes = self.components, self.cells.nodes.shape[1]
         size = axes * nodes
-        plain = element_stiffness(self.cells, chosen, weight, axes, *self.lame)
+        plain = element_stiffness(self.cells, subset, weight, axes, *self.lame)
         out = plain.reshape(-1, axes, nodes, axes, nodes).transpose(0, 2, 1, 4, 3).reshape(-1, size, size)
         if self.frames is not None:
-            out = out + _spread(self.frames.modes[chosen], self._hourglass_blocks(chosen, weight))
+            out = out + _spread(self.frames.modes[subset], self._hourglass_blocks(subset, weight))
         return np.ascontiguousarray(out)
 
-    def mass_change(self, chosen: Indices) -> Array | None:
+    def mass_change(self, subset: Indices) -> Array | None:
         """Difference of M_c from the mean of consistent and lumped mass (c, d, d), kg; None for zero."""
         out = None
         if self.frames is not None:
-            total = self.mass_share[chosen] * self.mass_weight[chosen].sum(axis=1)
-            out = total[:, None, None] * _frames_of(self.frames, chosen).mass_change(coupling_factor(*self.lame))
+            total = self.mass_share[subset] * self.mass_weight[subset].sum(axis=1)
+            out = total[:, None, None] * _frames_of(self.frames, subset).mass_change(coupling_factor(*self.lame))
         if self.shift.any():
-            time_shift = self.shift[chosen][:, None, None] * self.stiffness(chosen, self.inertial_weight)
+            time_shift = self.shift[subset][:, None, None] * self.stiffness(subset, self.inertial_weight)
             out = -time_shift if out is None else out - time_shift
         return out
 
-    def mass(self, chosen: Indices) -> Array:
+    def mass(self, subset: Indices) -> Array:
         """M_c (c, d, d), kg."""
-        change, mean = self.mass_change(chosen), self._mean_mass(chosen)
+        change, mean = self.mass_change(subset), self._mean_mass(subset)
         return mean if change is None else mean + change
 
-    def _mean_mass(self, chosen: Indices) -> Array:
+    def _mean_mass(self, subset: Indices) -> Array:
         """Mean of consistent and lumped mass (c, d, d), kg."""
-        weight, values = self.mass_weight[chosen], self.cells.values
+        weight, values = self.mass_weight[subset], self.cells.values
         products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
-        scalar = 0.5 * (weight @ products).reshape(len(chosen), values.shape[1], values.shape[1])
+        scalar = 0.5 * (weight @ products).reshape(len(subset), values.shape[1], values.shape[1])
         nodes = np.arange(values.shape[1])
-        scalar[:, nodes, nodes] += 0.5 * self.lumped(chosen)
+        scalar[:, nodes, nodes] += 0.5 * self.lumped(subset)
         size = scalar.shape[1] * self.components
         return np.einsum("cnm,ik->cnimk", scalar, np.eye(self.components)).reshape(-1, size, size)
 
-    def lumped(self, chosen: Indices) -> Array:
+    def lumped(self, subset: Indices) -> Array:
         """Lumped masses (c, n), kg: the row sums, which preserve the first moments of the weighted mass."""
-        return np.asarray(self.mass_weight[chosen] @ self.cells.values)
+        return np.asarray(self.mass_weight[subset] @ self.cells.values)
 
     def mass_matrix_change(self, size: int) -> csr_array:
         """`mass_change` of all cells (d, d), kg."""
         total = csr_array((size, size))
-        for chosen in _chunks(np.flatnonzero(self.mass_weight.any(axis=1)), self.cell_size):
-            change = self.mass_change(chosen)
+        for subset in _chunks(np.flatnonzero(self.mass_weight.any(axis=1)), self.cell_size):
+            change = self.mass_change(subset)
             if change is not None:
-                total = total + _assembled(_dofs(self.cells.nodes[chosen], self.components), change, size)
+                total = total + _assembled(_dofs(self.cells.nodes[subset], self.components), change, size)
         return csr_array(0.5 * (total + total.T))
 
     def highest_frequency(self) -> float:
@@ -405,9 +405,9 @@ class Correction:
         """
         largest = 0.0
         active = np.flatnonzero(self.stiffness_weight.max(axis=1) > 0.0)
-        for chosen in _chunks(active, self.cell_size):
+        for subset in _chunks(active, self.cell_size):
             try:
-                relative = _relative(self.stiffness(chosen, self.stiffness_weight), self.mass(chosen))
+                relative = _relative(self.stiffness(subset, self.stiffness_weight), self.mass(subset))
             except np.linalg.LinAlgError:
                 return math.inf
             largest = largest_eigenvalue(relative, largest)
@@ -417,12 +417,12 @@ class Correction:
         """A diagonal lower bound (d,) of M, kg: each cell's lumped masses times M_c's least eigenvalue over them."""
         out = np.zeros(node_count)
         active = np.flatnonzero(self.mass_weight.any(axis=1))
-        for chosen in _chunks(active, self.cell_size):
-            lumped = self.lumped(chosen)
+        for subset in _chunks(active, self.cell_size):
+            lumped = self.lumped(subset)
             root = 1.0 / np.sqrt(np.repeat(np.maximum(lumped, 1e-300), self.components, axis=1))
-            least = np.linalg.eigvalsh(self.mass(chosen) * root[:, :, None] * root[:, None, :])[:, 0]
+            least = np.linalg.eigvalsh(self.mass(subset) * root[:, :, None] * root[:, None, :])[:, 0]
             share = np.maximum(least, 0.0)[:, None] * lumped
-            out += np.bincount(self.cells.nodes[chosen].ravel(), weights=share.ravel(), minlength=node_count)
+            out += np.bincount(self.cells.nodes[subset].ravel(), weights=share.ravel(), minlength=node_count)
         return np.repeat(out, self.components)
 
 
@@ -476,16 +476,16 @@ def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correcti
     return CorrectedAssembled(**fields, correction=correction, hourglass=hourglass)
 
 
-def _frames_of(frames: CellFrames, chosen: Indices) -> CellFrames:
+def _frames_of(frames: CellFrames, subset: Indices) -> CellFrames:
     names = ("gradients", "edges", "frame", "a", "normals", "modes")
-    return replace(frames, **{name: getattr(frames, name)[chosen] for name in names})
+    return replace(frames, **{name: getattr(frames, name)[subset] for name in names})
 
 
-def _chunks(chosen: Indices, size: int) -> Iterator[Indices]:
+def _chunks(subset: Indices, size: int) -> Iterator[Indices]:
     """The cells in chunks whose arrays have at most `_CHUNK` entries."""
     step = max(1, _CHUNK // size)
-    for start in range(0, chosen.size, step):
-        yield chosen[start : start + step]
+    for start in range(0, subset.size, step):
+        yield subset[start : start + step]
 
 
 def _spread(modes: Array, blocks: Array) -> Array:

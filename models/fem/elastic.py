@@ -138,14 +138,14 @@ class ElasticAssembled(LoadedCoordinates):
         if self.mass_kind == "massless":
             return math.inf
 
-        def masses(chosen: np.ndarray) -> Array:
+        def masses(subset: np.ndarray) -> Array:
             if self.mass_kind == "lumped":
-                dx = np.ascontiguousarray(self.cells.dx[chosen])
-                part = CellArrays(self.cells.nodes[chosen], self.cells.values, self.cells.gradients, dx)
-                return element_lumped(part, self.mass_weight[chosen], self.order)
+                dx = np.ascontiguousarray(self.cells.dx[subset])
+                part = CellArrays(self.cells.nodes[subset], self.cells.values, self.cells.gradients, dx)
+                return element_lumped(part, self.mass_weight[subset], self.order)
             values = self.cells.values
             products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
-            return (self.mass_weight[chosen] @ products).reshape(len(chosen), values.shape[1], values.shape[1])
+            return (self.mass_weight[subset] @ products).reshape(len(subset), values.shape[1], values.shape[1])
 
         lam, mu = self.lame
         return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, lam, mu)

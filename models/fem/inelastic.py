@@ -93,10 +93,10 @@ class InelasticAssembled(FiniteNodal):
         u, after, law = self._displacement(u), np.empty_like(memory), self._law
         kernel = _cell_kernels.respond_cells(self.material.kind, self._cells.axes)
 
-        def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
+        def respond_slice(cell_range: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
             stored, dissipated, inverted = kernel(
-                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(cell_range)), law, step, u, memory[cell_range], after[cell_range], force
             )
             return force, stored, dissipated, inverted
 
@@ -114,10 +114,10 @@ class InelasticAssembled(FiniteNodal):
         u0, u1, law = self._displacement(u0), self._displacement(u1), self._law
         kernel = _mean_kernels.mean_force(*self._variant(theta))
 
-        def mean_slice(chosen: slice) -> tuple[Array, int]:
+        def mean_slice(cell_range: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
-            cells = tuple(self._cells.part(chosen))
-            return force, kernel(cells, law, step, theta, u0, u1, memory[chosen], force)
+            cells = tuple(self._cells.part(cell_range))
+            return force, kernel(cells, law, step, theta, u0, u1, memory[cell_range], force)
 
         forces, inverted = zip(*map_slices(mean_slice, len(memory), self._mean_pace), strict=True)
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
@@ -259,10 +259,10 @@ class SmallInelasticAssembled(InelasticAssembled):
         u, after = self._displacement(u), np.empty_like(memory)
         kernel = _small_kernels.respond_small(self._cells.axes)
 
-        def respond_slice(chosen: slice) -> tuple[Array, float, float]:
+        def respond_slice(cell_range: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
             stored, dissipated = kernel(
-                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(cell_range)), law, step, u, memory[cell_range], after[cell_range], force
             )
             return force, stored, dissipated
 

@@ -73,8 +73,8 @@ class NodeCloud:
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         return csr_array(coo_array(entries, shape=(len(points), self.total)))
 
-    def high_pass(self, chosen: Indices) -> csr_array:
-        """F (chosen, total): the values at some of the nodes less those of the polynomials fitted around each.
+    def high_pass(self, subset: Indices) -> csr_array:
+        """F (subset, total): the values at some of the nodes less those of the polynomials fitted around each.
 
         F annihilates polynomials of degree 4 where the nodes determine them, and linear ones on every mesh; in the
         middle of regular nodes also those of degree 5, and on a regular line it is −20 δ⁶/924, δ⁶ the sixth
@@ -82,7 +82,7 @@ class NodeCloud:
         nodes are not replaced by nodes beyond `REACH`: over a longer distance along the border a polynomial would fit
         waves of 8 H less well.
         """
-        points = self.positions[chosen]
+        points = self.positions[subset]
         axes = points.shape[1]
 
         def within(distance: Array) -> Array:
@@ -94,9 +94,9 @@ class NodeCloud:
         ):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
-        shape = (chosen.size, self.total)
+        shape = (subset.size, self.total)
         fitted = csr_array(coo_array((values, (rows, columns)), shape=shape))
-        identity = csr_array(eye_array(self.total, format="csr")[self.numbers[chosen]])
+        identity = csr_array(eye_array(self.total, format="csr")[self.numbers[subset]])
         return csr_array(SCALE[axes] * (identity + fitted))
 
     def _fits(

@@ -172,8 +172,8 @@ def face_nodes(corners: Indices, shared: Indices) -> Indices:
     after, before = (corners[(start + step) % 4, faces] for step in (1, 3))
     for corner in range(4):
         for forward in (True, False):
-            chosen = np.flatnonzero((start == corner) & ((after < before) == forward))
-            nodes[_face_places(order, corner, forward)[:, None], chosen] = shared[:, chosen]
+            oriented = np.flatnonzero((start == corner) & ((after < before) == forward))
+            nodes[_face_places(order, corner, forward)[:, None], oriented] = shared[:, oriented]
     return nodes
 
 

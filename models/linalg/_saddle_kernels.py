@@ -176,10 +176,10 @@ def elimination_tree(pointer, indices):
 
 @njit(cache=True, nogil=True)
 def factorise(
-    chosen, dofs, children, number, first, row_start, value_start, rows, pointer, indices, data, values, stack, front,
+    order, dofs, children, number, first, row_start, value_start, rows, pointer, indices, data, values, stack, front,
     compliance,
 ):  # fmt: skip
-    """P K Pᵀ = L D Lᵀ on the supernodes `chosen`, which are in postorder, into values, and W into its lower triangle.
+    """P K Pᵀ = L D Lᵀ on the supernodes `order`, in postorder, into values, and W into its lower triangle.
 
     dofs, children (s,): numbers of a supernode's columns that are dofs, and of its children; number (n,): of the rows
     of B, −1 elsewhere; pointer, indices, data: the lower triangle of P K Pᵀ by columns; stack, front: work arrays for
@@ -194,7 +194,7 @@ def factorise(
     pending, depth, top = np.empty(first.size, np.int64), 0, 0
     units = np.array([1.0, -1.0])
     plus, minus = units[:1], units[1:]
-    for s in chosen:
+    for s in order:
         begin, rows_begin = first[s], row_start[s]
         width, height, at = first[s + 1] - begin, row_start[s + 1] - rows_begin, value_start[s]
         below = height - width

@@ -1,7 +1,7 @@
 """Triangular solutions with a supernodal Cholesky factor L, whose storage is that of `Supernodes`.
 
 x (k, n) are right-hand sides that become solutions, one in a row, in the order of the factor. A supernode's block is
-read in panels of four columns, each for all right-hand sides. chosen: supernodes, children before their parents.
+read in panels of four columns, each for all right-hand sides. order: supernodes, children before their parents.
 """
 
 import numpy as np
@@ -13,16 +13,16 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def forward(chosen, first, row_start, value_start, rows, values, x, place, above):
+def forward(order, first, row_start, value_start, rows, values, x, place, above):
     """L⁻¹ x on the columns of some supernodes.
 
     Their update of row i is added to above[:, place[i]], or, where place[i] < 0 or place is None, to x[:, i].
     """
     sides, size = x.shape[0], 1
-    for s in chosen:
+    for s in order:
         size = max(size, row_start[s + 1] - row_start[s])
     room = np.empty((sides, size))
-    for s in chosen:
+    for s in order:
         at, row_numbers = first[s], rows[row_start[s] : row_start[s + 1]]
         width, height = first[s + 1] - at, row_numbers.size
         block = values[value_start[s] : value_start[s] + height * width]
@@ -70,14 +70,14 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def backward(chosen, first, row_start, value_start, rows, values, x):
+def backward(order, first, row_start, value_start, rows, values, x):
     """L⁻ᵀ x on the columns of some supernodes, x being solved in the rows of their ancestors."""
     sides, size = x.shape[0], 1
-    for s in chosen:
+    for s in order:
         size = max(size, row_start[s + 1] - row_start[s])
     room = np.empty((sides, size))
-    for q in range(chosen.size):
-        s = chosen[chosen.size - 1 - q]
+    for q in range(order.size):
+        s = order[order.size - 1 - q]
         at, row_numbers = first[s], rows[row_start[s] : row_start[s + 1]]
         width, height = first[s + 1] - at, row_numbers.size
         block = values[value_start[s] : value_start[s] + height * width]

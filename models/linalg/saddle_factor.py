@@ -53,15 +53,17 @@ class SaddleFactor:
         self._border_rows = self._order[self._border] - u - m
         self._number = np.full(kind.size, -1)
         self._number[self._border] = np.arange(q)
-        self._chosen = np.flatnonzero(kind[split.first[:-1]] < 2)
+        self._supernode_order = np.flatnonzero(kind[split.first[:-1]] < 2)
         entries = np.zeros(split.first.size - 1, dtype=np.int64)
-        entries[self._chosen] = (np.diff(split.first).astype(np.int64) * np.diff(split.row_start))[self._chosen]
+        entries[self._supernode_order] = (np.diff(split.first).astype(np.int64) * np.diff(split.row_start))[
+            self._supernode_order
+        ]
         self._entries = int(entries.sum())
         if self._entries > _LARGE:
             raise UserError(f"the factor has {self._entries} entries: too many for 32-bit indices", code=FAILURE)
         self._supernodes = split._replace(value_start=(np.cumsum(entries) - entries).astype(np.int32))
         self._dofs = np.add.reduceat((kind == 0).astype(np.int64), split.first[:-1])
-        self._children, self._work_sizes = _stack_sizes(split, self._chosen, self._number)
+        self._children, self._work_sizes = _stack_sizes(split, self._supernode_order, self._number)
         self._factorise(kkt, A.diagonal())
 
     def refactorise(self, A: Any) -> "SaddleFactor":
@@ -81,7 +83,7 @@ class SaddleFactor:
         q = self._sizes[2]
         rhs = np.concatenate([b, c, np.zeros((q, *b.shape[1:]))])[self._order]
         half = np.ascontiguousarray(rhs.reshape(rhs.shape[0], -1).T)
-        forward(self._chosen, *self._supernodes, half, None, None)
+        forward(self._supernode_order, *self._supernodes, half, None, None)
         half[:, self._multipliers] *= -1.0
         border = np.empty((q, len(half)))
         border[self._border_rows] = -half[:, self._border].T
@@ -95,7 +97,7 @@ class SaddleFactor:
         columns = forward.border.shape[1:]
         x = np.array(forward.half.T)
         x[:, self._border] = 0.0 if push is None else -push.reshape(push.shape[0], len(x))[self._border_rows].T
-        backward(self._chosen, *self._supernodes, x)
+        backward(self._supernode_order, *self._supernodes, x)
         out = np.empty((x.shape[1], len(x)))
         out[self._order] = x.T
         return out[:u].reshape(u, *columns), -out[u : u + m].reshape(m, *columns)
@@ -151,7 +153,7 @@ class SaddleFactor:
         stack, front = np.empty(self._work_sizes[0]), np.empty(self._work_sizes[1])
         supernodes = self._supernodes
         failed = factorise(
-            self._chosen, self._dofs, self._children, self._number, supernodes.first, supernodes.row_start,
+            self._supernode_order, self._dofs, self._children, self._number, supernodes.first, supernodes.row_start,
             supernodes.value_start, supernodes.rows, lower.indptr, lower.indices, lower.data, values, stack, front,
             compliance,
         )  # fmt: skip
@@ -239,19 +241,19 @@ def _cut(supernodes: Supernodes, border: NDArray[np.bool_]) -> Supernodes:
 
 
 def _stack_sizes(
-    supernodes: Supernodes, chosen: NDArray[np.int64], number: NDArray[np.int64]
+    supernodes: Supernodes, order: NDArray[np.int64], number: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number of children of each supernode, and the largest sizes of the stack of their updates and of a front."""
     widths, heights = np.diff(supernodes.first).astype(np.int64), np.diff(supernodes.row_start).astype(np.int64)
     supernode_of, parents = np.repeat(np.arange(widths.size), widths), np.full(widths.size, -1)
-    pushing = chosen[heights[chosen] > widths[chosen]]
+    pushing = order[heights[order] > widths[order]]
     rows = supernodes.rows[supernodes.row_start[pushing] + widths[pushing]]
     inside = number[rows] < 0
     parents[pushing[inside]] = supernode_of[rows[inside]]
     children = np.bincount(parents[parents >= 0], minlength=widths.size)
     below = heights - widths
     pushed = below * (below + 1) // 2  # a triangle
-    net = np.where(parents[chosen] >= 0, pushed[chosen], 0)
+    net = np.where(parents[order] >= 0, pushed[order], 0)
     popped = np.bincount(parents[parents >= 0], weights=pushed[parents >= 0], minlength=widths.size).astype(np.int64)
-    stack_size = np.cumsum(net - popped[chosen])
-    return children, np.array([stack_size.max(initial=0), (below[chosen] ** 2).max(initial=0)])
+    stack_size = np.cumsum(net - popped[order])
+    return children, np.array([stack_size.max(initial=0), (below[order] ** 2).max(initial=0)])

@@ -78,8 +78,8 @@ class SupernodalSolver:
         return partial(_on, forward, self._supernodes), partial(_on, backward, self._supernodes)
 
 
-def _on(kernel: Callable[..., None], supernodes: Supernodes, chosen: NDArray[np.int64], *fields: Array) -> None:
-    kernel(chosen, *supernodes, *fields)
+def _on(kernel: Callable[..., None], supernodes: Supernodes, order: NDArray[np.int64], *fields: Array) -> None:
+    kernel(order, *supernodes, *fields)
 
 
 def supernodes_of(factor: CholeskyFactor) -> tuple[NDArray[np.int64], Supernodes]:

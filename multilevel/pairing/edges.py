@@ -70,9 +70,9 @@ class SurfaceEdges:
         along = np.einsum("ek,ekx->ex", self.along, positions[self.nodes])
         return positions[self.nodes[:, 0]], along, facet_normals(self.mesh, positions, self.facets)
 
-    def weights(self, chosen: Indices, place: Array) -> tuple[Array, Array]:
-        """Weights (p, 3) of x and of d over the nodes, for the chosen pieces (p,) at σ (p,)."""
-        along = self.along[chosen]
+    def weights(self, pieces: Indices, place: Array) -> tuple[Array, Array]:
+        """Weights (p, 3) of x and of d over the nodes, for the pieces (p,) at σ (p,)."""
+        along = self.along[pieces]
         return np.array([1.0, 0.0, 0.0]) + place[:, None] * along, along
 
 
