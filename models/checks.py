@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # NumPy loads with the first array: the command line starts f
 
 T = TypeVar("T")
 
-# of numbers other than 0: what is beyond has no meaning in SI units, and squares of it overflow or vanish
+# of numbers other than 0: values outside have no meaning in SI units, and their squares overflow or underflow
 SMALLEST, LARGEST = 1e-100, 1e100
 ANY_SIZE = (
     1.7976931348623157e308  # of numbers that are only compared, such as values of a quantity in units of the user
@@ -151,11 +151,11 @@ def finite_array(
     if array.dtype.kind not in "iuf":
         raise UserTypeError.parameter(name, value, rule)
     array = array.astype(float)
-    fits = shape is None or (
+    valid = shape is None or (
         array.ndim == len(shape)
         and all(want is None or want == have for want, have in zip(shape, array.shape, strict=True))
     )
-    if not fits or not np.isfinite(array).all():
+    if not valid or not np.isfinite(array).all():
         raise UserError.parameter(name, value, rule)
     if array.size and abs(array).max() > largest:
         raise UserError.parameter(name, value, f"must be numbers of a size of at most {largest:g}")
@@ -168,7 +168,7 @@ def components(count: int) -> str:
 
 
 def numbers_error(value: Any) -> type[UserError]:
-    """The class of the error of a value that is not what it must be: `UserTypeError` where it is not of numbers."""
+    """The class of the error for an invalid value: `UserTypeError` where it is not numeric."""
     import numpy as np
 
     try:
@@ -177,28 +177,28 @@ def numbers_error(value: Any) -> type[UserError]:
         return UserError
 
 
-def check_fields(item: Any, **rules: Callable[..., Any]) -> None:
+def check_fields(instance: Any, **rules: Callable[..., Any]) -> None:
     """Replace fields of a frozen dataclass by their checked values, which are plain Python numbers.
 
     check_fields(law, stiffness=positive, height=non_negative)
     """
     for name, rule in rules.items():
-        object.__setattr__(item, name, rule(name, getattr(item, name)))
+        object.__setattr__(instance, name, rule(name, getattr(instance, name)))
 
 
-def one_each(name: str, given: Any, count: int) -> "NDArray[np.float64]":
-    """The values (count,) that a function returned: a number for each point, or one for all."""
+def one_each(name: str, value: Any, count: int) -> "NDArray[np.float64]":
+    """The values (count,) returned by a function: a number for each point, or one for all."""
     import numpy as np
 
     try:
-        return np.broadcast_to(np.asarray(given, dtype=float), (count,))
+        return np.broadcast_to(np.asarray(value, dtype=float), (count,))
     except (TypeError, ValueError, OverflowError):
         rule = f"must be one number for each of {count} points"
-        raise numbers_error(given).parameter(name, given, rule) from None
+        raise numbers_error(value).parameter(name, value, rule) from None
 
 
 def instance(name: str, value: Any, kinds: Any, rule: str) -> Any:
-    """A value of one of the kinds (a class, a protocol that is checked at run time, or a union), itself no class.
+    """An instance of one of the kinds (a class, a runtime-checkable protocol, or a union), not a class.
 
     >>> instance("parts", {}, list, "must be a list of parts")
     Traceback (most recent call last):
@@ -219,7 +219,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def progress(name: str, value: Any) -> None:
-    """A function of the steps that are done and their number, or None."""
+    """A callback (steps done, total number of steps), or None."""
     if value is not None and not callable(value):
         raise UserTypeError.parameter(name, value, "must be a function (done, total), or None")
 
@@ -249,7 +249,7 @@ def path(name: str, value: Any) -> Any:
 
 
 def _number(name: str, value: Any, kind: str = "must be a number", largest: float | None = None) -> float:
-    """The value as a finite float; kind: what it must be, said of a value of another type."""
+    """The value as a finite float; kind: the rule in the message for a value of another type."""
     if _is_array(value) and value.ndim == 0:
         value = value.item()
     # numpy.bool is no Real, bool is
@@ -261,9 +261,9 @@ def _number(name: str, value: Any, kind: str = "must be a number", largest: floa
         raise UserError.parameter(name, value, f"must be of a size of at most {LARGEST:g}") from None
     if not math.isfinite(number):
         raise UserError.parameter(name, value, "must be finite")
-    most = LARGEST if largest is None else largest
-    if abs(number) > most:
-        raise UserError.parameter(name, value, f"must be of a size of at most {most:g}")
+    limit = LARGEST if largest is None else largest
+    if abs(number) > limit:
+        raise UserError.parameter(name, value, f"must be of a size of at most {limit:g}")
     return number
 
 

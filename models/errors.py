@@ -1,4 +1,4 @@
-"""The exception of all errors that a user can cause, and short views of the values that they and `repr` show."""
+"""The exception of all errors that a user can cause, and short views of values for messages and `repr`."""
 
 import dataclasses
 import linecache
@@ -27,7 +27,7 @@ class UserError(ValueError):
     """
 
     def __init__(self, message: str, code: int = USAGE) -> None:
-        # one line, whatever the text of a library's exception was
+        # one line, also from a library's exception of several lines
         self.message = " ".join(str(message).split())
         self.code = code
         super().__init__(self.message)
@@ -37,7 +37,7 @@ class UserError(ValueError):
         return type(self), (self.message, self.code)
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython and notebooks print in place of a traceback: the user's call, and the line."""
+        """The text that IPython and notebooks print in place of a traceback: the user's call, and the line."""
         call = None
         for frame, number in traceback.walk_tb(self.__traceback__):
             if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "arlequin":
@@ -46,17 +46,17 @@ class UserError(ValueError):
         return [*([f"in: {call}"] if call else []), f"{type(self).__name__}: {self.message}"]
 
     @classmethod
-    def parameter(cls, name: str, given: Any, allowed: str) -> "UserError":
-        """The line for a bad parameter: its name, what was given, what is allowed.
+    def parameter(cls, name: str, value: Any, allowed: str) -> "UserError":
+        """The error of a bad parameter: its name, its value, the allowed values.
 
         >>> print(UserError.parameter("density", -1.0, "must be positive"))
         density = -1.0: must be positive
         """
-        return cls(f"{name} = {shown(given)}: {allowed}")
+        return cls(f"{name} = {shown(value)}: {allowed}")
 
 
 def shown(value: Any) -> str:
-    """A short, one-line view of a value: NumPy's numbers and short arrays as plain ones, functions as `name(x, t)`.
+    """A short, one-line view of a value: NumPy numbers and short arrays as Python ones, functions as `name(x, t)`.
 
     xarray's objects are `<DataTree>`, also in mappings, lists and tuples.
 
@@ -86,25 +86,25 @@ def _of_xarray(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "xarray"
 
 
-def short_repr(item: Any) -> str:
-    """`Name(field=value, …)` of a dataclass without the fields that have their default, as its `__repr__`.
+def short_repr(instance: Any) -> str:
+    """The `__repr__` of a dataclass: `Name(field=value, …)` without the fields that have their default.
 
     >>> from arlequin.models.materials.elastic import LinearElastic
     >>> short_repr(LinearElastic(2e11, poisson=0.3, density=7800.0))
     'LinearElastic(young=200000000000.0, poisson=0.3, density=7800.0)'
     """
-    given = []
-    for field in dataclasses.fields(item):
+    fields = []
+    for field in dataclasses.fields(instance):
         if field.repr and field.init:
-            text = _brief(getattr(item, field.name))
+            text = _brief(getattr(instance, field.name))
             default = field.default_factory() if callable(field.default_factory) else field.default
             if default is dataclasses.MISSING or text != _brief(default):
-                given.append(f"{field.name}={text}")
-    return f"{type(item).__name__}({', '.join(given)})"
+                fields.append(f"{field.name}={text}")
+    return f"{type(instance).__name__}({', '.join(fields)})"
 
 
 def _brief(value: Any) -> str:
-    """The view of a field."""
+    """The short view of a field of a dataclass."""
     if getattr(value, "ndim", 0) and value.size > _FIELD:
         return f"<array {'×'.join(map(str, value.shape))}>"
     if isinstance(value, list | tuple):
@@ -113,13 +113,13 @@ def _brief(value: Any) -> str:
         left, right = ("[", "]") if isinstance(value, list) else ("(", ",)" if len(value) == 1 else ")")
         return left + ", ".join(map(_brief, value)) + right
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        # repr=False: the class has a view of its own
+        # repr=False: the class defines its own
         return short_repr(value) if value.__dataclass_params__.repr else repr(value)  # type: ignore[attr-defined]
     return shown(value)
 
 
 class UserTypeError(UserError, TypeError):
-    """A `UserError` for an object of a wrong type, or a call that does not fit the signature of a function.
+    """A `UserError` for an object of a wrong type, or a call that does not match the signature of a function.
 
     >>> isinstance(UserTypeError.parameter("density", "7800", "must be a number"), TypeError)
     True
@@ -127,11 +127,11 @@ class UserTypeError(UserError, TypeError):
 
 
 class ModelWarning(UserWarning):
-    """Warning of a model whose results would mislead; it names the cure."""
+    """Warning of a model with misleading results; it names the cure."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Issue a warning at the line of the user's code that led here, the innermost one outside of this package."""
+    """Issue a warning at the line of the user's code that called this package, the innermost one outside of it."""
     frame, level = sys._getframe(1), 2
     package = __name__.partition(".")[0]
     within = (package, "functools")  # cached properties call through it

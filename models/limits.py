@@ -1,7 +1,7 @@
 """Limits on the size and the work of a run, checked before memory is allocated.
 
-A model beyond a limit does not fit in memory, or takes more than a day whatever the scheme; one below may still take
-long. ARLEQUIN_LIMITS=off in the environment disables all limits.
+A model beyond a limit does not fit in memory, or takes more than a day with any scheme; one below may still take long.
+ARLEQUIN_LIMITS=off in the environment disables all limits.
 """
 
 import contextlib
@@ -36,39 +36,39 @@ def disabled() -> bool:
 
 
 def memory() -> float:
-    """Bytes of memory available to this process; infinite where the system does not tell."""
-    found = [math.inf]
+    """Bytes of memory available to this process; infinite where it is unknown."""
+    bounds = [math.inf]
     with contextlib.suppress(AttributeError, ValueError, OSError):
-        found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+        bounds.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
     with contextlib.suppress(ValueError, OSError):  # no such group, or "max"
-        found.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+        bounds.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     if sys.platform != "win32":
         import resource
 
-        limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-        found += [float(limit) for limit in limits if limit != resource.RLIM_INFINITY]
-    return min(found)
+        resource_limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+        bounds += [float(limit) for limit in resource_limits if limit != resource.RLIM_INFINITY]
+    return min(bounds)
 
 
-def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
-    """Raise UserError for a parameter that gives more cells than fit in memory.
+def check_cells(name: str, value: Any, count: float, dimension: int) -> None:
+    """Raise UserError for a parameter with more cells than fit in memory.
 
     >>> check_cells("cells", (4, 2), 8, 2)
     """
-    each = CELL_BYTES[dimension]
-    most = min(MOST_CELLS, memory() / each)
-    if count > most and not disabled():
-        fits = f"{float(f'{most:.2g}'):g}"
+    cell_bytes = CELL_BYTES[dimension]
+    max_cells = min(MOST_CELLS, memory() / cell_bytes)
+    if count > max_cells and not disabled():
+        fits = f"{float(f'{max_cells:.2g}'):g}"
         rule = f"gives {float(count):.3g} cells; at most {fits} are made"
-        if most < MOST_CELLS:
-            rule += f" ({each / 1e3:g} kB each and {memory() / 1e9:.3g} GB of memory; {LIFT})"
-        raise UserError.parameter(name, given, rule)
+        if max_cells < MOST_CELLS:
+            rule += f" ({cell_bytes / 1e3:g} kB each and {memory() / 1e9:.3g} GB of memory; {LIFT})"
+        raise UserError.parameter(name, value, rule)
 
 
 def check_model(cells: Iterable[tuple[int, int, int]], machines: int = 1) -> None:
     """Raise UserError for meshes (cells, dimension, functions of a cell) whose matrices together do not fit in memory.
 
-    machines: over which the matrices are spread.
+    machines: number of machines over which the matrices are distributed.
 
     >>> check_model([(8, 2, 4), (10, 3, 125)])
     """
@@ -105,11 +105,11 @@ def limit_memory() -> None:
     Python then raises MemoryError instead of being killed by the system. The limit is at least LEAST_MEMORY_LIMIT, as
     threads and compilers reserve more than they use.
     """
-    most = max(memory(), LEAST_MEMORY_LIMIT)
-    if sys.platform == "win32" or disabled() or not math.isfinite(most):
+    limit = max(memory(), LEAST_MEMORY_LIMIT)
+    if sys.platform == "win32" or disabled() or not math.isfinite(limit):
         return
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if hard == resource.RLIM_INFINITY or most <= hard:
-        resource.setrlimit(resource.RLIMIT_DATA, (int(most), hard))
+    if hard == resource.RLIM_INFINITY or limit <= hard:
+        resource.setrlimit(resource.RLIMIT_DATA, (int(limit), hard))

@@ -36,12 +36,12 @@ class Force(Protocol):
 class LoadFunction:
     """A force given by a function of time that returns (d,), N.
 
-    Functions of a script may take longer than a step of a small system: what they gave at the last times is kept, for
-    the audit of these steps and their derivatives.
+    Functions of a script may take longer than a step of a small system: the values at the last times are cached for the
+    audit of these steps and their derivatives.
     """
 
     function: Callable[[float], Array]
-    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False)
+    _cached: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, t: float) -> Array:
         """The force (d,) at the time t."""
@@ -49,11 +49,11 @@ class LoadFunction:
 
     def at(self, times: Array) -> Array:
         """The forces (t, d) at the times (t,)."""
-        kept = next(iter(self._last), None)  # members of an ensemble ask in several threads
-        if kept is None or not np.array_equal(kept[0], times):
-            kept = times.copy(), np.array([self.function(t) for t in times.tolist()])
-            self._last[:] = [kept]
-        return kept[1].copy()
+        cached = next(iter(self._cached), None)  # members of an ensemble call from several threads
+        if cached is None or not np.array_equal(cached[0], times):
+            cached = times.copy(), np.array([self.function(t) for t in times.tolist()])
+            self._cached[:] = [cached]
+        return cached[1].copy()
 
     def projected(self, shapes: Array) -> "LoadFunction":
         """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
@@ -68,14 +68,14 @@ class ExternalLoads:
     varying: tuple[Force, ...] = ()
 
     def __call__(self, t: float) -> Array:
-        """External force (d,) at the time t; a fresh array."""
+        """External force (d,) at the time t; a new array."""
         total = self.constant.copy()
         for load in self.varying:
             total += load(t)
         return total
 
     def at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,); a fresh array."""
+        """External forces (t, d) at the times (t,); a new array."""
         total = np.tile(self.constant, (times.size, 1))
         for load in self.varying:
             total += load.at(times)
@@ -147,12 +147,12 @@ class NodalCoordinates(LinearCoordinates):
         """M (d, d), kg."""
         return self.mass
 
-    def coordinates(self, field: Array, given: Array) -> Array:
-        """The field (d,) with the imposed values given (p,); nan leaves a value as it is."""
+    def coordinates(self, field: Array, imposed: Array) -> Array:
+        """The field (d,) with the values `imposed` (p,); nan: the value of the field."""
         values = field.copy()
-        if given.size:
-            dofs = np.concatenate([item.dofs for item in self.imposed])
-            values[dofs] = np.where(np.isnan(given), field[dofs], given)
+        if imposed.size:
+            dofs = np.concatenate([motion.dofs for motion in self.imposed])
+            values[dofs] = np.where(np.isnan(imposed), field[dofs], imposed)
         return values
 
 

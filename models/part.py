@@ -1,4 +1,4 @@
-"""Protocols of parts: what junctions, contact and time schemes require of a part and of its assembled form."""
+"""Protocols of parts and of their assembled form, as required by junctions, contact and time schemes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ FacetWeight = Callable[[Array, Indices], Array]
 
 @dataclass(frozen=True, eq=False)
 class LoadPieces:
-    """Quadrature of what other parts take of a load, on pieces of cells or of facets in which the weight is not smooth.
+    """Quadrature of the reduction of a load by an overlap, on pieces of cells or facets where γ is not smooth.
 
-    cells (p,): the cell of each piece; X (axis, p, q): reference coordinates of the points (axis, p, q), m; taken (p,
+    cells (p,): the cell of each piece; X (axis, p, q): reference coordinates of the points (axis, p, q), m; weights (p,
     q): (γ − 1) times the quadrature weight, with thickness, section or 2πr: m³ in cells, m² on facets.
     """
 
     cells: Indices
     X: Array
     points: Array
-    taken: Array
+    weights: Array
 
     @classmethod
     def none(cls, axes: int) -> "LoadPieces":
@@ -33,14 +33,14 @@ class LoadPieces:
 
 
 class SharedLoad(Protocol):
-    """What other parts take of a part's loads where their zones cut its cells."""
+    """Reduction of a part's loads where overlap zones cut its cells."""
 
     def in_cells(self) -> LoadPieces:
-        """Of the body force."""
+        """Pieces for the body force."""
         ...
 
     def on_facets(self, facets: Indices) -> LoadPieces:
-        """Of the tractions on facets (f,) on the border."""
+        """Pieces for tractions on boundary facets (f,)."""
         ...
 
 
@@ -49,9 +49,9 @@ class Weighting:
     """Weights of a part's energies at its quadrature points: arrays (c, q), 1 outside an overlap.
 
     The energies ½ ∫ α σ:ε dΩ and ½ ∫ β ρ v² dΩ and the work ∫ γ f·u dΩ (α stiffness, β mass, γ load).
-    facets: γ on the border, as factors; an array (c, q) is carried there from the cells, a function gives (f, q) at
-    points (axis, f, q) on facets of the cells (f,). By default the load's. shared: what is to be added to the loads of
-    the cells in which γ is not smooth, where `load` and `facets` are one.
+    facets: factors of γ on the boundary; an array (c, q) is extrapolated from the cells, a function gives (f, q) at
+    points (axis, f, q) on facets of the cells (f,). By default that of `load`. shared: corrections of the loads of the
+    cells in which γ is not smooth, where `load` and `facets` are 1.
     Source: Ben Dhia & Rateau, IJNME 62, 2005.
     """
 
@@ -80,8 +80,8 @@ class Weighting:
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":
         """Weight 1 at every quadrature point: a part that overlaps no other."""
-        one = np.ones((cells, points))
-        return cls(stiffness=one, mass=one, load=one)
+        ones = np.ones((cells, points))
+        return cls(stiffness=ones, mass=ones, load=ones)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,13 +118,13 @@ class Surface:
 
     @property
     def motion(self) -> csr_array:
-        """Displacements of its points (k·axis, nodal) over the part's nodal ones."""
+        """Operator (k·axis, nodal) from the part's nodal displacements to those of the surface's points."""
         dofs = self.dofs[:, : self.positions.shape[1]].ravel()
         return csr_array((np.ones(dofs.size), (np.arange(dofs.size), dofs)), shape=(dofs.size, self.part.dof_count))
 
     @property
     def meshed(self) -> "MeshedPart":
-        """The part, where it has a mesh; else a UserError."""
+        """The part; UserError where it has no mesh."""
         if not isinstance(self.part, MeshedPart):
             raise UserError(f"'{self.name}' of '{self.part.name}': a part without a mesh has no facets here")
         return self.part
@@ -225,10 +225,10 @@ class Assembled(Protocol):
         """Mass matrix (nodal, nodal) on which gravity acts, kg, without the added mass of a fluid."""
         ...
 
-    def coordinates(self, field: Array, given: Array) -> Array:
+    def coordinates(self, field: Array, imposed: Array) -> Array:
         """Coordinates (d,) of a nodal field (nodal,), by M-orthogonal projection on the shapes.
 
-        given (p,): values of the imposed coordinates; nan takes those of the field.
+        imposed (p,): values of the imposed coordinates; nan: the value of the field.
         """
         ...
 
@@ -300,9 +300,9 @@ class MeshedPart(Part, Protocol):
 
 @runtime_checkable
 class Nonlinear(Assembled, Protocol):
-    """A part whose internal force is not K u: `stiffness` is the tangent at u = 0, whose pattern all tangents have.
+    """A part with a nonlinear internal force; `stiffness` is the tangent at u = 0, with the pattern of all tangents.
 
-    `damping` holds the damping that is linear in the velocity, `mean_viscous` the rest.
+    `damping` is the damping that is linear in the velocity, `mean_viscous` the nonlinear one.
     """
 
     def tangent(self, u: Array) -> csr_array:
@@ -384,7 +384,7 @@ class Response:
 
 @runtime_checkable
 class PathDependent(Assembled, Protocol):
-    """A part of a material with internal variables, the memory (c, q, m), which only accepted steps update."""
+    """A part of a material with internal variables, the memory (c, q, m), updated by accepted steps only."""
 
     def fresh(self) -> Array:
         """The initial memory (c, q, m)."""

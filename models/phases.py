@@ -1,4 +1,4 @@
-"""Phases of a set-up: what a program that waits is told about assembly, overlap, factorisation, and their times."""
+"""Phases of a set-up (assembly, overlap, factorisation): notification of a waiting program, and their times."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 Listener = Callable[[str], None]
 
-WORKER = "_ARLEQUIN_WORKER"  # in the environment of the processes of a sweep: "first", or "other", which say nothing
+WORKER = "_ARLEQUIN_WORKER"  # environment variable of the processes of a sweep: "first", or "other", which are silent
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
@@ -21,13 +21,13 @@ def seconds_in(name: str) -> float:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """A context in which the listener, if there is one, shows this phase; phases may lie in each other.
+    """A context in which the listener, if there is one, shows this phase; phases may be nested.
 
-    >>> said = []
-    >>> with listening(said.append), phase("assembling parts"):
+    >>> names = []
+    >>> with listening(names.append), phase("assembling parts"):
     ...     with phase("factoring"):
     ...         pass
-    >>> said
+    >>> names
     ['assembling parts', 'factoring', 'assembling parts', '']
     """
     listener, begin = _listener.get(), time.perf_counter()
@@ -59,5 +59,5 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def is_listening() -> bool:
-    """Whether somebody is told about phases."""
+    """Whether there is a listener of phases."""
     return _listener.get() is not None

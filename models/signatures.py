@@ -1,7 +1,7 @@
-"""Calls that do not fit a signature: of public classes and functions, and of functions that users pass.
+"""Checks of calls against signatures: of public classes and functions, and of functions that users pass.
 
-`checked_call` makes the `TypeError` of Python a `UserTypeError` that names the parameter and what was probably meant;
-`takes` checks a user's function before it is first called.
+`checked_call` turns Python's `TypeError` into a `UserTypeError` that names the parameter and suggests a correction;
+`takes` checks a user's function before its first call.
 """
 
 import difflib
@@ -29,20 +29,20 @@ def meant(word: Any, known: Iterable[str]) -> str:
 
 
 def checked_call(item: T) -> T:
-    """Decorator of a class or a function: a call that does not fit its parameters raises `UserTypeError`, and so does
-    one that fails with something else than a text, or a mapping, for a parameter that is annotated as one."""
+    """Decorator of a class or a function: a call that does not match its signature raises `UserTypeError`, and so does
+    one that fails because a parameter annotated as a text or a mapping is of another type."""
     function: Callable[..., Any] = item.__init__ if isinstance(item, type) else item  # type: ignore[misc]
 
     @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        given, named = tuple(map(_plain, given)), {name: _plain(value) for name, value in named.items()}
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
         try:
-            return function(*given, **named)
+            return function(*args, **kwargs)
         except UserError:
             raise
         except (TypeError, ValueError, AttributeError) as error:
-            fault = _fault(item, function, given, named) if isinstance(error, TypeError) else None
-            fault = fault or _misfit(function, given, named)
+            fault = _fault(item, function, args, kwargs) if isinstance(error, TypeError) else None
+            fault = fault or _misfit(function, args, kwargs)
             if fault is None:  # an error inside
                 raise
             raise UserTypeError(fault) from None
@@ -54,7 +54,7 @@ def checked_call(item: T) -> T:
 
 
 def _plain(value: Any) -> Any:
-    """Fractions and decimals as floats, which all formulas take."""
+    """Fractions and decimals converted to floats."""
     if not isinstance(value, Fraction | Decimal):
         return value
     try:
@@ -65,47 +65,47 @@ def _plain(value: Any) -> Any:
         return math.nan
 
 
-def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
-    """What does not fit in a call; None where all fits."""
+def _fault(item: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """The mismatch of a call and the signature, in one line; None where there is none."""
     signature = inspect.signature(function)
     try:
-        signature.bind(*given, **named)
+        signature.bind(*args, **kwargs)
     except TypeError as error:
-        own = next(iter(signature.parameters), "") in ("self", "cls")
-        known, label = list(signature.parameters.values())[own:], item.__qualname__.rpartition("<locals>.")[2]
+        bound = next(iter(signature.parameters), "") in ("self", "cls")
+        known, label = list(signature.parameters.values())[bound:], item.__qualname__.rpartition("<locals>.")[2]
         names = [parameter.name for parameter in known]
         places = [p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD]
-        count, there = len(given) - own, f"the parameters are {', '.join(names)}"
-        for name in named:
+        positional, listing = len(args) - bound, f"the parameters are {', '.join(names)}"
+        for name in kwargs:
             if name not in names:
-                return f"{label}: no parameter is named {name!r}{meant(name, names)}; {there}"
-        if count > len(places):
-            rest = ", ".join(f"{p.name}=…" for p in known if p.kind is p.KEYWORD_ONLY and p.name not in named)
-            cure = f"name the others: {rest}" if rest else there
-            return f"{label}: takes at most {len(places)} parameters without names, {count} given; {cure}"
-        missing = [p.name for p in known if p.default is p.empty and p.name not in {*named, *places[:count]}]
+                return f"{label}: no parameter is named {name!r}{meant(name, names)}; {listing}"
+        if positional > len(places):
+            unnamed = ", ".join(f"{p.name}=…" for p in known if p.kind is p.KEYWORD_ONLY and p.name not in kwargs)
+            cure = f"name the others: {unnamed}" if unnamed else listing
+            return f"{label}: takes at most {len(places)} parameters without names, {positional} given; {cure}"
+        missing = [p.name for p in known if p.default is p.empty and p.name not in {*kwargs, *places[:positional]}]
         if missing:
-            return f"{label}: {', '.join(missing)} must be given; {there}"
+            return f"{label}: {', '.join(missing)} must be given; {listing}"
         return f"{label}: {error}"
     return None
 
 
-def _misfit(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str | None:
-    """Says which parameter annotated as a text, or as a mapping, is given something else in a call that fits; None
-    where none is."""
+def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """The line for a parameter annotated as a text or a mapping that is of another type, in a call that matches the
+    signature; None where there is none."""
     signature = inspect.signature(function)
-    for name, value in signature.bind(*given, **named).arguments.items():
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
         kinds = _kinds(signature.parameters[name].annotation)
-        wanted = kinds - {"None"}
+        required = kinds - {"None"}
         for kind, allowed, rule in (("str", str, "a text"), ("Mapping", Mapping, "a mapping, {name: …}")):
-            missing = value is None and "None" in kinds
-            if wanted == {kind} and not (missing or isinstance(value, allowed)):
+            allows_none = value is None and "None" in kinds
+            if required == {kind} and not (allows_none or isinstance(value, allowed)):
                 return str(UserTypeError.parameter(name, value, f"must be {rule}"))
     return None
 
 
 def _kinds(annotation: Any) -> set[str]:
-    """Names of the types of an annotation, without what is in their brackets.
+    """Names of the types of an annotation, without their parameters in brackets.
 
     >>> sorted(_kinds("Mapping[str, float | int] | None")), _kinds(str)
     (['Mapping', 'None'], {'str'})
@@ -119,7 +119,7 @@ def _kinds(annotation: Any) -> set[str]:
 
 
 def takes(name: str, function: Callable[..., Any], **parameters: str) -> None:
-    """Raise `UserTypeError` where a user's function does not take these parameters; their texts say what each is.
+    """Raise `UserTypeError` where a user's function does not take these parameters; the texts describe them.
 
     >>> takes("gravity", lambda x, t: 0.0, t="the time, s")
     Traceback (most recent call last):
@@ -127,7 +127,7 @@ def takes(name: str, function: Callable[..., Any], **parameters: str) -> None:
     """
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # compiled: its call tells
+    except (TypeError, ValueError):  # compiled functions have no signature: their call is checked
         return
     try:
         signature.bind(*parameters)

@@ -112,14 +112,14 @@ class Interface:
             )
         self._check_sides()
 
-    def _check_law(self, law: Any, kinds: Any, what: str) -> None:
+    def _check_law(self, law: Any, kinds: Any, kind: str) -> None:
         """Raise `UserTypeError` where a law is not of these kinds, or a class instead of an object."""
         if isinstance(law, type):
             raise UserTypeError(
                 f"interface '{self.name}': {law.__name__} is a class, not a law: write {law.__name__}(…)"
             )
         if not isinstance(law, kinds):
-            raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {what}")
+            raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {kind}")
 
     def _check_sides(self) -> None:
         axes, master = self.slave.positions.shape[1], self.master
@@ -142,23 +142,25 @@ class Interface:
             raise UserError(
                 f"interface '{self.name}': slave '{self.slave.name}' and master '{master.name}' have nodes in common"
             )
-        lone = isinstance(master, Surface) and master.facets.shape[1] == 1 and (axes > 1 or not master.normals.any())
-        if isinstance(master, Surface) and lone and self.direction is None:
+        is_point = (
+            isinstance(master, Surface) and master.facets.shape[1] == 1 and (axes > 1 or not master.normals.any())
+        )
+        if isinstance(master, Surface) and is_point and self.direction is None:
             raise UserError(
                 f"interface '{self.name}': '{master.name}' of '{master.part.name}' is a point: make it the slave, or "
                 "between two points give the direction from slave to master"
             )
         if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
             raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")
-        own = isinstance(master, PairingMaster)
-        if own and (self.multiplier is not None or self.direction is not None):
+        is_pairing = isinstance(master, PairingMaster)
+        if is_pairing and (self.multiplier is not None or self.direction is not None):
             raise UserError(f"interface '{self.name}': guides are the contact points: no multiplier, no direction")
         if self.direction is not None and self.weak:
             raise UserError(f"interface '{self.name}': a direction is for multiplier nodes or gauss")
         if self.area is not None:
             object.__setattr__(self, "area", positive("area", self.area))
-            if own or self._space != "nodes":
-                kind = "guides have 1 m²" if own else f"multiplier {self._space} integrates over the surface"
+            if is_pairing or self._space != "nodes":
+                kind = "guides have 1 m²" if is_pairing else f"multiplier {self._space} integrates over the surface"
                 raise UserError(f"interface '{self.name}': an area is for contact at nodes: {kind}")
 
     @property
@@ -172,7 +174,7 @@ class Interface:
         if isinstance(self.master, PairingMaster):
             return "nodes"
         areas = self.slave.areas
-        # the end of a bar or beam is one point, and the facets of a rigid body have no functions
+        # the end of a bar or beam is one point, and the facets of a rigid body have no shape functions
         collocated = self.slave.facets.shape[1] == 1 or not isinstance(self.master, Surface)
         part = self.slave.part
         collocated = collocated or not (isinstance(part, MeshedPart) and isinstance(part.model, Continuum))
@@ -187,28 +189,31 @@ class Interface:
 
     @property
     def weak(self) -> bool:
-        """Whether the laws hold against functions on the slave surface: gaps then are means with their weights."""
+        """Whether the laws hold weakly, against functions on the slave surface: gaps are means with their weights."""
         return self._space not in ("nodes", "gauss")
 
     def _corners(self, slave: Surface) -> list[Pairing]:
-        """Sharp corners and edges, and ends, of both sides that the contact points of the slave leave out."""
+        """Pairings of sharp corners, edges and ends of both sides that are not among the slave's contact points."""
         if isinstance(self.master, PairingMaster) or self.direction is not None:
             return []
         if not all(isinstance(law, SetValuedLaw) for law in self.laws):
             return []
-        found = list[Pairing | None]()
-        held = np.full(len(slave.nodes), self._space == "nodes")
+        pairings = list[Pairing | None]()
+        contact_nodes = np.full(len(slave.nodes), self._space == "nodes")
         if self._space != "nodes" and FacetMesh.suits(slave):
             sharp = np.unique(sharp_edges(FacetMesh.of(slave)).nodes)
-            held[sharp] = True
-            found += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
-        # the facets of rigid bodies are as long as their faces, and reach far past the ends of others
+            contact_nodes[sharp] = True
+            pairings += [pair_points(slave, self.master, nodes=sharp)] if sharp.size else []
+        # the facets of rigid bodies are whole faces, which may extend far past the ends of other surfaces
         free = self._space == "nodes" and isinstance(slave.part, RigidBody | Rigid)
-        found += [corner_pairing(slave, self.master, held, REACH, free), edge_pairing(slave, self.master, free)]
-        return [own for own in found if own is not None]
+        pairings += [
+            corner_pairing(slave, self.master, contact_nodes, REACH, free),
+            edge_pairing(slave, self.master, free),
+        ]
+        return [pairing for pairing in pairings if pairing is not None]
 
     def pairing(self) -> Pairing:
-        """How the slave's contact points find their partners."""
+        """The pairing of the slave's contact points with the master."""
         pairing: Pairing
         slave = self._side
         if isinstance(self.master, PairingMaster):

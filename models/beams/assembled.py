@@ -42,7 +42,7 @@ class BeamAssembled(LoadedCoordinates):
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """M without the fluid's (d, d), kg, on which gravity acts."""
+        """M without the fluid's mass (d, d), kg, on which gravity acts."""
         return self.mass if self.fluid is None else csr_array(self.mass - self.fluid)
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -99,8 +99,8 @@ def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
     drag = _across(beam, weighting, beam.fluid_damping)
     damping = drag
     if beam.damping is not None and (beam.damping.mass or beam.damping.stiffness):
-        own = csr_array(beam.damping.mass * mass + beam.damping.stiffness * total)
-        damping = own if drag is None else csr_array(own + drag)
+        rayleigh = csr_array(beam.damping.mass * mass + beam.damping.stiffness * total)
+        damping = rayleigh if drag is None else csr_array(rayleigh + drag)
     return BeamAssembled(
         mass=mass,
         stiffness=total,

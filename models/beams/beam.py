@@ -17,7 +17,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.stress import displacements
 from arlequin.models.fem.surface import line
-from arlequin.models.loads.body import Given
+from arlequin.models.loads.body import LoadValue
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import Turbulence, local_axes
 from arlequin.models.materials.elastic import LinearElastic, Rayleigh
@@ -43,17 +43,16 @@ class Beam:
 
     mesh: `mesh.interval(a, b, cells=n)` of the arc length s; the axis is origin + s·direction, by default the
     x axis; `Beam.between` takes two points. dimension: 2 (components x, y, rz) or 3 (x, y, z, rx, ry, rz),
-    rotations in rad about the global axes. up: where the section's y axis points, in space (what of it lies
-    along the beam is left out; by default z × x of the beam, which is horizontal, or the global y axis for a
-    beam along z).
+    rotations in rad about the global axes. up: direction of the section's y axis, in space (its component along
+    the beam is ignored; by default z × x of the beam, which is horizontal, or the global y axis for a beam along z).
 
     distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). turbulence: a random force across it
-    (in the plane the first direction's), the same for all beams that are pieces of one axis. end_loads: boundary →
+    (in the plane only the first direction), the same for all beams that are pieces of one axis. end_loads: boundary →
     forces (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
     boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent or lumped.
 
     shear=False neglects the shear deformation, rotary_inertia=False the inertia of the sections' rotation in bending:
-    with both the beam is that of Euler and Bernoulli, with cubic deflections. Its shear forces then are V = −M′.
+    with both it is the Euler–Bernoulli beam, with cubic deflections. Its shear forces then are V = −M′.
 
     tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. Its
     size and direction are constant. It adds ½ ∫ N0 (v′² + w′²) ds to the elastic energy, which stiffens deflections; a
@@ -94,7 +93,7 @@ class Beam:
     added_mass: float = field(default=0.0, kw_only=True)
     fluid_damping: float = field(default=0.0, kw_only=True)
     turbulence: Turbulence | None = field(default=None, kw_only=True)
-    distributed: Given | None = field(default=None, kw_only=True)
+    distributed: LoadValue | None = field(default=None, kw_only=True)
     end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
     points: Mapping[str, SectionPoints] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
@@ -148,7 +147,7 @@ class Beam:
 
     @property
     def model(self) -> "Beam":
-        """Itself."""
+        """The beam itself."""
         return self
 
     @property
@@ -223,8 +222,8 @@ class Beam:
     def end_resultants(self, u: Array) -> Array:
         """Section forces (c, end, component) at the two ends of each cell, in local axes; see `resultants`.
 
-        Those of the nodal displacements: exact in statics under loads at nodes. Of a load q (N/m) distributed along
-        cells of length L they lack the reactions of the clamped cell, qL/2 of V and qL²/12 of M.
+        Computed from the nodal displacements: exact in statics under loads at nodes. Under a load q (N/m) distributed
+        along cells of length L they lack the reactions of the clamped cell, qL/2 of V and qL²/12 of M.
         """
         return self._section_forces(u, np.array([0.0, 1.0]))
 
@@ -270,7 +269,7 @@ class Beam:
 
     @cached_property
     def xi(self) -> Array:
-        """Quadrature points (q,) of a cell, from 0 to 1, that serve every cell."""
+        """Quadrature points (q,) on [0, 1], the same in every cell."""
         s = np.asarray(self.basis.global_coordinates())[0]
         ends = self.basis.doflocs[0][self.nodes]
         xi = (s - ends[:, :1]) / np.diff(ends, axis=1)
@@ -280,7 +279,7 @@ class Beam:
 
     @cached_property
     def elements(self) -> BeamElements:
-        """The finite elements of the cells."""
+        """The beam elements of the cells."""
         lengths = np.diff(self.basis.doflocs[0][self.nodes], axis=1)[:, 0]
         section, ratio = self.section, 12 * self.material.young / self.material.shear
         planes = [(section.inertia_z, section.shear_y), (section.inertia_y, section.shear_z)][: self.dimension - 1]
@@ -304,8 +303,8 @@ class Beam:
         rho, s = self.material.density, self.section
         bending = [s.inertia_z] if self.dimension == 2 else [s.inertia_y, s.inertia_z]
         rotary = [s.polar] * (self.dimension - 2) + [inertia * self.rotary_inertia for inertia in bending]
-        own = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
-        return np.array(own) + across(self, self.added_mass)
+        densities = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
+        return np.array(densities) + across(self, self.added_mass)
 
     def loads(self, weight: Array) -> ExternalLoads:
         """Distributed and end loads under the load weight (c, q)."""
@@ -316,8 +315,8 @@ class Beam:
     @cached_property
     def motions(self) -> tuple[Imposed, ...]:
         """Imposed motions on disjoint dofs."""
-        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
-        return make_imposed(self.name, given, self.end, self.axes)  # type: ignore[arg-type]
+        motions = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        return make_imposed(self.name, motions, self.end, self.axes)  # type: ignore[arg-type]
 
     @cached_property
     def _loads_uniform(self) -> ExternalLoads:
@@ -326,8 +325,8 @@ class Beam:
     def end(self, name: str) -> Indices:
         """The node (1,) at an end."""
         if name not in ENDS:
-            rest = f", {', '.join(self.points)}" if self.points else ""
+            points = f", {', '.join(self.points)}" if self.points else ""
             near = meant(name, (*ENDS, *self.points))
-            raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {', '.join(ENDS)}{rest})")
+            raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {', '.join(ENDS)}{points})")
         s = self.basis.doflocs[0]
         return np.array([np.argmin(s) if name == "left" else np.argmax(s)], dtype=np.int64)

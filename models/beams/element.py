@@ -77,7 +77,7 @@ class BeamElements:
         return self._of_deflections(_third_derivative, 1)[:, 0]
 
     def _of_deflections(self, rows: Callable[[Array, Array], Array], points: int) -> Array:
-        """What rows(L, Φ) (c, q, 4) give from v₁, θ₁, v₂, θ₂ of each plane (c, q, plane, d), dofs in global axes."""
+        """rows(L, Φ) (c, q, 4), from v₁, θ₁, v₂, θ₂ of each plane, as (c, q, plane, d), from dofs in global axes."""
         size, cells = self.components, np.arange(self.lengths.size)
         planes = self._planes(cells)
         local = np.zeros((cells.size, points, len(planes), 2 * size))
@@ -120,9 +120,9 @@ def _rotation(xi: Array, length: Array, phi: Array) -> Array:
 
 
 def _sway(length: Array) -> Array:
-    """(2v₁ − 2v₂)/L + θ₁ + θ₂ from v₁, θ₁, v₂, θ₂ (p, 1, 4), to which v‴ and γ are in proportion."""
-    one = np.ones_like(length)
-    return np.stack([2 / length, one, -2 / length, one], axis=-1)
+    """(2v₁ − 2v₂)/L + θ₁ + θ₂ from v₁, θ₁, v₂, θ₂ (p, 1, 4), to which v‴ and γ are proportional."""
+    ones = np.ones_like(length)
+    return np.stack([2 / length, ones, -2 / length, ones], axis=-1)
 
 
 def _third_derivative(length: Array, phi: Array) -> Array:

@@ -24,12 +24,12 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
     constant = np.zeros(beam.dof_count)
     varying: list[Force] = []
     if beam.distributed is not None:
-        label, given, axes = f"{beam.name}: distributed", beam.distributed, beam.dimension
+        label, distributed, axes = f"{beam.name}: distributed", beam.distributed, beam.dimension
         points = beam.quadrature_points().reshape(axes, -1)
         operator = _operator(beam, weight)
-        if callable(given):
-            takes(label, given, x="the points (axis, p)", t="the time, s")
-            field = given
+        if callable(distributed):
+            takes(label, distributed, x="the points (axis, p)", t="the time, s")
+            field = distributed
             point_values(label, field(points, 0.0), axes, points.shape[1])
             varying.append(
                 LoadFunction(
@@ -37,7 +37,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
                 )
             )
         else:
-            constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
+            constant += operator @ point_values(label, distributed, axes, points.shape[1]).T.ravel()
     for boundary, value in checks.mapping("end_loads", beam.end_loads, "must map ends to forces").items():
         node = int(beam.end(boundary)[0])
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
@@ -52,27 +52,27 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
     return ExternalLoads(constant, tuple(varying))
 
 
-def _turbulence(beam: "Beam", given: Turbulence, weight: Array) -> Harmonics:
+def _turbulence(beam: "Beam", turbulence: Turbulence, weight: Array) -> Harmonics:
     """Harmonics of the nodal forces (d,): work-equivalent, exact in cells of uniform weight.
 
-    Their points take exactly the product of a cubic shape function and the cubic next to the force. Under a weight
-    linear in the cell the resultant is exact still, moments and nodal forces to what the cubic leaves of the force.
+    The quadrature is exact for the product of a cubic shape function and the cubic projection of the force. Under a
+    weight linear in the cell the resultant is exact still, moments and nodal forces up to the error of the projection.
     """
     axes, operator = beam.dimension, _operator(beam, weight)
     points = np.asarray(beam.basis.global_coordinates())[0]
     low = beam.basis.doflocs[0][beam.nodes[:, 0]]
-    stations = Stations.in_cells(given.spacing, low, low + beam.elements.lengths, points, degree=3)
-    series = given.at_stations(stations.numbers)
+    stations = Stations.in_cells(turbulence.spacing, low, low + beam.elements.lengths, points, degree=3)
+    series = turbulence.at_stations(stations.numbers)
     nodal = np.zeros((beam.dof_count, len(series)))
     for k, axis in enumerate(beam.frame[1:axes, :axes]):
         across = csr_array(kron(stations.operator, axis[:, None]))
         nodal += csr_array(operator @ across) @ series[:, k].T
-    return Harmonics(given.duration, np.ascontiguousarray(nodal.T))
+    return Harmonics(turbulence.duration, np.ascontiguousarray(nodal.T))
 
 
 @dataclass(frozen=True, eq=False)
 class _EndLoad:
-    """Forces and moments at an end, times the weight there."""
+    """Forces and moments at an end, times the load weight there."""
 
     beam: "Beam"
     boundary: str
@@ -85,14 +85,14 @@ class _EndLoad:
         label, rule = f"{beam.name}: load at {self.boundary!r}", "must be finite numbers: "
         rule += f"{beam.dimension} forces, or these and {beam.components - beam.dimension} moment(s)"
         try:
-            given = np.asarray(value, dtype=float)
+            components = np.asarray(value, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise UserError.parameter(label, value, rule) from None
-        if given.shape not in ((beam.dimension,), (beam.components,)) or not np.isfinite(given).all():
+        if components.shape not in ((beam.dimension,), (beam.components,)) or not np.isfinite(components).all():
             raise UserError.parameter(label, value, rule)
         total = np.zeros(beam.dof_count)
         first = self.node * beam.components
-        total[first : first + given.size] = self.weight * given
+        total[first : first + components.size] = self.weight * components
         return total
 
 

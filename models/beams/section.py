@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @checked_call
 @dataclass(frozen=True)
 class SectionPoints:
-    """Points that move with the sections of a beam: `at` arc lengths (k,), at `offsets` (k, axis) from its axis, m.
+    """Points that move with the sections of a beam, at arc lengths `at` (k,) and `offsets` (k, axis) from its axis, m.
 
-    A point at the offset r of a section that moves by U and turns by θ (small) moves by U + θ × r: e.g. the
-    contact of a support on the skin of a rod. offsets: along the global axes, one for all points or one for each,
+    A point at the offset r of a section with displacement U and small rotation θ is displaced by U + θ × r: e.g. the
+    contact of a support on the surface of a rod. offsets: along the global axes, one for all points or one for each,
     by default 0: the axis itself. Each point has the area 1 m² in contact, as a point mass: pressures in Pa read as N.
     """
 
@@ -42,24 +42,24 @@ class SectionPoints:
         axes, starts = beam.dimension, beam.basis.doflocs[0][beam.nodes[:, 0]]
         ends = starts + beam.elements.lengths
         low, high = float(starts.min()), float(ends.max())
-        near = 1e-9 * (high - low)
-        if self.at.min() < low - near or self.at.max() > high + near:
+        tolerance = 1e-9 * (high - low)
+        if self.at.min() < low - tolerance or self.at.max() > high + tolerance:
             rule = f"must lie on '{beam.name}', in [{low:g}, {high:g}] m"
             raise UserError.parameter(f"points {name!r} at", self.at.tolist(), rule)
-        given = np.zeros(axes) if self.offsets is None else checks.finite_array("offsets", self.offsets)
-        if given.shape not in ((axes,), (self.at.size, axes)):
+        offset_array = np.zeros(axes) if self.offsets is None else checks.finite_array("offsets", self.offsets)
+        if offset_array.shape not in ((axes,), (self.at.size, axes)):
             rule = f"must have {axes} components, for all points or for each of the {self.at.size}"
             raise UserError.parameter(f"offsets of points {name!r}", np.shape(self.offsets), rule)
-        offsets = np.broadcast_to(given, (self.at.size, axes))
+        offsets = np.broadcast_to(offset_array, (self.at.size, axes))
         s = np.clip(self.at, low, high)
-        cells = np.argmax((starts[None] <= s[:, None] + near) & (s[:, None] <= ends[None] + near), axis=1)
+        cells = np.argmax((starts[None] <= s[:, None] + tolerance) & (s[:, None] <= ends[None] + tolerance), axis=1)
         xi = np.clip((s - starts[cells]) / beam.elements.lengths[cells], 0.0, 1.0)
         sections = beam.elements.interpolation(cells, xi[:, None])[:, 0]
-        local = np.einsum("kas,ksd->kad", _lever(offsets), sections)
+        local = np.einsum("kas,ksd->kad", _section_operator(offsets), sections)
         size = beam.components
         dofs = (beam.nodes[cells][:, :, None] * size + np.arange(size)).reshape(cells.size, -1)
-        own = np.arange(self.at.size * axes).reshape(-1, axes, 1)
-        rows, columns = (np.broadcast_to(index, local.shape).ravel() for index in (own, dofs[:, None]))
+        rows_of_points = np.arange(self.at.size * axes).reshape(-1, axes, 1)
+        rows, columns = (np.broadcast_to(index, local.shape).ravel() for index in (rows_of_points, dofs[:, None]))
         motion = csr_array((local.ravel(), (rows, columns)), shape=(self.at.size * axes, beam.dof_count))
         motion.eliminate_zeros()
         nodes: Indices = beam.nodes[cells, (xi > 0.5).astype(int)]
@@ -71,25 +71,26 @@ class SectionPoints:
             normals=np.zeros((nodes.size, axes)),
             facets=nodes[:, None],
             places=np.ascontiguousarray(beam.place(self.at).T + offsets),
-            lever=motion,
+            operator=motion,
         )
 
 
-def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
+def check_points(beam: "Beam", reserved: tuple[str, ...]) -> None:
     """Raise UserError for points that do not lie on the beam or have the name of another boundary."""
-    for name, given in checks.mapping("points", beam.points, "must map names to SectionPoints").items():
-        if name in taken or not isinstance(given, SectionPoints):
-            rule = f"must be SectionPoints under a name that is not {' or '.join(taken)}"
-            raise UserError.parameter(f"points[{name!r}]", given, rule)
-        given.surface(beam, name)
+    for name, points in checks.mapping("points", beam.points, "must map names to SectionPoints").items():
+        if name in reserved or not isinstance(points, SectionPoints):
+            rule = f"must be SectionPoints under a name that is not {' or '.join(reserved)}"
+            raise UserError.parameter(f"points[{name!r}]", points, rule)
+        points.surface(beam, name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SectionSurface(Surface):
-    """Points (k,) of a beam's sections. lever (k·axis, d): their displacements; nodes (k,): the nearest nodes."""
+    """Points (k,) of a beam's sections. operator (k·axis, d): their displacements over those of the beam's nodes;
+    nodes (k,): the nearest nodes."""
 
     places: Array
-    lever: csr_array
+    operator: csr_array
 
     @property
     def positions(self) -> Array:
@@ -99,11 +100,11 @@ class SectionSurface(Surface):
     @property
     def motion(self) -> csr_array:
         """Displacements (k·axis, d) over those of the beam's nodes."""
-        return self.lever
+        return self.operator
 
 
-def _lever(offsets: Array) -> Array:
-    """(1, [· × r]) (k, axis, component): U + θ × r of a section at the offsets r (k, axis)."""
+def _section_operator(offsets: Array) -> Array:
+    """Operator (1, [· × r]) (k, axis, component) of U + θ × r of a section at the offsets r (k, axis)."""
     count, axes = offsets.shape
     out = np.zeros((count, axes, 3 if axes == 2 else 6))
     out[:, np.arange(axes), np.arange(axes)] = 1.0
@@ -126,7 +127,7 @@ class Section:
     that V = κ G A γ. Plane beams bend in x, y: they use area, inertia_z and shear_y.
 
     The constructors take Poisson's ratio for Cowper's factors, which belong to the section's mean displacement
-    and mean rotation, as a volume junction sees them.
+    and mean rotation, as in a volume junction.
 
     >>> import arlequin as aq
     >>> tube = aq.Section.tube(outer=5e-3, inner=4e-3, poisson=0.3)  # m

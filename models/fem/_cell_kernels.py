@@ -5,7 +5,7 @@
 when it is first called: the branches of the others, which would take most of the time, are not. The kernels take cells
 (a plain tuple of the fields of a `KernelCells`: a named one costs 1 µs more a call), law (a `KernelLaw`), the step in
 s, the displacement u (d,), the internal variables before the step (c, q, 9) and, for tangents, pattern (a
-`KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r around the axis.
+`KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r cell_hoop the axis.
 With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 
     E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
@@ -43,10 +43,10 @@ def _deform(axes, gradient, hoop, axisymmetric, local, H):
                 total += local[i, n] * gradient[j, n]
             H[i, j] = total
     if axisymmetric:
-        around = 0.0
+        cell_hoop = 0.0
         for n in range(size):
-            around += hoop[n] * local[0, n]
-        H[2, 2] = around
+            cell_hoop += hoop[n] * local[0, n]
+        H[2, 2] = cell_hoop
 
 
 @njit(inline="always")
@@ -68,25 +68,25 @@ def _inverse(axes, H, J, out):
 
 
 @njit(inline="always")
-def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
-    """H (q, 3, 3), J (q,) and J̄ − 1 (q,) of a cell; False where it is inside out."""
+def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, dilatation):
+    """H (q, 3, 3), J (q,) and J̄ − 1 (q,) of a cell; False where it is inverted."""
     points = gradients.shape[1]
     axisymmetric = hoop.size > 0
-    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    cell_hoop = hoop[c] if axisymmetric else hoop.reshape((points, 0))
     _gather(axes, nodes[c], axisymmetric, u, local)
     volume = 0.0
-    whole = 0.0
+    reference_volume = 0.0
     for q in range(points):
-        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
-        grown[q] = volume_change(H[q])
-        J[q] = 1.0 + grown[q]
+        _deform(axes, gradients[c, q], cell_hoop[q], axisymmetric, local, H[q])
+        dilatation[q] = volume_change(H[q])
+        J[q] = 1.0 + dilatation[q]
         if not J[q] > 0.0:
             return False
-        volume += weight[c, q] * grown[q]
-        whole += weight[c, q]
+        volume += weight[c, q] * dilatation[q]
+        reference_volume += weight[c, q]
     if mean:
         for q in range(points):
-            grown[q] = volume / whole
+            dilatation[q] = volume / reference_volume
     return True
 
 
@@ -100,22 +100,22 @@ def _respond_cells(kind, axes, cells, law, step, u, before, after, force):
     bulk = coefficients[BULK]
     local, out = np.empty((axes, size)), np.empty((axes, size))
     H, inverse, tau = np.zeros((points, 3, 3)), np.zeros((3, 3)), np.empty((3, 3))
-    J, grown = np.empty(points), np.empty(points)
+    J, dilatation = np.empty(points), np.empty(points)
     stored = 0.0
     dissipated = 0.0
     for c in range(count):
-        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, dilatation):
             return stored, dissipated, c
         out[:] = 0.0
-        swelling, push = 0.0, 0.0
+        volumetric_energy, dU = 0.0, 0.0
         for q in range(points):
             w = weight[c, q]
             energy = respond(kind, axes, H[q], before[c, q], step, coefficients, tau, after[c, q])
             if q == 0 or not mean:
-                swelling, push, _ = volumetric(bulk, grown[q])
-            stored += w * (energy + swelling)
+                volumetric_energy, dU, _ = volumetric(bulk, dilatation[q])
+            stored += w * (energy + volumetric_energy)
             dissipated += w * (after[c, q, WORK] - before[c, q, WORK])
-            pressure = push * J[q]
+            pressure = dU * J[q]
             for i in range(3):
                 tau[i, i] += pressure
             _inverse(axes, H[q], J[q], inverse)
@@ -142,7 +142,7 @@ def respond_cells(kind, axes):
     """The kernel that adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills
     `after`.
 
-    It returns the stored energy, what the step dissipated (J), and a cell that is inside out (−1: none).
+    It returns the stored energy, the energy dissipated in the step (J), and an inverted cell (−1: none).
     """
     await_compilation(f"{__name__}.compile_response({kind}, {axes})")
 
@@ -177,12 +177,12 @@ def _tangent_cells(kind, axes, cells, law, step, u, before, pattern):
     local = np.empty((axes, size))
     H, inverse, tau, after = np.zeros((points, 3, 3)), np.zeros((3, 3)), np.empty((3, 3)), np.empty(MEMORY)
     moduli = np.empty((3, 3, 3, 3))
-    J, grown = np.empty(points), np.empty(points)
+    J, dilatation = np.empty(points), np.empty(points)
     D = np.empty((pairs, pairs))
     B = np.empty((pairs, axes * size))
     product = np.empty((pairs, axes * size))
     K = np.empty((axes * size, axes * size))
-    opening = np.empty(axes * size)  # ∂J̄/∂u
+    volume_gradient = np.empty(axes * size)  # ∂J̄/∂u
     row, column = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
     for i in range(axes):
         for j in range(axes):
@@ -190,16 +190,16 @@ def _tangent_cells(kind, axes, cells, law, step, u, before, pattern):
     if axisymmetric:
         row[pairs - 1] = column[pairs - 1] = 2
     for c in range(count):
-        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, dilatation):
             return c
         K[:] = 0.0
-        opening[:] = 0.0
-        whole = 0.0
+        volume_gradient[:] = 0.0
+        reference_volume = 0.0
         for q in range(points):
             w = weight[c, q]
             linearise(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
-            _, push, stiffer = volumetric(bulk, grown[q])
-            pressure = push * J[q]
+            _, dU, d2U = volumetric(bulk, dilatation[q])
+            pressure = dU * J[q]
             for i in range(3):
                 tau[i, i] += pressure
             _inverse(axes, H[q], J[q], inverse)
@@ -224,16 +224,16 @@ def _tangent_cells(kind, axes, cells, law, step, u, before, pattern):
                         value -= tau[i, m]
                     D[a, b] = w * value
             if not mean:  # p changes with the point's own J
-                change = w * stiffer * J[q] * J[q]
+                change = w * d2U * J[q] * J[q]
                 for a in range(pairs):
                     for b in range(pairs):
                         if row[a] == column[a] and row[b] == column[b]:
                             D[a, b] += change
-            whole += w
+            reference_volume += w
             for a in range(pairs):
                 if row[a] == column[a]:
                     for d in range(axes * size):
-                        opening[d] += w * J[q] * B[a, d]
+                        volume_gradient[d] += w * J[q] * B[a, d]
             product[:] = 0.0
             for a in range(pairs):
                 for b in range(pairs):
@@ -248,11 +248,11 @@ def _tangent_cells(kind, axes, cells, law, step, u, before, pattern):
                         for d in range(axes * size):
                             K[e, d] += slope * product[a, d]
         if mean:
-            _, _, stiffer = volumetric(bulk, grown[0])
-            change = stiffer / whole
+            _, _, d2U = volumetric(bulk, dilatation[0])
+            change = d2U / reference_volume
             for e in range(axes * size):
                 for d in range(axes * size):
-                    K[e, d] += change * opening[e] * opening[d]
+                    K[e, d] += change * volume_gradient[e] * volume_gradient[d]
         scatter(axes, nodes[c], slots[c], starts, K, data)
     return -1
 
@@ -265,7 +265,7 @@ def tangent_cells(kind, axes):
 
         K_ai,bk = ∫ g_a,j [c_ijkm + p J δ_ij δ_km − τ_im δ_jk] g_b,m dV + V p′(J̄) ∂J̄/∂u_ai ∂J̄/∂u_bk.
 
-    It returns a cell that is inside out (−1: none).
+    It returns an inverted cell (−1: none).
     """
 
     @njit(cache=True)

@@ -21,15 +21,15 @@ from arlequin.models.kernel_cache import await_compilation, njit
 FAST = {"reassoc", "contract", "nsz"}
 
 
-def _given(dtype, axes):
+def _readonly(dtype, axes):
     """The type of a read-only argument; writable arrays are accepted too."""
     return types.Array(dtype, axes, "C", readonly=True)
 
 
 _REAL = types.float64
-_VECTOR = _given(_REAL, 1)
+_VECTOR = _readonly(_REAL, 1)
 _MATRIX = types.Array(_REAL, 2, "C")
-_CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
+_CELLS = (_readonly(types.int64, 2), _readonly(_REAL, 4), _readonly(_REAL, 3), _readonly(_REAL, 2), _REAL, _REAL)
 
 
 @njit(inline="always")
@@ -156,7 +156,7 @@ def least_volume(axes):
     axes."""
 
     @njit(
-        types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
+        types.Tuple((_REAL, types.int64))(_readonly(types.int64, 2), _readonly(_REAL, 4), _readonly(_REAL, 3), _VECTOR),
         cache=True,
         fastmath=FAST,
     )
@@ -208,7 +208,7 @@ def mean_tangent():
     @njit(
         types.void(
             *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
-            _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
+            _readonly(types.int32, 1), _readonly(types.int32, 3), types.Array(_REAL, 1, "C"),
         ),
         cache=True,
         fastmath=FAST,
@@ -252,10 +252,10 @@ def mean_tangent():
                         A[i, j] = 0.0
                         for k in range(axes):
                             A[i, j] += m * mu * F[i, k] * (F[j, k] + lead * D[j, k])
-                        ahead = F[i, j] + lead * D[i, j]
+                        F_lead = F[i, j] + lead * D[i, j]
                         for n in range(size):
                             p[i, n] += F[i, j] * gradients[c, q, j, n]
-                            r[i, n] += ahead * gradients[c, q, j, n]
+                            r[i, n] += F_lead * gradients[c, q, j, n]
                     for n in range(size):
                         bulk[i, n] = m * lam * r[i, n]
                 if axisymmetric:
@@ -267,21 +267,21 @@ def mean_tangent():
                         geometric[b] = 0.0
                     for j in range(axes):
                         slope = gradients[c, q, j, a]
-                        pull = 0.0
+                        traction = 0.0
                         for k in range(axes):
-                            pull += S[j, k] * gradients[c, q, k, a]
-                        pull *= half
+                            traction += S[j, k] * gradients[c, q, k, a]
+                        traction *= half
                         for b in range(size):
                             flat[b] += slope * gradients[c, q, j, b]
-                            geometric[b] += pull * gradients[c, q, j, b]
+                            geometric[b] += traction * gradients[c, q, j, b]
                     for i in range(axes):
-                        whole = p[i, a]
+                        trace_slope = p[i, a]
                         if axisymmetric and i == 0:
-                            whole += (1.0 + h) * hoop[c, q, a]
+                            trace_slope += (1.0 + h) * hoop[c, q, a]
                         for j in range(axes):
-                            turn = m * mu * r[j, a]
+                            shear = m * mu * r[j, a]
                             for b in range(size):
-                                K[a, i, j, b] += whole * bulk[j, b] + turn * p[i, b] + A[i, j] * flat[b]
+                                K[a, i, j, b] += trace_slope * bulk[j, b] + shear * p[i, b] + A[i, j] * flat[b]
                         for b in range(size):
                             K[a, i, i, b] += geometric[b]
                     if axisymmetric:

@@ -105,43 +105,45 @@ def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
     x = -(off + trace / 3.0 * (1.0 + off))
     start = 1.0 + grown0
     mean = 0.5 * (math.log1p(grown0) + math.log1p(grown1))
-    push = m[BULK] * mean * _quotient((grown1 - grown0) / start) / start * 2.0 / (2.0 + J0 + J1)
-    one, along = m[SHEAR] * (iso + x) + push, m[SHEAR] * (x - 1.0) + push
+    volumetric = m[BULK] * mean * _quotient((grown1 - grown0) / start) / start * 2.0 / (2.0 + J0 + J1)
+    spherical, along = m[SHEAR] * (iso + x) + volumetric, m[SHEAR] * (x - 1.0) + volumetric
     for i in range(3):
         for j in range(3):
             S[i, j] = along * G[i, j]
-        S[i, i] += one
+        S[i, i] += spherical
 
 
 @njit(inline="always")
-def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
+def _stress(kind, axes, H, J, dilatation, before, step, m, tau, inverse, after, S):
     """S (3, 3) at the end of a step, and the memory there."""
     respond(kind, axes, H, before, step, m, tau, after)
-    _, push, _ = volumetric(m[BULK], grown)
+    _, dU, _ = volumetric(m[BULK], dilatation)
     for i in range(3):
-        tau[i, i] += push * J
+        tau[i, i] += dU * J
     _inverse(axes, H, J, inverse)
     _pulled_back(tau, inverse, S)
 
 
 @njit(inline="always")
-def _mean_stress(kind, axes, middle, m, elastic, step, theta, H, J, grown, before, work, after):
+def _mean_stress(kind, axes, midpoint, m, elastic, step, theta, H, J, dilatation, before, work, after):
     """S̄ at a point, to work[5]; H (2, 3, 3), J and J̄ − 1 (2,) of both ends; work (6, 3, 3), zero at first.
 
-    middle: the neo-Hookean law at θ = ½, which needs no stress of the ends.
+    midpoint: the neo-Hookean law at θ = ½, which needs no stress of the ends.
     """
     first, last, S = work[3], work[4], work[5]
-    if not middle:
+    if not midpoint:
         for end in range(2):  # the start without flow
             within, law = (step, m) if end else (0.0, elastic)
-            _stress(kind, axes, H[end], J[end], grown[end], before, within, law, work[0], work[1], after, work[3 + end])
+            _stress(
+                kind, axes, H[end], J[end], dilatation[end], before, within, law, work[0], work[1], after, work[3 + end]
+            )
     if kind != NEO_HOOKE:
         for i in range(3):
             for j in range(3):
                 S[i, j] = (1.0 - theta) * first[i, j] + theta * last[i, j]
         return
-    _neo_hooke_mean(m, H[0], H[1], J[0] - 1.0, J[1] - 1.0, grown[0], grown[1], work[0], work[1], work[2], S)
-    if not middle:
+    _neo_hooke_mean(m, H[0], H[1], J[0] - 1.0, J[1] - 1.0, dilatation[0], dilatation[1], work[0], work[1], work[2], S)
+    if not midpoint:
         for i in range(3):
             for j in range(3):
                 S[i, j] += (theta - 0.5) * (last[i, j] - first[i, j])
@@ -157,7 +159,7 @@ def _without_flow(kind, m):
 
 
 @njit(inline="always")
-def _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, force):
+def _mean_force(kind, axes, midpoint, cells, law, step, theta, u0, u1, before, force):
     """`mean_force` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
     m, mean = law
@@ -166,18 +168,30 @@ def _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, for
     elastic = _without_flow(kind, m)
     local, out = np.empty((axes, size)), np.empty((axes, size))
     H = np.zeros((2, points, 3, 3))
-    J, grown = np.empty((2, points)), np.empty((2, points))
+    J, dilatation = np.empty((2, points)), np.empty((2, points))
     work, after = np.zeros((6, 3, 3)), np.empty(MEMORY)
     S = work[5]
     for c in range(count):
-        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
-        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
+        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], dilatation[0])
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], dilatation[1]):
             return c
         out[:] = 0.0
         for q in range(points):
             w = weight[c, q]
             _mean_stress(
-                kind, axes, middle, m, elastic, step, theta, H[:, q], J[:, q], grown[:, q], before[c, q], work, after
+                kind,
+                axes,
+                midpoint,
+                m,
+                elastic,
+                step,
+                theta,
+                H[:, q],
+                J[:, q],
+                dilatation[:, q],
+                before[c, q],
+                work,
+                after,
             )
             for i in range(axes):
                 for j in range(axes):
@@ -198,22 +212,22 @@ def _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, for
 
 
 @functools.cache
-def mean_force(kind, axes, middle):
+def mean_force(kind, axes, midpoint):
     """The kernel that adds the mean force of the step from u₀, of the memory `before` (c, q, 9), to u₁.
 
-    It returns a cell that is inside out at u₁ (−1: none). middle: the neo-Hookean law at θ = ½.
+    It returns a cell that is inverted at u₁ (−1: none). midpoint: the neo-Hookean law at θ = ½.
     """
-    await_compilation(f"{__name__}.compile_force({kind}, {axes}, {middle})")
+    await_compilation(f"{__name__}.compile_force({kind}, {axes}, {midpoint})")
 
     @njit(cache=True, nogil=True)
     def kernel(cells, law, step, theta, u0, u1, before, force):
-        return _mean_force(kind, axes, middle, cells, law, step, theta, u0, u1, before, force)
+        return _mean_force(kind, axes, midpoint, cells, law, step, theta, u0, u1, before, force)
 
     return kernel
 
 
 @njit(inline="always")
-def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, pattern):
+def _mean_tangent(kind, axes, midpoint, cells, law, step, theta, u0, u1, before, pattern):
     """`mean_tangent` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
     m, mean = law
@@ -225,12 +239,12 @@ def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, p
     pairs = rows * rows + (1 if axisymmetric else 0)
     local = np.empty((axes, size))
     H = np.zeros((2, points, 3, 3))
-    J, grown = np.empty((2, points)), np.empty((2, points))
+    J, dilatation = np.empty((2, points)), np.empty((2, points))
     work, after = np.zeros((6, 3, 3)), np.empty(MEMORY)
     S = work[5]
     tau, inverse, moduli, half = np.empty((3, 3)), np.zeros((3, 3)), np.empty((3, 3, 3, 3)), np.zeros((3, 3))
     D, B = np.empty((pairs, pairs)), np.empty((pairs, rows * size))
-    K, opening = np.empty((rows * size, rows * size)), np.empty(rows * size)
+    K, volume_gradient = np.empty((rows * size, rows * size)), np.empty(rows * size)
     row, column = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
     for i in range(rows):
         for j in range(rows):
@@ -238,21 +252,33 @@ def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, p
     if axisymmetric:
         row[pairs - 1] = column[pairs - 1] = 2
     for c in range(count):
-        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
-        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
+        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], dilatation[0])
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], dilatation[1]):
             return c
         K[:] = 0.0
-        opening[:] = 0.0
-        whole = 0.0
+        volume_gradient[:] = 0.0
+        reference_volume = 0.0
         for q in range(points):
             w = weight[c, q]
-            whole += w
+            reference_volume += w
             _mean_stress(
-                kind, axes, middle, m, elastic, step, theta, H[:, q], J[:, q], grown[:, q], before[c, q], work, after
+                kind,
+                axes,
+                midpoint,
+                m,
+                elastic,
+                step,
+                theta,
+                H[:, q],
+                J[:, q],
+                dilatation[:, q],
+                before[c, q],
+                work,
+                after,
             )
             linearise(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
-            _, push, stiffer = volumetric(bulk, grown[1, q])
-            pressure = push * J[1, q]
+            _, dU, d2U = volumetric(bulk, dilatation[1, q])
+            pressure = dU * J[1, q]
             for i in range(3):
                 tau[i, i] += pressure
             _inverse(axes, H[1, q], J[1, q], inverse)
@@ -261,14 +287,14 @@ def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, p
                     half[i, j] = inverse[i, j]
                     for k in range(3):
                         half[i, j] += 0.5 * (H[0, q, i, k] + H[1, q, i, k]) * inverse[k, j]
-            swelling = 0.0 if mean else stiffer * J[1, q] * J[1, q]  # of the point's own p
+            volumetric_slope = 0.0 if mean else d2U * J[1, q] * J[1, q]  # of the point's own p
             for a in range(pairs):
                 i, j = row[a], column[a]
                 for b in range(a + 1):
                     k, l = row[b], column[b]  # noqa: E741
                     value = 0.5 * (moduli[i, j, k, l] + moduli[k, l, i, j])
                     if i == j and k == l:
-                        value += pressure + swelling
+                        value += pressure + volumetric_slope
                     if i == k:
                         value -= tau[j, l]
                     if j == k:
@@ -290,7 +316,7 @@ def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, p
             for a in range(pairs):
                 if row[a] == column[a]:
                     for d in range(rows * size):
-                        opening[d] += w * J[1, q] * B[a, d]
+                        volume_gradient[d] += w * J[1, q] * B[a, d]
             K += B.T @ (D @ B)
             for a in range(size):
                 for b in range(size):
@@ -304,39 +330,39 @@ def _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, p
                     if axisymmetric:
                         K[rows * a, rows * b] += 0.5 * w * hoop[c, q, a] * S[2, 2] * hoop[c, q, b]
         if mean:
-            _, _, stiffer = volumetric(bulk, grown[1, 0])
-            change = theta * stiffer / whole
+            _, _, d2U = volumetric(bulk, dilatation[1, 0])
+            change = theta * d2U / reference_volume
             for e in range(rows * size):
                 for d in range(rows * size):
-                    K[e, d] += change * opening[e] * opening[d]
+                    K[e, d] += change * volume_gradient[e] * volume_gradient[d]
         scatter(rows, nodes[c], slots[c], starts, K, data)
     return -1
 
 
 @functools.cache
-def mean_tangent(kind, axes, middle):
+def mean_tangent(kind, axes, midpoint):
     """The kernel that adds ∂f/∂u₁ of `mean_force` to the values of a CSR matrix: symmetric, an approximation where
     u₀ ≠ u₁.
 
         K = θ ∫ B_½ᵀ C₁ B_½ dV + θ V p′(J̄) ∂J̄/∂u ⊗ ∂J̄/∂u + ½ ∫ (∇φ_a·S̄ ∇φ_b) 1 dV,   B_½ δu = sym(F_½ᵀ δF),
 
     C₁ = ∂S/∂E at the end; it is taken there in space, L_v τ = a:h, with h_ij = (F_½ F₁⁻¹)_ki (δF F₁⁻¹)_kj.
-    It returns a cell that is inside out (−1: none).
+    It returns an inverted cell (−1: none).
     """
-    await_compilation(f"{__name__}.compile_tangent({kind}, {axes}, {middle})")
+    await_compilation(f"{__name__}.compile_tangent({kind}, {axes}, {midpoint})")
 
     @njit(cache=True)
     def kernel(cells, law, step, theta, u0, u1, before, pattern):
-        return _mean_tangent(kind, axes, middle, cells, law, step, theta, u0, u1, before, pattern)
+        return _mean_tangent(kind, axes, midpoint, cells, law, step, theta, u0, u1, before, pattern)
 
     return kernel
 
 
-def compile_force(kind, axes, middle):
+def compile_force(kind, axes, midpoint):
     """Compile `mean_force` of a law, for `arlequin.models.kernel_cache.compile_ahead`."""
-    mean_force(kind, axes, middle).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, VECTOR))
+    mean_force(kind, axes, midpoint).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, VECTOR))
 
 
-def compile_tangent(kind, axes, middle):
+def compile_tangent(kind, axes, midpoint):
     """Compile `mean_tangent` of a law, for `arlequin.models.kernel_cache.compile_ahead`."""
-    mean_tangent(kind, axes, middle).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, PATTERN))
+    mean_tangent(kind, axes, midpoint).compile((CELLS, LAW, float64, float64, VECTOR, VECTOR, MEMORIES, PATTERN))

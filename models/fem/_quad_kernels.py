@@ -1,6 +1,6 @@
 """Internal forces of linear quadrilaterals from the moments of their quadrature; see `arlequin.models.fem.quads`.
 
-The displacements of a cell enter as differences: a translation gives exactly nothing, whatever its size.
+The displacements of a cell enter as differences: a translation of any size gives exactly zero.
 """
 
 import numpy as np

@@ -19,20 +19,20 @@ from arlequin.models.materials.plastic import BULK, SMALL_J2
 
 
 @njit(inline="always")
-def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown):
+def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, dilatation):
     """∂u/∂x (q, 3, 3) and ē (q,) of a cell."""
     points = gradients.shape[1]
     axisymmetric = hoop.size > 0
-    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    cell_hoop = hoop[c] if axisymmetric else hoop.reshape((points, 0))
     _gather(axes, nodes[c], axisymmetric, u, local)
-    volume, whole = 0.0, 0.0
+    volume, reference_volume = 0.0, 0.0
     for q in range(points):
-        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
-        grown[q] = H[q, 0, 0] + H[q, 1, 1] + H[q, 2, 2]
-        volume += weight[c, q] * grown[q]
-        whole += weight[c, q]
+        _deform(axes, gradients[c, q], cell_hoop[q], axisymmetric, local, H[q])
+        dilatation[q] = H[q, 0, 0] + H[q, 1, 1] + H[q, 2, 2]
+        volume += weight[c, q] * dilatation[q]
+        reference_volume += weight[c, q]
     if mean:
-        grown[:] = volume / whole
+        dilatation[:] = volume / reference_volume
 
 
 @njit(inline="always")
@@ -44,18 +44,18 @@ def _respond(axes, cells, law, step, u, before, after, force):
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
     local, out = np.empty((axes, size)), np.empty((axes, size))
-    H, tau, grown = np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(points)
+    H, tau, dilatation = np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(points)
     stored, dissipated = 0.0, 0.0
     for c in range(count):
-        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, dilatation)
         out[:] = 0.0
         for q in range(points):
             w = weight[c, q]
             energy = respond(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after[c, q])
-            stored += w * (energy + 0.5 * bulk * grown[q] * grown[q])
+            stored += w * (energy + 0.5 * bulk * dilatation[q] * dilatation[q])
             dissipated += w * (after[c, q, WORK] - before[c, q, WORK])
             for i in range(3):
-                tau[i, i] += bulk * grown[q]
+                tau[i, i] += bulk * dilatation[q]
             for i in range(axes):
                 for j in range(axes):
                     stress = w * tau[i, j]
@@ -75,7 +75,7 @@ def respond_small(axes):
     """The kernel that adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills
     `after`.
 
-    It returns the stored energy and what the step dissipated (J).
+    It returns the stored energy and the energy dissipated in the step (J).
     """
 
     @njit(cache=True, nogil=True)
@@ -99,15 +99,15 @@ def _tangent(axes, cells, law, step, u, before, pattern):
     for i in range(axes):
         for j in range(axes):
             row[axes * i + j], column[axes * i + j] = i, j
-    local, H, grown = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty(points)
+    local, H, dilatation = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty(points)
     tau, after, moduli = np.empty((3, 3)), np.empty(MEMORY), np.empty((3, 3, 3, 3))
     D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
-    K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
+    K, volume_gradient = np.empty((axes * size, axes * size)), np.empty(axes * size)
     for c in range(count):
-        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, dilatation)
         K[:] = 0.0
-        opening[:] = 0.0
-        whole = 0.0
+        volume_gradient[:] = 0.0
+        reference_volume = 0.0
         for q in range(points):
             w = weight[c, q]
             linearise(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
@@ -119,20 +119,20 @@ def _tangent(axes, cells, law, step, u, before, pattern):
                 if axisymmetric:
                     B[pairs - 1, axes * n] = hoop[c, q, n]
             for a in range(pairs):
-                opens = row[a] == column[a]
+                diagonal = row[a] == column[a]
                 for b in range(pairs):
                     D[a, b] = w * moduli[row[a], column[a], row[b], column[b]]
-                    if opens and row[b] == column[b] and not mean:
+                    if diagonal and row[b] == column[b] and not mean:
                         D[a, b] += w * bulk
-                if opens:
+                if diagonal:
                     for d in range(axes * size):
-                        opening[d] += w * B[a, d]
+                        volume_gradient[d] += w * B[a, d]
             K += B.T @ (D @ B)
-            whole += w
+            reference_volume += w
         if mean:
             for e in range(axes * size):
                 for d in range(axes * size):
-                    K[e, d] += bulk / whole * opening[e] * opening[d]
+                    K[e, d] += bulk / reference_volume * volume_gradient[e] * volume_gradient[d]
         scatter(axes, nodes[c], slots[c], starts, K, data)
 
 

@@ -29,22 +29,22 @@ def _write(tau, J, mean, out):
 def _finite_stress(kind, axes, cells, law, u, memory, out):
     """`finite_stress` of a constant law and number of axes."""
     nodes, gradients, hoop, weight = cells
-    still, mean = law
+    elastic, mean = law
     count, points, _, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
-    J, grown = np.empty(points), np.empty(points)
+    J, dilatation = np.empty(points), np.empty(points)
     for c in range(count):
-        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, dilatation):
             return c
         for q in range(points):
-            respond(kind, axes, H[q], memory[c, q], 0.0, still, tau, after)
-            _write(tau, J[q], volumetric(still[BULK], grown[q])[1], out[c, q])
+            respond(kind, axes, H[q], memory[c, q], 0.0, elastic, tau, after)
+            _write(tau, J[q], volumetric(elastic[BULK], dilatation[q])[1], out[c, q])
     return -1
 
 
 @functools.cache
 def finite_stress(kind, axes):
-    """The kernel of σ = τ_dev/J + K ln J̄/J̄ 1; it returns a cell that is inside out (−1: none)."""
+    """The kernel of σ = τ_dev/J + K ln J̄/J̄ 1; it returns an inverted cell (−1: none)."""
 
     @njit(cache=True)
     def kernel(cells, law, u, memory, out):
@@ -57,12 +57,12 @@ def finite_stress(kind, axes):
 def small_stress(cells, law, u, memory, out):
     """σ = s + K ē 1 of small strains."""
     nodes, gradients, hoop, weight = cells
-    still, mean = law
+    elastic, mean = law
     count, points, axes, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
-    grown = np.empty(points)
+    dilatation = np.empty(points)
     for c in range(count):
-        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, dilatation)
         for q in range(points):
-            respond(SMALL_J2, axes, H[q], memory[c, q], 0.0, still, tau, after)
-            _write(tau, 1.0, still[BULK] * grown[q], out[c, q])
+            respond(SMALL_J2, axes, H[q], memory[c, q], 0.0, elastic, tau, after)
+            _write(tau, 1.0, elastic[BULK] * dilatation[q], out[c, q])

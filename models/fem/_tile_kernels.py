@@ -19,7 +19,7 @@ from arlequin.models.kernel_cache import njit
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
 
-TILE = 24  # cells of a tile: three vectors of 512 bits; what hexahedra have in `s` takes 21 kB of the L1 cache
+TILE = 24  # cells of a tile: three vectors of 512 bits; `s` of hexahedra takes 21 kB of the L1 cache
 _AHEAD = 2  # tiles between the one that is computed and the one whose entries of j are read ahead
 
 
@@ -55,7 +55,7 @@ def _energy(nodes, first, last, energies):
 
 @njit(inline="always")
 def _over_tiles(shape, cells, tiles, nodes, j, w, lam, mu, first, last, u, force):
-    """What a kernel does; shape: corners and axes of a cell, and the number of rows of `s`.
+    """The loop of a kernel over its tiles; shape: corners and axes of a cell, and the number of rows of `s`.
 
     cells(j, w, lam, mu, s): from the displacements of a tile, the forces in their place and the energies in the row
     after these.
@@ -231,7 +231,7 @@ def _adjugate(x, y, z):
 
 @njit(forceinline=True, fastmath=FAST)
 def _write_pair(s, row, k, low, high):
-    """Writes what a pair of points gives, and its energy."""
+    """Writes the forces of a pair of points and its energy."""
     (low_x, low_y, low_z, low_energy), (high_x, high_y, high_z, high_energy) = low, high
     s[row, k] = low_x[0] + high_x[0]
     s[row + 1, k], s[row + 2, k], s[row + 3, k], s[row + 4, k] = low_x[1], high_x[1], low_x[2], high_x[2]
@@ -244,7 +244,7 @@ def _write_pair(s, row, k, low, high):
 
 @njit(forceinline=True, fastmath=FAST)
 def _uniform_pair(s, low_j, high_j, low_w, high_w, lam, mu, row, eta, zeta):
-    """What the points (−1, η, ζ) and (1, η, ζ) give, to the rows from `row` on; of stored ∂ξ_k/∂x_j."""
+    """Forces and energy of the points (−1, η, ζ) and (1, η, ζ), to the rows from `row` on; of stored ∂ξ_k/∂x_j."""
     for k in range(TILE):
         low_x, high_x = _gradient(s, _MODES, k, eta, zeta)
         low_y, high_y = _gradient(s, _MODES + 7, k, eta, zeta)
@@ -256,7 +256,7 @@ def _uniform_pair(s, low_j, high_j, low_w, high_w, lam, mu, row, eta, zeta):
 
 @njit(forceinline=True, fastmath=FAST, error_model="numpy")
 def _distorted_pair(s, m, low_w, high_w, lam, mu, row, eta, zeta):
-    """What the points (−1, η, ζ) and (1, η, ζ) give, to the rows from `row` on; of modes m of the positions.
+    """Forces and energy of the points (−1, η, ζ) and (1, η, ζ), to the rows from `row` on; of modes m of the positions.
 
     With A = det(J) J⁻¹ in the place of J⁻¹ the gradients have the factor det(J), and so has what is conjugate to them:
     the measure w |det(J)| is divided by its square.
@@ -285,7 +285,7 @@ def _to_modes(s):
 
 @njit(forceinline=True, fastmath=FAST)
 def _to_nodes(s):
-    """Forces of the nodes and energies from what the pairs of points give."""
+    """Forces of the nodes and energies, from those of the pairs of points."""
     _nodal_forces(s, 0)
     _nodal_forces(s, 1)
     _nodal_forces(s, 2)

@@ -99,17 +99,17 @@ def _by_points(cells, j, w, masses, lam, mu, s):
 
 @njit(inline="always")
 def _products(cells, tiles, nodes, matrices, equal, geometry, measure, lam, mu, begin, end, u, out):
-    """What a kernel does; cells: as of `_tile_kernels._over_tiles`."""
+    """The body of both kernels; cells: as for `_tile_kernels._over_tiles`."""
     blocks, shape = geometry
     weights, masses, place = measure
     s = np.empty((_FORCES + 24, TILE))
     for d in range(3 * begin, 3 * end):
         out[d] = 0.0
     for tile in tiles:
-        own = place[tile]
+        measure_block = place[tile]
         _gather(nodes[tile], 8, 3, u, s)
         if equal[tile] < 0:
-            _by_points(cells, blocks[shape[tile]], weights[own], masses[own], lam, mu, s)
+            _by_points(cells, blocks[shape[tile]], weights[measure_block], masses[measure_block], lam, mu, s)
         else:
             _by_matrix(matrices[equal[tile]], s)
         _scatter(nodes[tile], 8, 3, begin, end, s[_FORCES:], out)

@@ -13,10 +13,10 @@ _BLOCK = 1024  # cells whose operators B are in memory at the same time
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
-    """Some cells: dofs (c, d), node-major; operator B (c, q, 9, d); measure (c, q), m³; origin (c, d).
+    """A block of cells: dofs (c, d), node-major; operator B (c, q, 9, d); measure (c, q), m³; origin (c, d).
 
-    origin: dofs of the cell's first node, relative to which displacements are taken, so that a translation gives
-    exactly H = 0; of the radial displacement around an axis the dof itself is taken (−1).
+    origin: dofs of the cell's first node, which are subtracted, so that a translation gives exactly H = 0; −1 for the
+    radial displacement around an axis, from which nothing is subtracted.
     """
 
     cells: slice
@@ -40,7 +40,7 @@ class CellBlock:
         return np.asarray(np.einsum("cqa,cqad->cd", weighted, self.operator, optimize=True))
 
     def add_forces(self, force: Array, stress: Array) -> None:
-        """Add these to the forces (d,) of a part."""
+        """Add the `forces` of the block to those (d,) of a part."""
         force += np.bincount(self.dofs.ravel(), self.forces(stress).ravel(), force.size)
 
     def stiffnesses(self, moduli: Array) -> Array:

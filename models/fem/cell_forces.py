@@ -1,7 +1,7 @@
-"""Internal forces of linear cells, summed over ranges of the nodes that threads share.
+"""Internal forces of linear cells, by ranges of nodes in parallel.
 
-Each range of nodes sums all its forces, and cells on its border are computed in both ranges: threads never write to the
-same node, and results do not depend on their number.
+The forces on a range of nodes are summed by one thread, and cells on its border are computed in both ranges: threads
+never write to the same node, and results do not depend on their number.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ import numpy as np
 from arlequin.models.linalg.threads import Pace, map_pieces
 from arlequin.models.types import Array, Indices
 
-_PIECES, _LEAST = 8, 512  # pieces of the nodes, the same on every machine; least number of nodes in a piece
+_PIECES, _MIN_NODES = 8, 512  # largest number of ranges, the same on every machine; least number of nodes in a range
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,33 +52,33 @@ class CellForces(ABC):
     def internal_each(self, u: Array, out: Array) -> Array:
         """Internal forces of each u (n, d), written to out (n, d), N; energies (n,), J; bitwise those of `internal`."""
         u, energies = np.ascontiguousarray(u), np.zeros(len(u))
-        whole = out if out.flags.c_contiguous else np.empty_like(u)
+        contiguous = out if out.flags.c_contiguous else np.empty_like(u)
         for piece in self.pieces:
             for i in range(len(u)):  # one call each: a compiled loop over u could order the sums differently
-                energies[i] += self.force(piece, u[i], whole[i])
-        if whole is not out:
-            out[:] = whole
+                energies[i] += self.force(piece, u[i], contiguous[i])
+        if contiguous is not out:
+            out[:] = contiguous
         return energies
 
 
 def node_ranges(
     nodes: Indices, node_count: int, cells: Callable[[Indices], tuple[Indices, int]], overlap: float
 ) -> tuple[NodeRange, ...]:
-    """Ranges of the nodes, fewer where the numbering of the nodes is far from that of the cells.
+    """Ranges of the nodes, fewer where the numbering of the nodes differs much from that of the cells.
 
-    nodes (c, n): of the cells, in the order of the kernel; cells: what the kernel takes for some cells, in ascending
-    order, and how many it computes; overlap: largest number of cells of all ranges together, relative to c.
+    nodes (c, n): of the cells, in the order of the kernel; cells: cell numbers, ascending ↦ the kernel's argument for
+    these cells, and the number that it computes; overlap: largest number of cells of all ranges, relative to c.
     """
     lowest, highest = nodes.min(axis=1), nodes.max(axis=1)
-    count = max(1, min(_PIECES, node_count // _LEAST))
+    count = max(1, min(_PIECES, node_count // _MIN_NODES))
     while True:
         bounds = [node_count * i // count for i in range(count + 1)]
-        found, total = [], 0
+        ranges, total = [], 0
         for first, last in pairwise(bounds):
             near = np.flatnonzero((lowest < last) & (highest >= first))
-            taken, size = cells(near[((nodes[near] >= first) & (nodes[near] < last)).any(axis=1)])
-            found.append(NodeRange(first, last, taken))
+            kernel_cells, size = cells(near[((nodes[near] >= first) & (nodes[near] < last)).any(axis=1)])
+            ranges.append(NodeRange(first, last, kernel_cells))
             total += size
         if count == 1 or total <= overlap * len(nodes):
-            return tuple(found)
+            return tuple(ranges)
         count //= 2

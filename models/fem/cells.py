@@ -14,7 +14,7 @@ from arlequin.models.types import Array, Indices
 
 
 class KernelCells(NamedTuple):
-    """Cells as compiled functions take them.
+    """Cells as arguments of compiled functions.
 
     nodes (c, n); gradients (c, q, axis, n) ∂φ_n/∂x_axis, 1/m; hoop (c, q, n) φ_n/r, 1/m, of size 0 but around an axis;
     weight (c, q): weighted measure, m³.
@@ -30,12 +30,12 @@ class KernelCells(NamedTuple):
         """Number of axes of the gradients."""
         return int(self.gradients.shape[2])
 
-    def part(self, chosen: slice) -> "KernelCells":
-        """Some of the cells."""
-        if chosen.stop - chosen.start == len(self.nodes):
+    def part(self, cell_range: slice) -> "KernelCells":
+        """The cells of a slice."""
+        if cell_range.stop - cell_range.start == len(self.nodes):
             return self
-        hoop = self.hoop[chosen] if self.hoop.size else self.hoop
-        return KernelCells(self.nodes[chosen], self.gradients[chosen], hoop, self.weight[chosen])
+        hoop = self.hoop[cell_range] if self.hoop.size else self.hoop
+        return KernelCells(self.nodes[cell_range], self.gradients[cell_range], hoop, self.weight[cell_range])
 
 
 # A law of `_point_kernels` for a cell: its coefficients, and whether J̄ is the mean over the cell.
@@ -66,10 +66,10 @@ class CellArrays:
         """Number of cells."""
         return self.nodes.shape[0]
 
-    def take(self, chosen: Indices) -> "CellArrays":
-        """Some of the cells."""
-        radius, hoop = (None if field is None else field[chosen] for field in (self.radius, self.hoop))
-        return CellArrays(self.nodes[chosen], self.values, self.gradients[chosen], self.dx[chosen], radius, hoop)
+    def take(self, numbers: Indices) -> "CellArrays":
+        """The cells of these numbers."""
+        radius, hoop = (None if field is None else field[numbers] for field in (self.radius, self.hoop))
+        return CellArrays(self.nodes[numbers], self.values, self.gradients[numbers], self.dx[numbers], radius, hoop)
 
 
 def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> CellArrays:
@@ -94,17 +94,16 @@ def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> C
 
 
 def check_cells(mesh: Any, label: str, code: int = 2) -> None:
-    """Reject a mesh without cells, cells of nodes that there are not or that lie nowhere, cells of no area and cells
-    that are folded (the mapping's determinant changes sign).
-    """
+    """Reject a mesh without cells, or with cells of nodes that do not exist or are not finite, of zero area, or folded
+    (the mapping's determinant changes sign)."""
     if not mesh.nelements:
         raise UserError(f"{label}: the mesh has no cells", code)
     nodes = np.asarray(mesh.t)
-    strange = ((nodes < 0) | (nodes >= mesh.p.shape[1])).any(axis=0)
-    if strange.any():
-        cell = int(np.argmax(strange))
-        given = ", ".join(map(str, nodes[:, cell]))
-        raise UserError(f"{label}: cell {cell} has nodes {given}, of which the mesh has {mesh.p.shape[1]}", code)
+    invalid = ((nodes < 0) | (nodes >= mesh.p.shape[1])).any(axis=0)
+    if invalid.any():
+        cell = int(np.argmax(invalid))
+        numbers = ", ".join(map(str, nodes[:, cell]))
+        raise UserError(f"{label}: cell {cell} has nodes {numbers}, of which the mesh has {mesh.p.shape[1]}", code)
     if not np.isfinite(mesh.doflocs).all() or np.abs(mesh.doflocs).max() > LARGEST:
         raise UserError(f"{label}: the mesh has nodes whose coordinates are not finite", code)
     points, weights = get_quadrature(mesh.refdom, 5)

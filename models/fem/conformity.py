@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 
-_FLAT = 1e-6  # sine of the angle between sides that lie in one plane; distance in one, relative to their size
+_FLAT = 1e-6  # sine of the angle between coplanar sides; distance of coincident points, relative to the size of a side
 
 
 def check_conforming(mesh: Any, label: str, code: int = 2) -> None:
     """UserError where two sides of cells, each without a cell behind it, lie on each other in part.
 
-    Such sides belong to a mesh with hanging nodes: its cells are not joined there, a crack opens under load. They have
-    a corner in common, opposite outward normals, and overlap beside the corner. Sides with all corners at the same
-    places are a crack that is meant. On curved sides (second order), a corner of one cell at the middle of a side or an
-    edge of another, as a node of its own or the same one, hangs too.
+    Such sides belong to a mesh with hanging nodes: its cells are not connected there, a crack opens under load. They
+    have a common corner, opposite outward normals, and overlap beside the corner. Sides with all corners at the same
+    places are an intended crack. On curved sides (second order), a corner of one cell at the middle of a side or an
+    edge of another, whether a separate node or the same one, is a hanging node, too.
     """
     if mesh.dim() < 2:
         return
@@ -37,7 +37,7 @@ def check_conforming(mesh: Any, label: str, code: int = 2) -> None:
 
 
 def _overlapping(mesh: Any, facets: Indices) -> tuple[int, int, Array] | None:
-    """The cells of two sides that overlap beside a common corner, and the place of the corner that hangs."""
+    """The cells of two sides that overlap beside a common corner, and the position of the hanging corner."""
     corners = mesh.facets[:, facets]
     normals = _outward(mesh, facets)
     # pairs of sides at each corner: sides in order of their corners, those of a corner in a row
@@ -48,10 +48,10 @@ def _overlapping(mesh: Any, facets: Indices) -> tuple[int, int, Array] | None:
     rank = np.arange(vertex.size) - np.searchsorted(vertex, vertex)
     for shift in range(1, int(rank.max(initial=0)) + 1):
         later = np.flatnonzero(rank >= shift)
-        one, two, at = side[later - shift], side[later], vertex[later]
-        facing = np.einsum("ap,ap->p", normals[:, one], normals[:, two]) < -1.0 + _FLAT**2
-        one, two, at = one[facing], two[facing], at[facing]
-        for a, b, corner in zip(one, two, at, strict=True):
+        first, second, at = side[later - shift], side[later], vertex[later]
+        facing = np.einsum("ap,ap->p", normals[:, first], normals[:, second]) < -1.0 + _FLAT**2
+        first, second, at = first[facing], second[facing], at[facing]
+        for a, b, corner in zip(first, second, at, strict=True):
             hanging = _hanging(mesh.p[:, corners[:, a]], mesh.p[:, corners[:, b]], mesh.p[:, corner])
             if hanging is not None:
                 cells = mesh.f2t[0, facets[[a, b]]]
@@ -59,32 +59,32 @@ def _overlapping(mesh: Any, facets: Indices) -> tuple[int, int, Array] | None:
     return None
 
 
-def _hanging(one: Array, two: Array, corner: Array) -> Array | None:
-    """A corner of one of two sides (axis, corners) in a plane that is none of the other; None where they do not overlap
-    beside the common corner (axis,) or are the same."""
-    size = max(float(np.ptp(side, axis=1).max()) for side in (one, two))
+def _hanging(first: Array, second: Array, corner: Array) -> Array | None:
+    """A corner of one of two coplanar sides (axis, corners) that is no corner of the other; None where they do not
+    overlap beside the common corner (axis,) or are the same."""
+    size = max(float(np.ptp(side, axis=1).max()) for side in (first, second))
 
-    def apart(points: Array, others: Array) -> NDArray[np.bool_]:
-        distances = np.linalg.norm(points[:, :, None] - others[:, None, :], axis=0)
+    def separate(points: Array, corners: Array) -> NDArray[np.bool_]:
+        distances = np.linalg.norm(points[:, :, None] - corners[:, None, :], axis=0)
         return np.asarray(distances.min(axis=1) > _FLAT * size)
 
-    if not (apart(one, two).any() or apart(two, one).any()):
+    if not (separate(first, second).any() or separate(second, first).any()):
         return None
-    sides = [one, two] if np.ptp(one, axis=1).max() <= np.ptp(two, axis=1).max() else [two, one]
+    sides = [first, second] if np.ptp(first, axis=1).max() <= np.ptp(second, axis=1).max() else [second, first]
     small, large = sides
     # near the corner: the middle of one side lies in a direction between the edges of the other
     if not any(
         _between(side.mean(axis=1) - corner, other - corner[:, None], size) for side, other in (sides, sides[::-1])
     ):
         return None
-    chosen = small[:, apart(small, large)] if apart(small, large).any() else large[:, apart(large, small)]
-    return np.asarray(chosen[:, np.argmin(np.linalg.norm(chosen - corner[:, None], axis=0))])
+    candidates = small[:, separate(small, large)] if separate(small, large).any() else large[:, separate(large, small)]
+    return np.asarray(candidates[:, np.argmin(np.linalg.norm(candidates - corner[:, None], axis=0))])
 
 
-def _between(direction: Array, away: Array, size: float) -> bool:
-    """Whether a direction (axis,) points from a corner of a side into it; away (axis, corners): to all corners."""
-    lengths = np.linalg.norm(away, axis=0)
-    edges = (away / np.where(lengths > 0.0, lengths, 1.0))[:, lengths > _FLAT * size]
+def _between(direction: Array, edges_to: Array, size: float) -> bool:
+    """Whether a direction (axis,) points from a corner of a side into it; edges_to (axis, corners): to all corners."""
+    lengths = np.linalg.norm(edges_to, axis=0)
+    edges = (edges_to / np.where(lengths > 0.0, lengths, 1.0))[:, lengths > _FLAT * size]
     direction = direction / np.linalg.norm(direction)
     if edges.shape[1] == 1:
         return bool(edges[:, 0] @ direction > 1.0 - 0.5 * _FLAT)

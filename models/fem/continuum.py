@@ -1,4 +1,4 @@
-"""Linear elastic parts on scikit-fem meshes: what `Solid` and `Bar` share."""
+"""Linear elastic parts on scikit-fem meshes: the base class of `Solid` and `Bar`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from arlequin.models.fem.mass import CORRECTED, KINDS
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.spectral import Lobatto
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
-from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
+from arlequin.models.loads.body import LoadRegion, LoadValue, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
@@ -49,8 +49,8 @@ class Continuum:
     element: FiniteElement | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | ShortWaveDamping | None = field(default=None, kw_only=True)
-    body_force: Given | SpanForce | None = field(default=None, kw_only=True)
-    tractions: Mapping[str, Given] = field(default_factory=dict, kw_only=True)
+    body_force: LoadValue | SpanForce | None = field(default=None, kw_only=True)
+    tractions: Mapping[str, LoadValue] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
     imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
 
@@ -76,15 +76,15 @@ class Continuum:
             raise UserError.parameter("mass", self.mass, rule)
         check_cells(self.mesh, self.name)
         check_conforming(self.mesh, self.name)
-        # both are cached: errors in loads and motions show where the part is written
+        # both are cached: errors in loads and motions are raised where the part is created
         _ = self._motions, self._loads_uniform
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
 
-    # what a subclass says
+    # defined by subclasses
 
-    laws: ClassVar[tuple[type, ...]] = (LinearElastic,)  # materials that it takes
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic,)  # supported materials
 
     @property
     def axes(self) -> tuple[tuple[str, ...], ...]:
@@ -118,11 +118,11 @@ class Continuum:
     def _check_geometry(self) -> None:
         """Raise UserError where the mesh does not suit the kind of part."""
 
-    # what every continuum has
+    # common to all continua
 
     @property
     def model(self) -> "Continuum":
-        """Itself."""
+        """The part itself."""
         return self
 
     @property
@@ -168,7 +168,7 @@ class Continuum:
 
     @cached_property
     def cells(self) -> CellArrays:
-        """Element arrays, not weighted."""
+        """Element arrays without weights."""
         return cell_arrays(self.basis, self.depth, self.axisymmetric)
 
     def boundary(self, name: str) -> Surface:
@@ -191,7 +191,7 @@ class Continuum:
 
     @property
     def cell_lattice(self) -> Indices | None:
-        """Nodes of spectral cells (c, n), counted along the first axis of the cell first; None of other elements."""
+        """Nodes of spectral cells (c, n), counted along the first axis of the cell first; None for other elements."""
         scalar = self.finite_element.scalar
         if not issubclass(scalar, Lobatto):
             return None
@@ -243,15 +243,15 @@ class Continuum:
 
     @cached_property
     def _motions(self) -> tuple[Imposed, ...]:
-        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
-        return make_imposed(self.name, given, self._boundary_nodes, self.axes)  # type: ignore[arg-type]
+        motions = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        return make_imposed(self.name, motions, self._boundary_nodes, self.axes)  # type: ignore[arg-type]
 
     def _boundary_nodes(self, name: str) -> Indices:
         facets = facet_indices(self.name, self.mesh, name)
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
     def _make_loads(self, weighting: Weighting | None) -> ExternalLoads:
-        given: dict[str, tuple[Given, LoadRegion]] = {}
+        loads: dict[str, tuple[LoadValue, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
         if isinstance(self.body_force, SpanForce):
             if self.components == 1 or self.axisymmetric:
@@ -259,11 +259,11 @@ class Continuum:
                 raise UserError.parameter(f"{self.name}: body_force", self.body_force, rule)
             spans = (self.body_force.on(self._cell_region(weighting), self.positions, self.finite_element.order),)
         elif self.body_force is not None:
-            given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weighting))
+            loads[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weighting))
         for boundary, value in checks.mapping("tractions", self.tractions, "must map boundaries to tractions").items():
-            given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weighting))
-        own = make_loads(given, self.components, self.node_count)
-        return replace(own, varying=own.varying + spans)
+            loads[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weighting))
+        external = make_loads(loads, self.components, self.node_count)
+        return replace(external, varying=external.varying + spans)
 
     def _cell_region(self, weighting: Weighting | None) -> LoadRegion:
         cells = self.cells
@@ -274,14 +274,14 @@ class Continuum:
         region = LoadRegion(points, cells.dx * weighting.load, values, cells.nodes)
         return self._with_pieces(region, [shared.in_cells() for shared in weighting.shared])
 
-    def _with_pieces(self, region: LoadRegion, taken: Sequence[LoadPieces]) -> LoadRegion:
-        """A region together with what other parts take of its load."""
+    def _with_pieces(self, region: LoadRegion, shares: Sequence[LoadPieces]) -> LoadRegion:
+        """A region together with the pieces of its load that act on other parts."""
         basis = self.basis
-        for pieces in taken:
+        for pieces in shares:
             if pieces.cells.size:
                 values = np.stack([basis.elem.lbasis(pieces.X, a)[0] for a in range(basis.Nbfun)], axis=2)
                 nodes = basis.element_dofs[:, pieces.cells].T
-                region = region.with_pieces(LoadRegion(pieces.points, pieces.taken, values, nodes))
+                region = region.with_pieces(LoadRegion(pieces.points, pieces.weights, values, nodes))
         return region
 
     def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:
@@ -298,4 +298,4 @@ class Continuum:
         )
         region = LoadRegion(points, measure, values, basis.element_dofs.T)
         shared = () if weighting is None else weighting.shared
-        return self._with_pieces(region, [each.on_facets(basis.find) for each in shared])
+        return self._with_pieces(region, [pieces.on_facets(basis.find) for pieces in shared])

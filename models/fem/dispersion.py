@@ -24,7 +24,7 @@ of K_xx ~ (λ+2μ) k_x² (1 − A Σ h_j²k_j²) + μ Σ k_j² (1 − B h_x²k_x
 
 A cross term of the scalar mass, which is of sixth order, makes the largest error over all directions least.
 
-Time: a scheme that sees ω² as Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴) is corrected by the mass
+Time: a scheme with the frequency Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴) instead of ω² is corrected by the mass
 
     M = M₀ − e Δt² K,
 
@@ -55,12 +55,14 @@ from arlequin.models.types import Array, Indices
 if TYPE_CHECKING:
     from arlequin.models.fem.continuum import Continuum
 
-CROSS = -5.0 / 432.0  # of h_i²h_j²k_i²k_j² in the scalar mass, beyond that of the mean (at 45° P and S then err alike)
+CROSS = (
+    -5.0 / 432.0
+)  # of h_i²h_j²k_i²k_j² in the scalar mass, in addition to the mean's (equal errors of P and S at 45°)
 LARGEST_SHIFT = 0.9  # largest eigenvalue of e Δt² M₀⁻¹K in a cell
-_LARGEST_CHANGE = 0.9  # largest share of the mass or the stiffness of a mode of a cell that is taken away
+_LARGEST_CHANGE = 0.9  # largest share of the mass or the stiffness of a mode of a cell that is removed
 _STRAIGHT = 0.2  # least share of v_i,i v_j,j in the coupling of the components by the mass
-_SHEAR = 0.8  # of the mass of shear strains: what the coupling takes of it before that share grows
-_CHUNK = 4_000_000  # entries of the element matrices held at once
+_SHEAR = 0.8  # share of the mass of shear strains that the coupling may remove before `_STRAIGHT` is raised
+_CHUNK = 4_000_000  # entries of the element matrices in memory at once
 _EQUAL = 1e-9  # relative difference of cells that count as equal
 
 
@@ -92,14 +94,14 @@ class CellFrames:
         b = np.einsum("cij,ni->cjn", inverse, reference) / count
         pairs = [reference[:, list(pair)].prod(axis=1) for pair in combinations(range(axes), 2)]
         shapes = np.array(pairs if axes == 2 else [*pairs, reference.prod(axis=1)])
-        left, _, right = np.linalg.svd(jacobian)
+        U, _, Vh = np.linalg.svd(jacobian)
         lengths = np.linalg.norm(jacobian, axis=1)
         moments = np.einsum("pn,cnj->cpj", shapes[: len(pairs)], corners)
         modes = (shapes[: len(pairs)] - np.einsum("cpj,cjn->cpn", moments, b)) / count
         return cls(
             gradients=b,
             edges=2.0 * lengths,
-            frame=left @ right,
+            frame=U @ Vh,
             a=inverse,
             normals=np.swapaxes(jacobian / lengths[:, None, :], 1, 2),
             modes=modes,
@@ -114,26 +116,26 @@ class CellFrames:
     def hourglass_stiffness(self, lam: float, mu: float) -> Array:
         """Change of the energy of the amplitudes per volume (c, p, axis, p, axis), Pa/m²."""
         axes, pairs = self.axes, list(combinations(range(self.axes), 2))
-        q, own = 4.0 * mu * (lam + 2.0 * mu) / (3.0 * (lam + 3.0 * mu)), 2.0 * mu / 3.0
+        q, mu_reduced = 4.0 * mu * (lam + 2.0 * mu) / (3.0 * (lam + 3.0 * mu)), 2.0 * mu / 3.0
         out = np.zeros((len(self.edges), len(pairs), axes, len(pairs), axes))
         eye = np.eye(axes)
         for e in range(axes):
             n = self.normals[:, e]
             nn = np.einsum("ci,ck->cik", n, n)
-            others = [j for j in range(axes) if j != e]
-            for j in others:
-                for m in others:
+            other_axes = [j for j in range(axes) if j != e]
+            for j in other_axes:
+                for m in other_axes:
                     a, b = self.a[:, j], self.a[:, m]
                     dot = np.einsum("ci,ci->c", a, b)[:, None, None]
                     ab, ba = np.einsum("ci,ck->cik", a, b), np.einsum("ci,ck->cik", b, a)
-                    new = (q - 2.0 * own) * ab + own * ((eye - nn) * dot + ba) + q * nn * dot
-                    old = (lam * ab + mu * (eye * dot + ba)) / 3.0
+                    corrected = (q - 2.0 * mu_reduced) * ab + mu_reduced * ((eye - nn) * dot + ba) + q * nn * dot
+                    exact = (lam * ab + mu * (eye * dot + ba)) / 3.0
                     rows = pairs.index((min(e, j), max(e, j))), pairs.index((min(e, m), max(e, m)))
-                    out[:, rows[0], :, rows[1], :] += new - old
+                    out[:, rows[0], :, rows[1], :] += corrected - exact
         return out
 
     def exact_hourglass(self, cells: CellArrays, weight: Array, lam: float, mu: float) -> Array:
-        """Least energy of the amplitudes under any mean gradient (c, m, axis, m, axis), N/m, as it is integrated."""
+        """Least energy of the amplitudes under any mean gradient (c, m, axis, m, axis), N/m, by the quadrature."""
         h = np.einsum("cqjn,an->cqaj", cells.gradients, self.shapes)
         total = weight.sum(axis=1)
         mean = np.einsum("cq,cqaj->caj", weight, h) / total[:, None, None]
@@ -144,13 +146,13 @@ class CellFrames:
         return lam * t + mu * np.swapaxes(t, 2, 4) + mu * np.einsum("cab,ik->caibk", trace, eye)
 
     def mass_change(self, g: float) -> Array:
-        """What the mass of a cell differs by from the mean of consistent and lumped, per its mass (c, n·axis, n·axis).
+        """Difference of a cell's mass from the mean of consistent and lumped, per its mass (c, n·axis, n·axis).
 
         The coupling is −g H_ij [s v_i,i v_j,j + (1 − s) v_i,j v_j,i], H_ij = (h_i² + h_j²)/2, on the axes of `frame`.
-        Waves inside are the same for every s. The mean mass adds (h_i² + h_j²)/12 to the inertia of a rotation, per
-        mass (half of what the lumped mass adds), the second term 2 (1 − s) g H_ij and the first one nothing, but that
-        makes the mass of dilatations small: s is what makes the bounds of the largest frequency sharp, 0.2, and more in
-        long cells.
+        Waves in the interior are the same for every s. The mean mass adds (h_i² + h_j²)/12 to the inertia of a
+        rotation, per mass (half of that of the lumped mass), the second term 2 (1 − s) g H_ij and the first one
+        nothing, but it makes the mass of dilatations small: s, at least 0.2 and larger in long cells, makes the bounds
+        of the largest frequency sharp.
         """
         axes, nodes = self.axes, self.modes.shape[2]
         squares = self.edges**2
@@ -163,13 +165,13 @@ class CellFrames:
         for i, j in combinations(range(axes), 2):
             size = g * pairs[:, i, j]
             straight = np.einsum("c,cn,cm->cnm", -size * share, b[:, i], b[:, j])
-            crossed = np.einsum("c,cn,cm->cnm", -size * (1.0 - share), b[:, j], b[:, i])
-            local[:, :, i, :, j] += straight + crossed
-            local[:, :, j, :, i] += np.swapaxes(straight + crossed, 1, 2)
-        turned = np.einsum("cpi,cnimk,cqk->cnpmq", self.frame, local, self.frame, optimize=True)
+            transposed = np.einsum("c,cn,cm->cnm", -size * (1.0 - share), b[:, j], b[:, i])
+            local[:, :, i, :, j] += straight + transposed
+            local[:, :, j, :, i] += np.swapaxes(straight + transposed, 1, 2)
+        change = np.einsum("cpi,cnimk,cqk->cnpmq", self.frame, local, self.frame, optimize=True)
         scalar = 16.0 * CROSS * np.einsum("cpn,cpm->cnm", self.modes, self.modes)
-        turned += np.einsum("cnm,ik->cnimk", scalar, np.eye(axes))
-        return turned.reshape(len(b), nodes * axes, nodes * axes)
+        change += np.einsum("cnm,ik->cnimk", scalar, np.eye(axes))
+        return change.reshape(len(b), nodes * axes, nodes * axes)
 
 
 def coupling_factor(lam: float, mu: float) -> float:
@@ -206,8 +208,8 @@ class Hourglass:
         """Amplitudes (s, d) on which the blocks S_c = Q Λ Qᵀ act one by one, QᵀΓ, and Λ (s,), N/m."""
         values, vectors = np.linalg.eigh(self.blocks)
         count = np.arange(len(values))
-        turn = bsr_array((np.ascontiguousarray(np.swapaxes(vectors, 1, 2)), count, np.arange(len(values) + 1)))
-        return csr_array(turn @ self._rows), values.ravel()
+        eigenvectors = bsr_array((np.ascontiguousarray(np.swapaxes(vectors, 1, 2)), count, np.arange(len(values) + 1)))
+        return csr_array(eigenvectors @ self._rows), values.ravel()
 
     @cached_property
     def _rows(self) -> csr_array:
@@ -226,17 +228,17 @@ class Hourglass:
         """(d, d), N/m."""
         size = self.node_count * self.axes
         total, dofs = csr_array((size, size)), _dofs(self.nodes, self.axes)
-        for chosen in _chunks(np.arange(len(dofs)), dofs.shape[1] ** 2):
-            total = total + _assembled(dofs[chosen], _spread(self.modes[chosen], self.blocks[chosen]), size)
+        for subset in _chunks(np.arange(len(dofs)), dofs.shape[1] ** 2):
+            total = total + _assembled(dofs[subset], _spread(self.modes[subset], self.blocks[subset]), size)
         return csr_array(total)
 
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """Element matrices of a part of reduced dispersion, node-major inside: d = n·axes + axis.
+    """Element matrices of a part with reduced dispersion, node-major: d = n·axes + axis.
 
     stiffness_weight, inertial_weight (c, q): α dx and β dx of the junctions' weights; density, kg/m³; frames: of
-    quadrilaterals and hexahedra. stiffness_share, mass_share (c,): what a cell gets of its changes, 1 but in some
+    quadrilaterals and hexahedra. stiffness_share, mass_share (c,): factors of the changes of a cell, 1 except in some
     distorted cells and where a weight varies much in a cell, so that no mode loses more than 90 % of its stiffness or
     mass. shift (c,): e Δt², limited, s².
     """
@@ -260,19 +262,19 @@ class Correction:
         if axes > 1 and cells.nodes.shape[1] == 2**axes:
             reference = 2.0 * np.asarray(part.finite_element.scalar.doflocs) - 1.0
             frames = CellFrames.of(part.positions[cells.nodes], reference)
-        one, none = np.ones(cells.count), np.zeros(cells.count)
-        own = cls(cells, axes, part.lame, part.material.density, *weights, frames, one, one, none)
+        ones, zeros = np.ones(cells.count), np.zeros(cells.count)
+        correction = cls(cells, axes, part.lame, part.material.density, *weights, frames, ones, ones, zeros)
         if frames is not None:
-            stiffness_share = own._share(part.positions, own._stiffness_change_over_exact, weights[0])
-            mass_share = own._share(part.positions, own._mass_change_over_mean, weights[1])
-            own = replace(own, stiffness_share=stiffness_share, mass_share=mass_share)
+            stiffness_share = correction._share(part.positions, correction._stiffness_change_over_exact, weights[0])
+            mass_share = correction._share(part.positions, correction._mass_change_over_mean, weights[1])
+            correction = replace(correction, stiffness_share=stiffness_share, mass_share=mass_share)
         if time_error > 0.0:
-            squares = own._of_distinct(part.positions, weights[1], own._squares)
+            squares = correction._of_distinct(part.positions, weights[1], correction._squares)
             limit = np.divide(LARGEST_SHIFT, squares, out=np.full(cells.count, np.inf), where=squares > 0.0)
-            own = replace(own, shift=np.minimum(time_error, limit))
+            correction = replace(correction, shift=np.minimum(time_error, limit))
         elif time_error < 0.0:
-            own = replace(own, shift=np.full(cells.count, time_error))
-        return own
+            correction = replace(correction, shift=np.full(cells.count, time_error))
+        return correction
 
     @property
     def mass_weight(self) -> Array:
@@ -294,106 +296,106 @@ class Correction:
         corners = (corners - corners.mean(axis=1, keepdims=True)).reshape(active.size, -1)
         keys = [corners / np.abs(corners).max(), weight[active] / weight[active].sum(axis=1, keepdims=True)]
         _, first, place = np.unique(np.round(np.hstack(keys) / _EQUAL), axis=0, return_index=True, return_inverse=True)
-        found = np.concatenate([values(chosen) for chosen in _chunks(active[first], self.cell_size)])
+        distinct = np.concatenate([values(subset) for subset in _chunks(active[first], self.cell_size)])
         out = np.zeros(self.cells.count)
-        out[active] = found[place.ravel()]
+        out[active] = distinct[place.ravel()]
         return out
 
     def _share(self, positions: Array, change: Callable[[Indices], Array], weight: Array) -> Array:
-        """Share (c,) of a change, relative to what it changes, that takes at most `_LARGEST_CHANGE` of it away."""
+        """Factors (c,) of a relative change, such that it removes at most `_LARGEST_CHANGE` of a mode."""
 
-        def least(chosen: Indices) -> Array:
-            return np.asarray(np.linalg.eigvalsh(change(chosen))[:, 0])
+        def least(subset: Indices) -> Array:
+            return np.asarray(np.linalg.eigvalsh(change(subset))[:, 0])
 
         lowest = self._of_distinct(positions, weight, least)
         return np.minimum(1.0, _LARGEST_CHANGE / np.maximum(-lowest, 1e-300))
 
-    def _stiffness_change_over_exact(self, chosen: Indices) -> Array:
-        """Around an axis the hoop strain may relieve the others: with λ of plane stress."""
+    def _stiffness_change_over_exact(self, subset: Indices) -> Array:
+        """Change of S over the exact hourglass stiffness; axisymmetric: with λ of plane stress (free hoop strain)."""
         assert self.frames is not None
         lam, mu = self.lame
-        least = lam if self.cells.hoop is None else 2.0 * lam * mu / (lam + 2.0 * mu)
-        frames, weight = _some(self.frames, chosen), self.stiffness_weight[chosen]
-        exact = frames.exact_hourglass(self.cells.take(chosen), weight, least, mu)
-        size, own = exact.shape[1] * exact.shape[2], frames.modes.shape[1]
+        lam_exact = lam if self.cells.hoop is None else 2.0 * lam * mu / (lam + 2.0 * mu)
+        frames, weight = _frames_of(self.frames, subset), self.stiffness_weight[subset]
+        exact = frames.exact_hourglass(self.cells.take(subset), weight, lam_exact, mu)
+        size, pairs = exact.shape[1] * exact.shape[2], frames.modes.shape[1]
         change = np.zeros_like(exact)
         volume = weight.sum(axis=1)[:, None, None, None, None]
-        change[:, :own, :, :own, :] = volume * frames.hourglass_stiffness(lam, mu)
+        change[:, :pairs, :, :pairs, :] = volume * frames.hourglass_stiffness(lam, mu)
         return _relative(change.reshape(-1, size, size), exact.reshape(-1, size, size))
 
-    def _mass_change_over_mean(self, chosen: Indices) -> Array:
-        change = self.mass_change(chosen)
+    def _mass_change_over_mean(self, subset: Indices) -> Array:
+        change = self.mass_change(subset)
         assert change is not None
-        return _relative(change, self._mean_mass(chosen))
+        return _relative(change, self._mean_mass(subset))
 
-    def _squares(self, chosen: Indices) -> Array:
+    def _squares(self, subset: Indices) -> Array:
         """Largest eigenvalue (c,), 1/s², of the stiffness under the weight of the mass over the mass."""
-        relative = _relative(self.stiffness(chosen, self.inertial_weight), self.mass(chosen))
+        relative = _relative(self.stiffness(subset, self.inertial_weight), self.mass(subset))
         return np.asarray(np.linalg.eigvalsh(relative)[:, -1])
 
     def hourglass(self, node_count: int) -> Hourglass | None:
-        """Change of the stiffness of the part under its weights; None of cells without hourglass modes."""
+        """Change of the stiffness of the part under its weights; None for cells without hourglass modes."""
         if self.frames is None:
             return None
         active = np.flatnonzero(self.stiffness_weight.any(axis=1))
         blocks = self._hourglass_blocks(active, self.stiffness_weight)
         return Hourglass(self.cells.nodes[active], self.frames.modes[active], blocks, node_count)
 
-    def _hourglass_blocks(self, chosen: Indices, weight: Array) -> Array:
-        """S (c, k, k) of the chosen cells, N/m."""
+    def _hourglass_blocks(self, subset: Indices, weight: Array) -> Array:
+        """S (c, k, k) of a subset of cells, N/m."""
         assert self.frames is not None
-        change = _some(self.frames, chosen).hourglass_stiffness(*self.lame)
+        change = _frames_of(self.frames, subset).hourglass_stiffness(*self.lame)
         size = change.shape[1] * change.shape[2]
-        volume = self.stiffness_share[chosen] * weight[chosen].sum(axis=1)
+        volume = self.stiffness_share[subset] * weight[subset].sum(axis=1)
         return np.asarray(volume[:, None, None] * change.reshape(-1, size, size))
 
-    def stiffness(self, chosen: Indices, weight: Array) -> Array:
-        """K_c (c, d, d) of the chosen cells under a weight (c, q)."""
+    def stiffness(self, subset: Indices, weight: Array) -> Array:
+        """K_c (c, d, d) of a subset of cells under a weight (c, q)."""
         axes, nodes = self.components, self.cells.nodes.shape[1]
         size = axes * nodes
-        plain = element_stiffness(self.cells, chosen, weight, axes, *self.lame)
+        plain = element_stiffness(self.cells, subset, weight, axes, *self.lame)
         out = plain.reshape(-1, axes, nodes, axes, nodes).transpose(0, 2, 1, 4, 3).reshape(-1, size, size)
         if self.frames is not None:
-            out = out + _spread(self.frames.modes[chosen], self._hourglass_blocks(chosen, weight))
+            out = out + _spread(self.frames.modes[subset], self._hourglass_blocks(subset, weight))
         return np.ascontiguousarray(out)
 
-    def mass_change(self, chosen: Indices) -> Array | None:
-        """What M_c differs by from the mean of consistent and lumped (c, d, d), kg; None where by nothing."""
+    def mass_change(self, subset: Indices) -> Array | None:
+        """Difference of M_c from the mean of consistent and lumped mass (c, d, d), kg; None for zero."""
         out = None
         if self.frames is not None:
-            total = self.mass_share[chosen] * self.mass_weight[chosen].sum(axis=1)
-            out = total[:, None, None] * _some(self.frames, chosen).mass_change(coupling_factor(*self.lame))
+            total = self.mass_share[subset] * self.mass_weight[subset].sum(axis=1)
+            out = total[:, None, None] * _frames_of(self.frames, subset).mass_change(coupling_factor(*self.lame))
         if self.shift.any():
-            moved = self.shift[chosen][:, None, None] * self.stiffness(chosen, self.inertial_weight)
-            out = -moved if out is None else out - moved
+            time_shift = self.shift[subset][:, None, None] * self.stiffness(subset, self.inertial_weight)
+            out = -time_shift if out is None else out - time_shift
         return out
 
-    def mass(self, chosen: Indices) -> Array:
+    def mass(self, subset: Indices) -> Array:
         """M_c (c, d, d), kg."""
-        change, mean = self.mass_change(chosen), self._mean_mass(chosen)
+        change, mean = self.mass_change(subset), self._mean_mass(subset)
         return mean if change is None else mean + change
 
-    def _mean_mass(self, chosen: Indices) -> Array:
+    def _mean_mass(self, subset: Indices) -> Array:
         """Mean of consistent and lumped mass (c, d, d), kg."""
-        weight, values = self.mass_weight[chosen], self.cells.values
+        weight, values = self.mass_weight[subset], self.cells.values
         products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
-        scalar = 0.5 * (weight @ products).reshape(len(chosen), values.shape[1], values.shape[1])
+        scalar = 0.5 * (weight @ products).reshape(len(subset), values.shape[1], values.shape[1])
         nodes = np.arange(values.shape[1])
-        scalar[:, nodes, nodes] += 0.5 * self.lumped(chosen)
+        scalar[:, nodes, nodes] += 0.5 * self.lumped(subset)
         size = scalar.shape[1] * self.components
         return np.einsum("cnm,ik->cnimk", scalar, np.eye(self.components)).reshape(-1, size, size)
 
-    def lumped(self, chosen: Indices) -> Array:
-        """Lumped masses (c, n), kg: the row sums, which keep the first moments of the weighted mass."""
-        return np.asarray(self.mass_weight[chosen] @ self.cells.values)
+    def lumped(self, subset: Indices) -> Array:
+        """Lumped masses (c, n), kg: the row sums, which preserve the first moments of the weighted mass."""
+        return np.asarray(self.mass_weight[subset] @ self.cells.values)
 
     def mass_matrix_change(self, size: int) -> csr_array:
         """`mass_change` of all cells (d, d), kg."""
         total = csr_array((size, size))
-        for chosen in _chunks(np.flatnonzero(self.mass_weight.any(axis=1)), self.cell_size):
-            change = self.mass_change(chosen)
+        for subset in _chunks(np.flatnonzero(self.mass_weight.any(axis=1)), self.cell_size):
+            change = self.mass_change(subset)
             if change is not None:
-                total = total + _assembled(_dofs(self.cells.nodes[chosen], self.components), change, size)
+                total = total + _assembled(_dofs(self.cells.nodes[subset], self.components), change, size)
         return csr_array(0.5 * (total + total.T))
 
     def highest_frequency(self) -> float:
@@ -403,24 +405,24 @@ class Correction:
         """
         largest = 0.0
         active = np.flatnonzero(self.stiffness_weight.max(axis=1) > 0.0)
-        for chosen in _chunks(active, self.cell_size):
+        for subset in _chunks(active, self.cell_size):
             try:
-                relative = _relative(self.stiffness(chosen, self.stiffness_weight), self.mass(chosen))
+                relative = _relative(self.stiffness(subset, self.stiffness_weight), self.mass(subset))
             except np.linalg.LinAlgError:
                 return math.inf
             largest = largest_eigenvalue(relative, largest)
         return math.sqrt(largest)
 
     def least_mass(self, node_count: int) -> Array:
-        """A diagonal (d,), kg, below M: the lumped masses of each cell times the least eigenvalue of M_c over them."""
+        """A diagonal lower bound (d,) of M, kg: each cell's lumped masses times M_c's least eigenvalue over them."""
         out = np.zeros(node_count)
         active = np.flatnonzero(self.mass_weight.any(axis=1))
-        for chosen in _chunks(active, self.cell_size):
-            lumped = self.lumped(chosen)
+        for subset in _chunks(active, self.cell_size):
+            lumped = self.lumped(subset)
             root = 1.0 / np.sqrt(np.repeat(np.maximum(lumped, 1e-300), self.components, axis=1))
-            least = np.linalg.eigvalsh(self.mass(chosen) * root[:, :, None] * root[:, None, :])[:, 0]
+            least = np.linalg.eigvalsh(self.mass(subset) * root[:, :, None] * root[:, None, :])[:, 0]
             share = np.maximum(least, 0.0)[:, None] * lumped
-            out += np.bincount(self.cells.nodes[chosen].ravel(), weights=share.ravel(), minlength=node_count)
+            out += np.bincount(self.cells.nodes[subset].ravel(), weights=share.ravel(), minlength=node_count)
         return np.repeat(out, self.components)
 
 
@@ -436,8 +438,8 @@ class CorrectedAssembled(ElasticAssembled):
         force, energy = super().internal(u)
         if self.hourglass is None:
             return force, energy
-        more, stored = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
-        return force + more, energy + stored
+        hourglass_force, hourglass_energy = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
+        return force + hourglass_force, energy + hourglass_energy
 
     def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
         return None if self.hourglass is None else self.hourglass.strain_form()
@@ -446,10 +448,10 @@ class CorrectedAssembled(ElasticAssembled):
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
         energies = super().internal_each(u, force)
         if self.hourglass is not None:
-            for i, own in enumerate(u):
-                more, stored = self.hourglass.internal(own)
-                force[i] += more
-                energies[i] += stored
+            for i, displacement in enumerate(u):
+                hourglass_force, hourglass_energy = self.hourglass.internal(displacement)
+                force[i] += hourglass_force
+                energies[i] += hourglass_energy
         return energies
 
     def highest_frequency(self) -> float:
@@ -458,12 +460,12 @@ class CorrectedAssembled(ElasticAssembled):
 
     @cached_property
     def least_mass(self) -> Array:
-        """A diagonal (d,), kg, below the mass."""
+        """A diagonal lower bound (d,) of the mass, kg."""
         return self.correction.least_mass(self.stiffness.shape[0] // self.components)
 
 
 def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correction) -> CorrectedAssembled:
-    """The part with the mass and the hourglass stiffness of a correction; its mass is the mean of both kinds."""
+    """The part with the mass and hourglass stiffness of a correction; assembled has the mean of both masses."""
     hourglass = correction.hourglass(part.node_count)
     fields: dict[str, Any] = {name: getattr(assembled, name) for name in ElasticAssembled.__dataclass_fields__}
     size = part.dof_count
@@ -474,24 +476,24 @@ def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correcti
     return CorrectedAssembled(**fields, correction=correction, hourglass=hourglass)
 
 
-def _some(frames: CellFrames, chosen: Indices) -> CellFrames:
+def _frames_of(frames: CellFrames, subset: Indices) -> CellFrames:
     names = ("gradients", "edges", "frame", "a", "normals", "modes")
-    return replace(frames, **{name: getattr(frames, name)[chosen] for name in names})
+    return replace(frames, **{name: getattr(frames, name)[subset] for name in names})
 
 
-def _chunks(chosen: Indices, size: int) -> Iterator[Indices]:
-    """Some of the cells at a time."""
+def _chunks(subset: Indices, size: int) -> Iterator[Indices]:
+    """The cells in chunks whose arrays have at most `_CHUNK` entries."""
     step = max(1, _CHUNK // size)
-    for start in range(0, chosen.size, step):
-        yield chosen[start : start + step]
+    for start in range(0, subset.size, step):
+        yield subset[start : start + step]
 
 
 def _spread(modes: Array, blocks: Array) -> Array:
     """γᵀ S γ (c, n·axis, n·axis) of modes γ (c, p, n) and blocks S (c, p·axis, p·axis)."""
     count, pairs, nodes = modes.shape
     axes = blocks.shape[1] // pairs
-    wide = blocks.reshape(count, pairs, axes, pairs, axes)
-    spread = np.einsum("cpn,cpiqk,cqm->cnimk", modes, wide, modes, optimize=True)
+    pair_blocks = blocks.reshape(count, pairs, axes, pairs, axes)
+    spread = np.einsum("cpn,cpiqk,cqm->cnimk", modes, pair_blocks, modes, optimize=True)
     return np.ascontiguousarray(spread.reshape(count, nodes * axes, nodes * axes))
 
 

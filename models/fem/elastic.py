@@ -75,28 +75,28 @@ class ElasticAssembled(LoadedCoordinates):
 
     @cached_property
     def cell_forces(self) -> CellForces | None:
-        """The internal forces in ranges of nodes, of linear cells but those around an axis and bars."""
-        given = self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // self.components
+        """The internal forces by ranges of nodes, for linear cells except axisymmetric ones and bars."""
+        arguments = self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // self.components
         if are_quads(self.kernel, self.components):
-            return Quads.of(*given)
-        return Tiles.of(*given) if fit_tiles(self.kernel, self.components) else None
+            return Quads.of(*arguments)
+        return Tiles.of(*arguments) if fit_tiles(self.kernel, self.components) else None
 
     def strains_beyond_cells(self) -> tuple[csr_array, Array] | None:
-        """Strains B (s, d) and stiffnesses w (s,) of what K has beyond `cell_forces`: Bᵀ diag(w) B."""
+        """Strains B (s, d) and stiffnesses w (s,) of the part of K that is not in `cell_forces`: Bᵀ diag(w) B."""
         return None
 
     def product(self, inertia: float, stiffness: float) -> HexahedronProduct | None:
-        """aK of hexahedra whose stiffness is that of tiles, with μM where their mass is consistent; None of others.
+        """aK of hexahedra whose stiffness is that of tiles, plus μM if their mass is consistent; None for other cells.
 
         inertia: μ; stiffness: a.
         """
-        own = self.cell_forces
-        if not isinstance(own, Tiles) or own.nodes.shape[1] != 8 or self.strains_beyond_cells() is not None:
+        tiles = self.cell_forces
+        if not isinstance(tiles, Tiles) or tiles.nodes.shape[1] != 8 or self.strains_beyond_cells() is not None:
             return None
         stiff = self.stiffness_weight.any(axis=1)
         inertial = self.mass_kind == "consistent" and not self.mass_weight[~stiff].any()
         return HexahedronProduct.of(
-            own, self.kernel, stiffness, inertia * self.mass_weight[stiff] if inertial else None
+            tiles, self.kernel, stiffness, inertia * self.mass_weight[stiff] if inertial else None
         )
 
     def internal_each(self, u: Array, force: Array) -> Array:
@@ -120,7 +120,7 @@ class ElasticAssembled(LoadedCoordinates):
         return energies
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
-        """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""
+        """The strains B (s, d) of a bar at its quadrature points, and E A dx (s,); None for solids."""
         if self.components != 1:
             return None
         cells, points, _, size = self.kernel.gradients.shape
@@ -138,20 +138,20 @@ class ElasticAssembled(LoadedCoordinates):
         if self.mass_kind == "massless":
             return math.inf
 
-        def masses(chosen: np.ndarray) -> Array:
+        def masses(subset: np.ndarray) -> Array:
             if self.mass_kind == "lumped":
-                dx = np.ascontiguousarray(self.cells.dx[chosen])
-                part = CellArrays(self.cells.nodes[chosen], self.cells.values, self.cells.gradients, dx)
-                return element_lumped(part, self.mass_weight[chosen], self.order)
+                dx = np.ascontiguousarray(self.cells.dx[subset])
+                part = CellArrays(self.cells.nodes[subset], self.cells.values, self.cells.gradients, dx)
+                return element_lumped(part, self.mass_weight[subset], self.order)
             values = self.cells.values
             products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
-            return (self.mass_weight[chosen] @ products).reshape(len(chosen), values.shape[1], values.shape[1])
+            return (self.mass_weight[subset] @ products).reshape(len(subset), values.shape[1], values.shape[1])
 
         lam, mu = self.lame
         return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, lam, mu)
 
     def frequency_at(self, u: Array) -> float:
-        """The largest angular frequency of the cells in the shape that u (d,) gives them, rad/s; lumped mass."""
+        """The largest angular frequency of the cells deformed by u (d,), rad/s; lumped mass."""
         from arlequin.models.fem import _frequency_kernels
 
         cells = self.cells
@@ -170,7 +170,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
     """Assemble a continuum part under the weights."""
     cells, basis = part.cells, part.basis
     lam, mu = part.lame
-    # scikit-fem multiplies by basis.dx: what is left of the measure is thickness, section or 2πr
+    # scikit-fem multiplies by basis.dx: the remaining factor of the measure is thickness, section or 2πr
     depth = cells.dx / basis.dx
     stiffness = stiffness_matrix(basis, weighting.stiffness * depth, part.components, lam, mu, cells.radius)
     mass_weight = weighting.mass * cells.dx * part.material.density
@@ -206,16 +206,16 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
 
 def part_damping(part: "Continuum", mass: csr_array, stiffness: csr_array, mass_weight: Array) -> csr_array | None:
     """Damping (d, d) of a part, N·s/m; None where it has none. mass_weight (c, q): mass of the points, kg."""
-    own = part.damping
-    if isinstance(own, ShortWaveDamping):
-        return own.matrix(part, mass_weight)
-    if own is None or not (own.mass or own.stiffness):
+    damping = part.damping
+    if isinstance(damping, ShortWaveDamping):
+        return damping.matrix(part, mass_weight)
+    if damping is None or not (damping.mass or damping.stiffness):
         return None
-    return csr_array(own.mass * mass + own.stiffness * stiffness)
+    return csr_array(damping.mass * mass + damping.stiffness * stiffness)
 
 
 def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
-    """Element arrays of the internal force: cells with weight; one point where the strain is uniform."""
+    """Element arrays of the internal force: cells with weight only, with one point where the strain is uniform."""
     cells = part.cells
     active = np.flatnonzero(weight.any(axis=1))
     uniform = not part.axisymmetric and part.finite_element.order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
@@ -225,6 +225,6 @@ def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
     gradients = np.ascontiguousarray(cells.gradients[active][:, points])
     hoop = None if cells.hoop is None else cells.hoop[active]
     radius = None if cells.radius is None else cells.radius[active]
-    kept = weight[active].sum(axis=1, keepdims=True) if uniform else np.ascontiguousarray(weight[active])
+    point_weight = weight[active].sum(axis=1, keepdims=True) if uniform else np.ascontiguousarray(weight[active])
     nodes = np.ascontiguousarray(cells.nodes[active])
-    return CellArrays(nodes, cells.values[points], gradients, kept, radius, hoop), kept
+    return CellArrays(nodes, cells.values[points], gradients, point_weight, radius, hoop), point_weight

@@ -1,7 +1,7 @@
 """Finite elements of continuum parts: scalar scikit-fem elements, their quadrature, and a registry of them.
 
-A part takes a `FiniteElement`, or finds one in the registry by its mesh and order. `register` adds an element from
-outside: it is then the default of meshes of its own class, and cells of its type are read from Gmsh files.
+A part takes a `FiniteElement`, or the one in the registry for its mesh and order. `register` adds a user's element: it
+is then the default of meshes of its class, and cells of its type are read from Gmsh files.
 """
 
 import math
@@ -103,14 +103,14 @@ class FiniteElement:
         round-off of the coordinates exceeds its tolerance: such meshes are moved to their centre first.
         """
         middle = mesh.p.mean(axis=1, keepdims=True)
-        far = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
-        near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
+        shifted = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
+        near = replace(mesh, doflocs=mesh.doflocs - middle) if shifted else mesh
         mapping = self._facet_mapping(near)
         degree = self.facet_degree or self.cell_degree
         scalar = self.scalar()
         dofs = numbering(mesh, scalar)
         basis = skfem.FacetBasis(mesh, scalar, mapping=mapping, facets=facets, intorder=degree, dofs=dofs)
-        if far:
+        if shifted:
             basis.mapping = self._facet_mapping(mesh)  # for `global_coordinates`
         return basis
 
@@ -132,7 +132,7 @@ _REGISTRY: dict[str, FiniteElement] = {}  # by cell type
 
 
 def register(element: FiniteElement) -> FiniteElement:
-    """Add an element to the registry; UserError where one of its cell type is there.
+    """Add an element to the registry; UserError where its cell type is registered already.
 
     Meshes whose geometry is that of the element (`mesh.elem`) take it by default, and `mesh.read` reads cells of its
     type. On other meshes `order=` finds the first element registered of the shape and the order.
@@ -188,18 +188,18 @@ def element_of(mesh: Any, order: int | None = None) -> FiniteElement:
     UserError where the mesh has a shape of cells without an element.
     """
     shape = mesh.refdom if isinstance(mesh, skfem.Mesh) else None
-    alike = [element for element in _REGISTRY.values() if element.scalar.refdom is shape]
-    if not alike:
+    same_shape = [element for element in _REGISTRY.values() if element.scalar.refdom is shape]
+    if not same_shape:
         kind = UserError if isinstance(mesh, skfem.Mesh) else UserTypeError
         raise kind(f"mesh: {type(mesh).__name__} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
     if order is not None:
-        checks.one_of("order", order, tuple(sorted({element.order for element in alike})))
-    found = [element for element in alike if order in (None, element.order)]
-    isoparametric = [element for element in found if element.scalar is mesh.elem]
-    if not isoparametric and (order is None or not found):
+        checks.one_of("order", order, tuple(sorted({element.order for element in same_shape})))
+    candidates = [element for element in same_shape if order in (None, element.order)]
+    isoparametric = [element for element in candidates if element.scalar is mesh.elem]
+    if not isoparametric and (order is None or not candidates):
         rule = f"has cells of {mesh.elem.__name__}, of which no element is registered"
         raise UserError.parameter("mesh", type(mesh).__name__, rule)
-    return (isoparametric or found)[0]
+    return (isoparametric or candidates)[0]
 
 
 def scalar_basis(mesh: Any, order: int) -> Any:
@@ -208,12 +208,12 @@ def scalar_basis(mesh: Any, order: int) -> Any:
 
 
 def numbering(mesh: Any, scalar: skfem.Element) -> Dofs:
-    """Numbers of the dofs of a scalar element; scikit-fem's suit at most one on each edge and facet."""
+    """Numbers of the dofs of a scalar element; scikit-fem's are for at most one dof on each edge and facet."""
     return LobattoDofs(mesh, scalar) if isinstance(scalar, Lobatto) else Dofs(mesh, scalar)
 
 
 def drop_jacobians(mapping: Any) -> None:
-    """Empty the cache of a scikit-fem mapping, which keeps its Jacobians at each set of points, more than the basis."""
+    """Empty the cache of a scikit-fem mapping: its Jacobians at each set of points take more memory than the basis."""
     vars(mapping).pop("_cache", None)
 
 

@@ -9,7 +9,7 @@ from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.stiffness import elastic_blocks
 from arlequin.models.types import Array
 
-# entries of the element matrices held at once
+# entries of the element matrices in memory at once
 _CHUNK = 4_000_000
 
 
@@ -32,8 +32,8 @@ def highest_frequency(
     largest = 0.0
     active = np.flatnonzero(weight.max(axis=1) > 0)
     for start in range(0, active.size, step):
-        chosen = active[start : start + step]
-        scaled = _scaled(element_stiffness(cells, chosen, weight, components, lam, mu), masses(chosen), components)
+        subset = active[start : start + step]
+        scaled = _scaled(element_stiffness(cells, subset, weight, components, lam, mu), masses(subset), components)
         if scaled is None:
             return math.inf
         largest = largest_eigenvalue(scaled, largest)
@@ -41,20 +41,20 @@ def highest_frequency(
 
 
 def element_stiffness(
-    cells: CellArrays, chosen: np.ndarray, weight: Array, components: int, lam: float, mu: float
+    cells: CellArrays, subset: np.ndarray, weight: Array, components: int, lam: float, mu: float
 ) -> Array:
-    """Element stiffnesses (c, d, d) of the chosen cells, component-major inside: d = component·n + node."""
-    gradients = cells.gradients[chosen]
+    """Element stiffnesses (c, d, d) of a subset of cells, component-major inside: d = component·n + node."""
+    gradients = cells.gradients[subset]
     operators = [np.ascontiguousarray(gradients[:, :, axis, :]) for axis in range(gradients.shape[2])]
     if cells.hoop is not None:
-        operators.append(cells.hoop[chosen])
-    weights = weight[chosen][:, :, None]
+        operators.append(cells.hoop[subset])
+    weights = weight[subset][:, :, None]
 
     def block(i: int, j: int) -> Array:
         return np.swapaxes(operators[i] * weights, 1, 2) @ operators[j]
 
     n = gradients.shape[3]
-    matrices = np.empty((len(chosen), components * n, components * n))
+    matrices = np.empty((len(subset), components * n, components * n))
     for i, j, values in elastic_blocks(block, components, lam, mu, cells.hoop is not None):
         matrices[:, i * n : (i + 1) * n, j * n : (j + 1) * n] = values
         if i != j:
@@ -83,9 +83,9 @@ def _scaled(stiffness: Array, masses: Array, components: int) -> Array | None:
 def largest_eigenvalue(matrices: Array, known: float) -> float:
     """The larger of `known` and the largest eigenvalue of the matrices (c, d, d).
 
-    The Frobenius norm bounds the eigenvalue: cells below the largest value so far are not decomposed. Equal
-    cells of structured meshes are decomposed once: they are told by two projections, to 1e-9, which the
-    result allows for.
+    The Frobenius norm bounds the eigenvalue: cells below the largest value so far are not decomposed. Equal cells of
+    structured meshes are decomposed once: they are identified by two projections, to 1e-9, by which the result is
+    increased.
     """
     norms = np.linalg.norm(matrices, axis=(1, 2))
     candidates = np.flatnonzero(norms > known)

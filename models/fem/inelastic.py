@@ -50,12 +50,12 @@ class InelasticAssembled(FiniteNodal):
 
     @cached_property
     def _pace(self) -> Pace:
-        """Of the responses at the ends of steps."""
+        """Measured time of the responses at the ends of steps."""
         return Pace()
 
     @cached_property
     def _mean_pace(self) -> Pace:
-        """Of mean forces."""
+        """Measured time of mean forces."""
         return Pace()
 
     @cached_property
@@ -78,7 +78,7 @@ class InelasticAssembled(FiniteNodal):
         return ViscousStress(self.rayleigh.stiffness, law.shear, bulk_modulus(law), self.mean)
 
     def fresh(self) -> Array:
-        """The initial memory (c, q, 9), 0."""
+        """The initial memory (c, q, 9): 0."""
         return np.zeros((*self._cells.weight.shape, MEMORY))
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -93,10 +93,10 @@ class InelasticAssembled(FiniteNodal):
         u, after, law = self._displacement(u), np.empty_like(memory), self._law
         kernel = _cell_kernels.respond_cells(self.material.kind, self._cells.axes)
 
-        def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
+        def respond_slice(cell_range: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
             stored, dissipated, inverted = kernel(
-                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(cell_range)), law, step, u, memory[cell_range], after[cell_range], force
             )
             return force, stored, dissipated, inverted
 
@@ -114,10 +114,10 @@ class InelasticAssembled(FiniteNodal):
         u0, u1, law = self._displacement(u0), self._displacement(u1), self._law
         kernel = _mean_kernels.mean_force(*self._variant(theta))
 
-        def mean_slice(chosen: slice) -> tuple[Array, int]:
+        def mean_slice(cell_range: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
-            cells = tuple(self._cells.part(chosen))
-            return force, kernel(cells, law, step, theta, u0, u1, memory[chosen], force)
+            cells = tuple(self._cells.part(cell_range))
+            return force, kernel(cells, law, step, theta, u0, u1, memory[cell_range], force)
 
         forces, inverted = zip(*map_slices(mean_slice, len(memory), self._mean_pace), strict=True)
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
@@ -138,8 +138,8 @@ class InelasticAssembled(FiniteNodal):
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         if self.viscous:
-            each = self._viscosity.matrices(self._cells, u0, u1, step)
-            rate = self.matrix_of((block, 0.5 * (own + np.swapaxes(own, 1, 2))) for block, own in each)
+            matrices = self._viscosity.matrices(self._cells, u0, u1, step)
+            rate = self.matrix_of((block, 0.5 * (K + np.swapaxes(K, 1, 2))) for block, K in matrices)
             matrix.data += rate.data  # on the same pattern
         return matrix
 
@@ -159,7 +159,7 @@ class InelasticAssembled(FiniteNodal):
         return self.material.dissipates
 
     def stress(self, u: Array, memory: Array) -> Array:
-        """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and its memory (c, q, 9)."""
+        """Cauchy stress (c, q, 6), Pa, of the cells with weight, at u (d,) and its memory (c, q, 9)."""
         sigma, inverted = finite_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no stress", code=FAILURE)
@@ -195,7 +195,7 @@ class InelasticAssembled(FiniteNodal):
         return self.material.dissipates + self.material.heats
 
     def _variant(self, theta: float) -> tuple[int, int, bool]:
-        """Law, axes and whether stresses of the ends are not needed: what the kernels of a step are compiled for."""
+        """Arguments of the kernels of a step: law, axes, and whether the stresses at its ends are not needed."""
         return self.material.kind, self._cells.axes, self.material.kind == NEO_HOOKE and theta == 0.5
 
     @cached_property
@@ -204,8 +204,8 @@ class InelasticAssembled(FiniteNodal):
 
 
 def _first(inverted: Sequence[int], count: int) -> int:
-    """The first of `count` cells that is inverted, from one of each slice (−1: none)."""
-    return next((at.start + bad for at, bad in zip(slices(count), inverted, strict=True) if bad >= 0), -1)
+    """The first inverted of `count` cells, from the first one of each slice (−1: none)."""
+    return next((at.start + cell for at, cell in zip(slices(count), inverted, strict=True) if cell >= 0), -1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,7 +246,7 @@ class SmallInelasticAssembled(InelasticAssembled):
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
-        """Stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and its memory (c, q, 9)."""
+        """Stress (c, q, 6), Pa, of the cells with weight, at u (d,) and its memory (c, q, 9)."""
         return small_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
 
     def frequency(self, u: Array) -> float:
@@ -259,10 +259,10 @@ class SmallInelasticAssembled(InelasticAssembled):
         u, after = self._displacement(u), np.empty_like(memory)
         kernel = _small_kernels.respond_small(self._cells.axes)
 
-        def respond_slice(chosen: slice) -> tuple[Array, float, float]:
+        def respond_slice(cell_range: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
             stored, dissipated = kernel(
-                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(cell_range)), law, step, u, memory[cell_range], after[cell_range], force
             )
             return force, stored, dissipated
 

@@ -1,5 +1,4 @@
-"""Local polynomial fits of nodal fields: interpolation of high order, and what a field has of waves that are too short
-for it."""
+"""Local polynomial fits of nodal fields: high-order interpolation, and the short-wave content of a field."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,29 +12,29 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-# By the number of axes: nodes of a cubic fit at a point of a cell, more where the first do not determine it; nodes of
-# the fit around a node, its degree, and how far these nodes are taken, in spacings.
+# By the number of axes: nodes of a cubic fit at a point of a cell, and more if these do not determine it; nodes of the
+# fit around a node, its degree, and the largest distance of these nodes, in spacings.
 CUBIC = {1: (4, 6), 2: (12, 24), 3: (32, 96)}
 AROUND = {1: (7,), 2: (29,), 3: (123,)}
 DEGREE = {1: 5, 2: 4, 3: 4}
 REACH = {1: np.inf, 2: 3.1, 3: 3.1}
-# The weights of a cubic fit fall by this power of ten over a node spacing: the nodes next to the cell, four in a row,
-# determine it, and others only what these leave open, next to borders.
-FALL = 4.0
-# Next to borders in three dimensions: weights of a cubic fit below which a node is left out, and the rest fitted again.
+# Decades by which the weights of a cubic fit decay over a node spacing: the nodes next to the cell, four in a row,
+# determine it, and others only contribute where these do not suffice, next to borders.
+WEIGHT_DECAY = 4.0
+# Next to borders in three dimensions: weight of a node in a cubic fit below which it is left out, and the fit repeated.
 NEGLIGIBLE = 2e-3
-# makes the high-pass of waves along an axis of a regular mesh that of a line
+# factor by which the high-pass of waves along an axis of a regular mesh is that of a line
 SCALE = {1: 1.0, 2: 1.2177, 3: 1.3982}
 
-# distances, in node spacings, that are equal
+# distances, in node spacings, that count as equal
 _TIE = 1e-6
-# nodes of a regular mesh that are as far away as the last one of a fit, and cells as near to a point, at most
+# most nodes of a regular mesh at the distance of the last one of a fit, and most cells equally near to a point
 _EQUAL_NODES = {1: 2, 2: 8, 3: 24}
 _EQUAL_CELLS = {1: 2, 2: 8, 3: 32}
 
-# a monomial of which less than this fraction is independent of those of lower degree is left out of a fit
+# a monomial is left out of a fit if less than this fraction is independent of those of lower degree
 _RANK = 1e-6
-_CHUNK = 2_000  # fits that are solved at a time
+_CHUNK = 2_000  # fits per solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,30 +59,30 @@ class NodeCloud:
         """
 
         def near_first(distance: Array) -> Array:
-            return np.asarray(10.0 ** (FALL * (distance.min(axis=1, keepdims=True) - distance)))
+            return np.asarray(10.0 ** (WEIGHT_DECAY * (distance.min(axis=1, keepdims=True) - distance)))
 
         cell = _first_nearest(centres / self.scale, points / self.scale)
         rows, columns, values = [], [], []
         counts = CUBIC[points.shape[1]]
-        least = NEGLIGIBLE if points.shape[1] == 3 else 0.0
-        for chunk, near, weights in self._fits(points, centres[cell], 3, counts, near_first, moment, least):
-            row, column = np.nonzero((weights != 0.0) | (least == 0.0))
+        negligible = NEGLIGIBLE if points.shape[1] == 3 else 0.0
+        for chunk, nodes, weights in self._fits(points, centres[cell], 3, counts, near_first, moment, negligible):
+            row, column = np.nonzero((weights != 0.0) | (negligible == 0.0))
             rows.append(chunk[row])
-            columns.append(self.numbers[near[row, column]])
+            columns.append(self.numbers[nodes[row, column]])
             values.append(weights[row, column])
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         return csr_array(coo_array(entries, shape=(len(points), self.total)))
 
-    def high_pass(self, chosen: Indices) -> csr_array:
-        """F (chosen, total): the values at some of the nodes less those of the polynomials fitted around each.
+    def high_pass(self, subset: Indices) -> csr_array:
+        """F (subset, total): the values at some of the nodes less those of the polynomials fitted around each.
 
         F annihilates polynomials of degree 4 where the nodes determine them, and linear ones on every mesh; in the
         middle of regular nodes also those of degree 5, and on a regular line it is −20 δ⁶/924, δ⁶ the sixth
-        difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H. At a border in two and three dimensions the nodes
-        beyond `REACH` do not take the place of those that are missing: over a longer distance along the border a
-        polynomial would follow waves of 8 H less well.
+        difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H. At a border in two and three dimensions the missing
+        nodes are not replaced by nodes beyond `REACH`: over a longer distance along the border a polynomial would fit
+        waves of 8 H less well.
         """
-        points = self.positions[chosen]
+        points = self.positions[subset]
         axes = points.shape[1]
 
         def within(distance: Array) -> Array:
@@ -95,10 +94,10 @@ class NodeCloud:
         ):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
-        shape = (chosen.size, self.total)
+        shape = (subset.size, self.total)
         fitted = csr_array(coo_array((values, (rows, columns)), shape=shape))
-        own = csr_array(eye_array(self.total, format="csr")[self.numbers[chosen]])
-        return csr_array(SCALE[axes] * (own + fitted))
+        identity = csr_array(eye_array(self.total, format="csr")[self.numbers[subset]])
+        return csr_array(SCALE[axes] * (identity + fitted))
 
     def _fits(
         self,
@@ -108,13 +107,13 @@ class NodeCloud:
         counts: tuple[int, ...],
         weight: Callable[[Array], Array],
         moment: Array,
-        least: float = 0.0,
+        negligible: float = 0.0,
     ) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k).
+        """Chunks of points: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k).
 
         k is the least of the counts with which all monomials of the degree are determined, or the last one. weight: of
         the squares in the fit, by the distance (p, k) of a node in spacings. Where more nodes than the first count are
-        taken, those whose weights are less than `least` are left out, and the fit made with the others.
+        needed, those with weights below `negligible` are left out, and the fit is repeated with the others.
         """
         from scipy.spatial import cKDTree
 
@@ -124,20 +123,20 @@ class NodeCloud:
         for start in range(0, len(points), _CHUNK):
             pending = np.arange(start, min(start + _CHUNK, len(points)))
             for count in counts:
-                last = min(count, len(self.positions)) - 1
-                wanted = [*range(1, min(count + _EQUAL_NODES[powers.shape[1]], len(self.positions)) + 1)]
-                distance, near = tree.query(centres[pending] / self.scale, k=wanted)
-                # all nodes as far away as the last one: which of them come first is a matter of round-off
-                taken = distance <= distance[:, last : last + 1] + _TIE
-                root = np.sqrt(weight(distance) * taken)
-                offset = (self.positions[near] - points[pending, None, :]) / self.scale
+                last_neighbour = min(count, len(self.positions)) - 1
+                neighbours = [*range(1, min(count + _EQUAL_NODES[powers.shape[1]], len(self.positions)) + 1)]
+                distance, nodes = tree.query(centres[pending] / self.scale, k=neighbours)
+                # all nodes at the distance of the last one: their order depends on round-off
+                within = distance <= distance[:, last_neighbour : last_neighbour + 1] + _TIE
+                root = np.sqrt(weight(distance) * within)
+                offset = (self.positions[nodes] - points[pending, None, :]) / self.scale
                 matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
                 values, determined = _value_weights(matrix * root[:, :, None])
-                if least and count > counts[0]:
-                    near, root, values = _with_fewer_nodes(near, root, matrix, values, determined, least)
-                done = determined | (count == counts[-1])
-                yield pending[done], near[done].astype(np.int64), (root * values)[done]
-                pending = pending[~done]
+                if negligible and count > counts[0]:
+                    nodes, root, values = _drop_negligible_nodes(nodes, root, matrix, values, determined, negligible)
+                complete = determined | (count == counts[-1])
+                yield pending[complete], nodes[complete].astype(np.int64), (root * values)[complete]
+                pending = pending[~complete]
 
 
 def _first_nearest(centres: Array, points: Array) -> Indices:
@@ -145,58 +144,60 @@ def _first_nearest(centres: Array, points: Array) -> Indices:
     from scipy.spatial import cKDTree
 
     count = min(len(centres), _EQUAL_CELLS[points.shape[1]])
-    distance, found = cKDTree(centres).query(points, k=[*range(1, count + 1)])
-    near = distance <= distance[:, :1] + _TIE
-    return np.asarray(np.where(near, found, len(centres)).min(axis=1), dtype=np.int64)
+    distance, neighbours = cKDTree(centres).query(points, k=[*range(1, count + 1)])
+    nearest = distance <= distance[:, :1] + _TIE
+    return np.asarray(np.where(nearest, neighbours, len(centres)).min(axis=1), dtype=np.int64)
 
 
 def _value_weights(columns: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Weights (p, k) of the nodal values in the constant term of the least-squares fits with the columns (p, k, m), and
     whether (p,) the nodes determine all columns.
 
-    The columns are made orthonormal in their order, by degree; those that depend on the ones before are left out, so
-    that lower degrees are reproduced exactly where the nodes do not determine the higher ones. Each carries its value
-    at the point, `ends`, through the same operations.
+    The columns are orthonormalised in their order, by degree; linearly dependent ones are left out, so that lower
+    degrees are reproduced exactly where the nodes do not determine the higher ones. The same operations are applied to
+    the values of the columns at the point, `ends`.
     """
     count, nodes, size = columns.shape
     basis, ends = np.zeros((count, size, nodes)), np.zeros((count, size))
     for j in range(size):
         column, end = columns[:, :, j].copy(), np.full(count, float(j == 0))
         length = np.linalg.norm(column, axis=1)
-        for _ in range(2):  # twice is enough for orthogonality to round-off
-            shares = (basis[:, :j] @ column[:, :, None])[:, :, 0]
-            column -= (shares[:, None, :] @ basis[:, :j])[:, 0]
-            end -= (shares * ends[:, :j]).sum(axis=1)
-        rest = np.linalg.norm(column, axis=1)
-        scale = np.divide(1.0, rest, out=np.zeros_like(rest), where=rest > _RANK * length)
+        for _ in range(2):  # twice: orthogonal to round-off
+            projections = (basis[:, :j] @ column[:, :, None])[:, :, 0]
+            column -= (projections[:, None, :] @ basis[:, :j])[:, 0]
+            end -= (projections * ends[:, :j]).sum(axis=1)
+        remainder = np.linalg.norm(column, axis=1)
+        scale = np.divide(1.0, remainder, out=np.zeros_like(remainder), where=remainder > _RANK * length)
         basis[:, j], ends[:, j] = column * scale[:, None], end * scale
     independent: NDArray[np.bool_] = np.asarray(basis.any(axis=2).sum(axis=1) == size)
     return np.asarray((ends[:, None, :] @ basis)[:, 0]), independent
 
 
-def _with_fewer_nodes(
-    near: Array, root: Array, matrix: Array, values: Array, determined: NDArray[np.bool_], least: float
+def _drop_negligible_nodes(
+    nodes: Array, root: Array, matrix: Array, values: Array, determined: NDArray[np.bool_], negligible: float
 ) -> tuple[Array, Array, Array]:
-    """The nodes (p, k), roots (p, k) and weights (p, k) of the fits without the nodes whose weights are below `least`,
-    k as few as they need; with all nodes where the others do not determine what all together do."""
+    """The nodes (p, k), roots (p, k) and weights (p, k) of the fits without the nodes of weights below `negligible`, k
+    as small as possible; with all nodes where the others do not determine the fit and all of them do."""
     weights = np.abs(root * values)
-    kept = weights >= least
-    order = np.argsort(~kept, axis=1, kind="stable")[:, : int(kept.sum(axis=1).max(initial=0))]
+    important = weights >= negligible
+    order = np.argsort(~important, axis=1, kind="stable")[:, : int(important.sum(axis=1).max(initial=0))]
 
     def ordered(x: Array) -> Array:
         return np.asarray(np.take_along_axis(x, order, axis=1))
 
-    few = ordered(root * kept)
-    again, enough = _value_weights(np.take_along_axis(matrix, order[:, :, None], axis=1) * few[:, :, None])
-    lost = np.flatnonzero(determined & ~enough)
-    found = ordered(near), few, again
-    if not lost.size:
-        return found
-    wide = near.copy(), np.zeros_like(root), np.zeros_like(values)
-    for whole, own, narrow in zip(wide, (near, root, values), found, strict=True):
-        whole[:, : order.shape[1]] = narrow
-        whole[lost] = own[lost]
-    return wide
+    reduced_root = ordered(root * important)
+    new_values, still_determined = _value_weights(
+        np.take_along_axis(matrix, order[:, :, None], axis=1) * reduced_root[:, :, None]
+    )
+    undetermined = np.flatnonzero(determined & ~still_determined)
+    reduced = ordered(nodes), reduced_root, new_values
+    if not undetermined.size:
+        return reduced
+    restored = nodes.copy(), np.zeros_like(root), np.zeros_like(values)
+    for padded, full, short in zip(restored, (nodes, root, values), reduced, strict=True):
+        padded[:, : order.shape[1]] = short
+        padded[undetermined] = full[undetermined]
+    return restored
 
 
 def interpolation_moment(cells: CellArrays, vertices: Array) -> Array:
@@ -228,11 +229,11 @@ def projection_moment(cells: CellArrays, vertices: Array) -> Array:
 
 def _powers(axes: int, degree: int) -> Indices:
     """Exponents (m, axis) of the monomials up to a total degree, the constant first."""
-    found = []
+    exponents = []
     for total in range(degree + 1):
         for factors in combinations_with_replacement(range(axes), total):
-            found.append([factors.count(axis) for axis in range(axes)])
-    return np.array(found, dtype=np.int64)
+            exponents.append([factors.count(axis) for axis in range(axes)])
+    return np.array(exponents, dtype=np.int64)
 
 
 def _monomials(x: Array, powers: Indices) -> Array:
@@ -258,6 +259,6 @@ def _second_derivatives(x: Array, powers: Indices, curvature: Array) -> Array:
             lower = powers.copy()
             lower[:, i] -= 1
             lower[:, j] -= 1
-            there = (lower >= 0).all(axis=1)
-            result[..., there] += curvature[i, j] * _monomials(x, lower[there])
+            present = (lower >= 0).all(axis=1)
+            result[..., present] += curvature[i, j] * _monomials(x, lower[present])
     return result

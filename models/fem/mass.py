@@ -1,5 +1,4 @@
-"""Mass matrices: consistent, lumped, and redistributed away from the contact nodes; names of these and of the one of
-`arlequin.models.fem.dispersion`."""
+"""Mass matrices: consistent, lumped, and redistributed away from the contact nodes; names of all kinds of mass."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
@@ -42,8 +41,8 @@ def element_lumped(cells: CellArrays, weight: Array, order: int) -> Array:
 
     def share(measure: Array) -> Array:
         parts = measure @ shapes
-        whole = parts.sum(axis=1, keepdims=True)
-        return np.asarray(totals * np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0))
+        total = parts.sum(axis=1, keepdims=True)
+        return np.asarray(totals * np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))
 
     if order > 2:
         return share(weight)
@@ -58,11 +57,11 @@ def lumped(cells: CellArrays, weight: Array, order: int, node_count: int) -> csr
 
 
 def redistributed(scalar: csr_array, positions: Array, massless: Indices) -> csr_array:
-    """M_r = Eᵀ M E (n, n): no mass at the massless nodes; total mass, first moments and inertia are kept.
+    """M_r = Eᵀ M E (n, n): no mass at the massless nodes; total mass, first moments and inertia are preserved.
 
     E extends the other nodes' values linearly to the massless ones (E reproduces every linear field), so
-    xᵀ M_r x = xᵀ M x for x linear in space. M_r is positive definite on the other nodes where M is. Nodes that M gives
-    no mass, in cells that another part has taken over, get none.
+    xᵀ M_r x = xᵀ M x for x linear in space. M_r is positive definite on the other nodes where M is. Nodes without mass
+    in M, in cells of weight 0 under an overlap, stay without.
     Source of the idea: Khenous, Laborde & Renard, European Journal of Mechanics A 27, 2008.
     """
     heavy = np.flatnonzero(scalar.diagonal() > 0.0)
@@ -79,32 +78,32 @@ def linear_extension(positions: Array, massless: Indices) -> csr_array:
     """
     count, axes = positions.shape
     massless = np.unique(np.asarray(massless, dtype=np.int64))
-    kept = np.setdiff1d(np.arange(count), massless)
-    rows, columns, values = [kept], [kept], [np.ones(kept.size)]
+    massive = np.setdiff1d(np.arange(count), massless)
+    rows, columns, values = [massive], [massive], [np.ones(massive.size)]
     pending = massless
     from scipy.spatial import cKDTree
 
-    tree = cKDTree(positions[kept]) if kept.size else None
+    tree = cKDTree(positions[massive]) if massive.size else None
     neighbours = NEIGHBOURS[axes - 1]
     while pending.size:
         if tree is None or neighbours > 64 * (axes + 1):
             where = ", ".join(f"{x:.6g}" for x in positions[pending[0]])
             raise UserError(f"redistributed mass: no nodes with mass around the massless node at ({where})", code=1)
-        size = min(neighbours, kept.size)
+        size = min(neighbours, massive.size)
         _, near = tree.query(positions[pending], k=size)
-        near = kept[near.reshape(pending.size, size)]
-        weights, good = _least_norm(positions[near] - positions[pending][:, None, :])
-        rows.append(np.repeat(pending[good], size))
-        columns.append(near[good].ravel())
-        values.append(weights[good].ravel())
-        pending = pending[~good]
-        neighbours = 2 * neighbours if size < kept.size else 10**9
+        near = massive[near.reshape(pending.size, size)]
+        weights, sound = _least_norm(positions[near] - positions[pending][:, None, :])
+        rows.append(np.repeat(pending[sound], size))
+        columns.append(near[sound].ravel())
+        values.append(weights[sound].ravel())
+        pending = pending[~sound]
+        neighbours = 2 * neighbours if size < massive.size else 10**9
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     return csr_array(coo_array(entries, shape=(count, count)))
 
 
 def _least_norm(offsets: Array) -> tuple[Array, np.ndarray]:
-    """Weights (k, j) of least norm with Σ_j w = 1 and Σ_j w x_j = 0, and which rows are sound.
+    """Weights (k, j) of least norm with Σ_j w = 1 and Σ_j w x_j = 0, and whether each row is sound (k,).
 
     offsets (k, j, axis) from the massless node. Not sound: the neighbours do not span space (they lie on a
     line), or the extrapolation is so long that it would amplify (Σ w² large).
@@ -115,7 +114,7 @@ def _least_norm(offsets: Array) -> tuple[Array, np.ndarray]:
     target[:, 0] = 1
     inverse = np.linalg.pinv(np.swapaxes(conditions, 1, 2), rcond=1e-8)
     weights = inverse @ target
-    # one step of refinement: the moments are kept to round-off, not to the accuracy of the pseudo-inverse
+    # one step of refinement: the moments are exact to round-off, not to the accuracy of the pseudo-inverse
     weights += inverse @ (target - np.swapaxes(conditions, 1, 2) @ weights)
     residual = np.abs(np.swapaxes(conditions, 1, 2) @ weights - target).max(axis=(1, 2))
     weights = weights[:, :, 0]

@@ -1,4 +1,4 @@
-"""A linear elastic part spread over ranks: each assembles the cells of its piece of the mesh."""
+"""A linear elastic part distributed over ranks: each assembles the cells of its piece of the mesh."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,9 +18,9 @@ from arlequin.models.types import Array, Indices
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PieceAssembled(LoadedCoordinates):
-    """M, K, D, internal forces of a part as sums over the ranks' pieces; loads and imposed motions are whole.
+    """M, K, D, internal forces of a part as sums over the ranks' pieces; loads and imposed motions of all of the part.
 
-    inner: the assembled piece of this rank; dofs (k,): where its dofs are among those of the part (size).
+    inner: the assembled piece of this rank; dofs (k,): its dofs among those of the part (size).
     """
 
     mass: Any
@@ -54,20 +54,20 @@ def assemble_piece(part: Continuum, weighting: Weighting | None, time_error: flo
     centres = part.mesh.p[:, part.mesh.t].mean(axis=1).T
     cells = cells_of(centres, among.count, among.index)
     piece, dofs = piece_of(part, cells)
-    whole = Weighting.uniform(*part.basis.dx.shape) if weighting is None else weighting
-    own = Weighting(whole.stiffness[cells], whole.mass[cells], whole.load[cells])
-    inner = piece.assemble(own, time_error=time_error)
+    global_weighting = Weighting.uniform(*part.basis.dx.shape) if weighting is None else weighting
+    local = Weighting(global_weighting.stiffness[cells], global_weighting.mass[cells], global_weighting.load[cells])
+    inner = piece.assemble(local, time_error=time_error)
     size = part.dof_count
 
-    def widened(matrix: Any) -> DistributedMatrix:
+    def distributed(matrix: Any) -> DistributedMatrix:
         return DistributedMatrix(_widened(sp.csr_array(matrix), dofs, size), among)
 
     return PieceAssembled(
-        mass=widened(inner.mass),
-        stiffness=widened(inner.stiffness),
-        damping=None if inner.damping is None else widened(inner.damping),
+        mass=distributed(inner.mass),
+        stiffness=distributed(inner.stiffness),
+        damping=None if inner.damping is None else distributed(inner.damping),
         imposed=part.motions,
-        loads=part.loads(whole),
+        loads=part.loads(global_weighting),
         inner=inner,
         dofs=dofs,
         size=size,
@@ -76,10 +76,10 @@ def assemble_piece(part: Continuum, weighting: Weighting | None, time_error: flo
 
 
 def piece_of(part: Continuum, cells: Indices) -> tuple[Continuum, Indices]:
-    """Some cells of a part as a part without loads and motions, and its dofs (k,) among those of the part."""
+    """The cells of a piece as a part without loads and motions, and its dofs (k,) among those of the original part."""
     mesh = part.mesh.restrict(cells, skip_boundaries=True, skip_subdomains=True)
-    none: dict[str, Any] = {"body_force": None, "tractions": {}, "imposed": {}, "imposed_velocity": {}}
-    piece = replace(part, mesh=mesh, **none)
+    no_loads: dict[str, Any] = {"body_force": None, "tractions": {}, "imposed": {}, "imposed_velocity": {}}
+    piece = replace(part, mesh=mesh, **no_loads)
     nodes = np.empty(piece.node_count, dtype=np.int64)
     nodes[piece.basis.element_dofs] = part.basis.element_dofs[:, cells]
     if np.abs(part.positions[nodes] - piece.positions).max() > 1e-9 * np.ptp(part.positions, axis=0).max():
@@ -88,7 +88,7 @@ def piece_of(part: Continuum, cells: Indices) -> tuple[Continuum, Indices]:
 
 
 def _widened(matrix: sp.csr_array, dofs: Indices, size: int) -> sp.csr_array:
-    """A matrix (k, k) on the dofs (k,) of the whole (size, size)."""
+    """A matrix (k, k) on the dofs (k,), embedded in (size, size)."""
     order = np.argsort(dofs, kind="stable")
     if (order[1:] < order[:-1]).any():
         matrix, dofs = sp.csr_array(matrix[order][:, order]), dofs[order]

@@ -106,7 +106,7 @@ class PointwiseAssembled(FiniteNodal):
         return *variables, *STRESS_FIELDS
 
     def fresh(self) -> Array:
-        """The initial internal variables (c, q, m), 0."""
+        """The initial internal variables (c, q, m): 0."""
         return np.zeros((*self._cells.weight.shape, len(self.material.variables)))
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -177,9 +177,9 @@ class PointwiseAssembled(FiniteNodal):
             first = _pulled_back(start, _respond(self.material, start, memory[block.cells], 0.0).stress)
             last = _pulled_back(end, response.stress)
             mean = (1.0 - theta) * first + theta * last
-            turn = (0.5 * (start + end) + _IDENTITY) @ np.linalg.inv(end + _IDENTITY)
-            total = theta * np.einsum("pia,pajkl->pijkl", turn, _moduli(response), optimize=True)
-            total -= theta * np.einsum("pik,plj->pijkl", turn, last)
+            M = (0.5 * (start + end) + _IDENTITY) @ np.linalg.inv(end + _IDENTITY)
+            total = theta * np.einsum("pia,pajkl->pijkl", M, _moduli(response), optimize=True)
+            total -= theta * np.einsum("pik,plj->pijkl", M, last)
             return np.asarray(total + 0.5 * np.einsum("ik,plj->pijkl", _IDENTITY, mean))
 
         matrix = self._matrix(moduli)
@@ -189,7 +189,7 @@ class PointwiseAssembled(FiniteNodal):
         return symmetric_part(matrix)
 
     def stress(self, u: Array, memory: Array) -> Array:
-        """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,) and internal variables memory."""
+        """Cauchy stress (c, q, 6), Pa, of the cells with weight, at u (d,) and internal variables memory."""
         sigma, inverted = pointwise_stress(self._cells, self.material, self._displacement(u), memory)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no stress", code=FAILURE)
@@ -224,10 +224,10 @@ def _respond(
     if tangent:
         shapes["tangent"] = (3, 3, 3, 3)
     for name, shape in shapes.items():
-        given = np.shape(getattr(response, name))
-        if given != (points, *shape):
+        returned = np.shape(getattr(response, name))
+        if returned != (points, *shape):
             law = type(material).__name__
-            raise UserError(f"{law}.respond: {name} of shape {given}, expected {(points, *shape)}")
+            raise UserError(f"{law}.respond: {name} of shape {returned}, expected {(points, *shape)}")
     return response
 
 
@@ -236,11 +236,11 @@ def _moduli(response: PointResponse) -> Array:
 
 
 def _inverted(material: PointMaterial, block: CellBlock, gradient: Array) -> int:
-    """A cell with det F ≤ 0 in finite strains; −1: none."""
+    """The first cell with det F ≤ 0 in finite strains; −1: none."""
     if "finite" not in material.kinematics:
         return -1
-    bad = ~(np.linalg.det(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
-    return block.cells.start + int(np.argmax(bad)) if bad.any() else -1
+    inverted = ~(np.linalg.det(gradient + _IDENTITY) > 0.0).reshape(block.weight.shape).all(axis=1)
+    return block.cells.start + int(np.argmax(inverted)) if inverted.any() else -1
 
 
 def _pulled_back(gradient: Array, stress: Array) -> Array:

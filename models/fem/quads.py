@@ -24,7 +24,7 @@ from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
 _SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
-_EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
+_EQUAL = 1e-12  # relative difference of equal cells, by the round-off of their nodes' positions
 _OVERLAP = 1.25  # largest number of cells of all pieces together, relative to the number of cells
 
 
@@ -42,7 +42,7 @@ class Quads(CellForces):
     @classmethod
     def of(cls, cells: CellArrays, weight: Array, lame: tuple[float, float], node_count: int) -> "Quads":
         """weight (c, q): the weighted measure."""
-        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # cells next to one another share their nodes
+        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # consecutive cells share nodes
         nodes = np.ascontiguousarray(cells.nodes[order])
         return cls(nodes, _moments(cells.gradients[order], weight[order]), lame, _pieces(nodes, node_count))
 
@@ -60,7 +60,7 @@ def are_quads(cells: CellArrays, components: int) -> bool:
 
 
 def _moments(gradients: Array, weight: Array) -> Array:
-    """(12, c), or (12, 1) where all cells are the same."""
+    """The moments (12, c), or (12, 1) where all cells are equal."""
     h = gradients @ _SIDES  # (c, q, j): s_n b_jn = 0, s_n γ_n = 1
     mean, central = gradients.mean(axis=1), h.mean(axis=1)
     spread = h - central[:, None]

@@ -1,4 +1,4 @@
-"""Damping of the shortest waves that a mesh carries."""
+"""Damping of the shortest waves of a mesh."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ShortWaveDamping:
     """Damping of the last octave of a mesh, D = strength · (c/H) Fᵀ M_l F, for fronts that coarse cells disperse.
 
-    F takes from the value at each node that of the polynomial of degree 5 fitted to the nodes around it
+    F is the difference of the value at each node and the polynomial of degree 5 fitted to the nodes around it
     (`NodeCloud.high_pass`), M_l is the lumped mass, c the speed of the fastest wave, H the spacing of the nodes. On a
     regular line a wave of length Λ decays as exp(−½ strength f² c t/H) with f = (20/924)(2 sin(πH/Λ))⁶: f² = 1.9 at
     2 H, 0.34 at 3 H, 0.03 at 4 H, 2e-5 at 8 H. Rigid motion, uniform strain rates and every motion that is locally a
@@ -47,10 +47,10 @@ class ShortWaveDamping:
         """D (d, d), N·s/m, of a part; mass_weight (c, q): mass of the quadrature points, kg."""
         cells, order = part.cells, part.finite_element.order
         live = np.flatnonzero(mass_weight.max(axis=1) > 0.0)
-        own = cells.take(live)
-        masses = lumped(own, mass_weight[live], order, part.node_count).diagonal()
+        live_cells = cells.take(live)
+        masses = lumped(live_cells, mass_weight[live], order, part.node_count).diagonal()
         numbers = np.flatnonzero(masses > 0.0)
-        spacing = np.ptp(part.positions[own.nodes], axis=1).mean(axis=0) / order
+        spacing = np.ptp(part.positions[live_cells.nodes], axis=1).mean(axis=0) / order
         points = part.positions[numbers]
         cloud = NodeCloud(points, numbers, part.node_count, spacing)
         rows = cloud.high_pass(np.arange(numbers.size))

@@ -31,7 +31,7 @@ from arlequin.models.types import Array, Indices
 
 
 class AssumedThickness(float):
-    """A thickness that was not given, of 1 m."""
+    """The default thickness of 1 m, where none is given."""
 
 
 PLANES = ("strain", "stress", "axisymmetric")
@@ -50,7 +50,7 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` what it says.
+    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` those that it declares.
 
     damping=Rayleigh(mass=a, stiffness=b) is a M + b K for small strains. In finite kinematics b is the viscosity of a
     stress beside that of the material, which resists no rotation: b C:Ė with the St. Venant–Kirchhoff law, b C:d with
@@ -165,20 +165,20 @@ class Solid(Continuum):
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self._rayleigh)
 
     def kernels(self, theta: float | None) -> list[tuple[str, str]]:
-        """Module and call of what `kernel_cache.compile_ahead` may compile for a run of this part in finite kinematics;
-        theta: of the θ-scheme, None of others."""
+        """Modules and calls for `kernel_cache.compile_ahead` in a run of this part with finite kinematics; theta: of
+        the θ-scheme, None for others."""
         if self.kinematics == "small" or isinstance(self.material, PointMaterial):
             return []
         axes = self.mesh.dim()
         if not isinstance(self.material, CompiledLaw):
             return [("arlequin.models.fem._finite_kernels", call) for call in ("mean_tangent()", f"mean_force({axes})")]
         law = f"{self.material.kind}, {axes}"
-        found = [("arlequin.models.fem._cell_kernels", f"compile_response({law})")]
+        modules = [("arlequin.models.fem._cell_kernels", f"compile_response({law})")]
         if theta is not None:
             law += f", {self.material.kind == NEO_HOOKE and theta == 0.5}"
             calls = f"compile_tangent({law})", f"compile_force({law})"
-            found = [*(("arlequin.models.fem._mean_kernels", call) for call in calls), *found]
-        return found
+            modules = [*(("arlequin.models.fem._mean_kernels", call) for call in calls), *modules]
+        return modules
 
     def stress(self, u: Array, memory: Array | None = None) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.

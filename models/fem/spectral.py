@@ -149,8 +149,8 @@ class LobattoDofs(Dofs):
         first, inner = t.shape[0], order - 1
         for a, b in _edges(refdom):
             rows = np.arange(first, first + inner)
-            turned = np.flatnonzero(t[a] > t[b])
-            self.element_dofs[rows[:, None], turned] = self.element_dofs[rows[::-1, None], turned]
+            reversed_edges = np.flatnonzero(t[a] > t[b])
+            self.element_dofs[rows[:, None], reversed_edges] = self.element_dofs[rows[::-1, None], reversed_edges]
             first += inner
         if refdom is not RefHex:
             return
@@ -172,13 +172,13 @@ def face_nodes(corners: Indices, shared: Indices) -> Indices:
     after, before = (corners[(start + step) % 4, faces] for step in (1, 3))
     for corner in range(4):
         for forward in (True, False):
-            chosen = np.flatnonzero((start == corner) & ((after < before) == forward))
-            nodes[_face_places(order, corner, forward)[:, None], chosen] = shared[:, chosen]
+            oriented = np.flatnonzero((start == corner) & ((after < before) == forward))
+            nodes[_face_places(order, corner, forward)[:, None], oriented] = shared[:, oriented]
     return nodes
 
 
 def _face_places(order: int, corner: int, forward: bool) -> Indices:
-    """Nodes of a face in its own order, as they come counted from a corner towards the next one, or the one before."""
+    """Nodes of a face in the element's order, counted from a corner towards the next one, or the previous one."""
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     steps = (1, 3) if forward else (3, 1)
     along = np.stack([corners[(corner + step) % 4] - corners[corner] for step in steps])

@@ -11,8 +11,8 @@ from arlequin.models.types import Array
 
 Block = Callable[[int, int], Any]
 
-# functions of a cell above which scikit-fem's loop over the pairs of them takes longer than a product of matrices
-_MANY = 27
+# functions of a cell above which scikit-fem's loop over their pairs takes longer than a matrix product
+_MAX_FUNCTIONS = 27
 
 
 def elastic_blocks(block: Block, components: int, lam: float, mu: float, hoop: bool) -> Iterator[tuple[int, int, Any]]:
@@ -56,7 +56,7 @@ class ScalarBlocks:
         self._basis = basis
         self._parameters = {"weight": weight} if radius is None else {"weight": weight, "inverse": 1 / radius}
         self._blocks: dict[tuple[int, int], Array] = {}
-        # a pattern that does not depend on the weights: zeros stay, so a factorisation's analysis can be kept
+        # a pattern that does not depend on the weights: zeros stay, so a symbolic factorisation can be reused
         dofs = basis.element_dofs
         shape = (dofs.shape[0], dofs.shape[0], dofs.shape[1])
         self._rows = np.broadcast_to(dofs[None, :, :], shape).reshape(-1)
@@ -77,7 +77,7 @@ class ScalarBlocks:
         def operator(k: int, function: Any, w: Any) -> Any:
             return function * w["inverse"] if k == 2 and "inverse" in w else function.grad[k]
 
-        if self._basis.Nbfun > _MANY:
+        if self._basis.Nbfun > _MAX_FUNCTIONS:
             rows, columns = (
                 np.stack([np.asarray(operator(k, function[0], self._parameters)) for function in self._basis.basis])
                 for k in (i, j)
@@ -102,7 +102,7 @@ def _products(rows: Array, columns: Array, dx: Array) -> Array:
 
 def scalar_mass(basis: Any, weight: Array) -> csr_array:
     """∫ weight φ_a φ_b dΩ (n, n); weight (c, q) multiplies `basis.dx`."""
-    if basis.Nbfun > _MANY:
+    if basis.Nbfun > _MAX_FUNCTIONS:
         values = np.stack([np.asarray(function[0]) for function in basis.basis])
         blocks = ScalarBlocks(basis, weight)
         return csr_array(blocks.summed(_products(values, values, weight * basis.dx)))

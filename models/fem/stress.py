@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def displacements(u: Any, count: int) -> Array:
     """The displacements (d,) of a part, m; UserError where they are not `count` numbers."""
     try:
-        given = np.asarray(u, dtype=float).reshape(-1)
+        values = np.asarray(u, dtype=float).reshape(-1)
     except (TypeError, ValueError, OverflowError):
         raise UserError.parameter("u", u, "must be displacements, m") from None
-    if given.size != count:
+    if values.size != count:
         raise UserError.parameter("u", u, f"must be {count} displacements, m, as many as the part has")
-    return given
+    return values
 
 
 def displacement_gradient(cells: CellArrays, u: Array, components: int) -> Array:
@@ -62,13 +62,13 @@ STRESS_FIELDS = (
 
 
 def finite_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> tuple[Array, int]:
-    """σ (c, q, 6), Pa, and a cell that is inside out (−1: none), of which σ is no answer."""
+    """σ (c, q, 6), Pa, and an inverted cell (−1: none), whose σ is not valid."""
     from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
     kernel = _stress_kernels.finite_stress(law.kind, cells.axes)
-    bad = kernel(tuple(cells), (law.unyielding, mean), u, memory, out)
-    return out, int(bad)
+    inverted = kernel(tuple(cells), (law.unyielding, mean), u, memory, out)
+    return out, int(inverted)
 
 
 def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> Array:
@@ -135,7 +135,7 @@ def part_memory(part: "Solid", memory: Array | None, variables: int, needed: boo
             )
         return np.zeros(shape)
     memory = np.asarray(memory, dtype=float)
-    if memory.shape == (shape[0], 1, shape[2]):  # one point stands for a cell of uniform strain
+    if memory.shape == (shape[0], 1, shape[2]):  # cells of uniform strain with one point
         memory = np.broadcast_to(memory, shape)
     memory = np.ascontiguousarray(memory)
     if memory.shape != shape:
@@ -147,8 +147,8 @@ def part_components(part: "Solid", sigma: Array, inverted: int) -> Array:
     """The components (c, q, component) of the part from σ (c, q, 6); UserError where a cell is inverted (not −1)."""
     if inverted >= 0:
         raise _inside_out(part, inverted)
-    alike = str.maketrans("rzt", "xyz") if part.axisymmetric else {}
-    return sigma[..., [SIX.index(name.translate(alike)) for name in part.stress_components]]
+    names = str.maketrans("rzt", "xyz") if part.axisymmetric else {}
+    return sigma[..., [SIX.index(name.translate(names)) for name in part.stress_components]]
 
 
 def _compiled(part: "Solid", law: CompiledLaw, u: Array, memory: Array | None) -> Array:
@@ -159,7 +159,7 @@ def _compiled(part: "Solid", law: CompiledLaw, u: Array, memory: Array | None) -
 
 
 def _volume(part: "Solid", F: Array) -> Array:
-    """det F (c, q), found positive."""
+    """det F (c, q), checked to be positive."""
     volume = np.linalg.det(F)
     if not (volume > 0).all():
         cell = int(np.argmin(volume.min(axis=1)))

@@ -40,7 +40,7 @@ def make_surface(part: "Continuum", name: str, depth: float, axisymmetric: bool)
     for n in range(basis.Nbfun):
         value = np.broadcast_to(np.asarray(basis.basis[n][0]), measure.shape)
         np.add.at(areas, basis.element_dofs[n], (value * measure).sum(axis=1))
-        # |φ|: corners of 6-node triangles have ∫ φ = 0 and still need a normal (r left out: it may vanish)
+        # |φ|: corners of 6-node triangles have ∫ φ = 0 and still need a normal (without r, which may vanish)
         weighted = np.abs(value) * np.asarray(basis.dx) * outward
         np.add.at(normals.T, basis.element_dofs[n], weighted.sum(axis=2).T)
     ordered = _oriented(part, _facet_nodes(part.basis, facets), outward.mean(axis=2))
@@ -78,7 +78,7 @@ def _facet_nodes(basis: Any, facets: np.ndarray) -> Indices:
 
 
 def _oriented(part: "Continuum", facets: Indices, outward: Array) -> Indices:
-    """The facets turned counter-clockwise seen from outside; outward (axis, f)."""
+    """The facets with nodes counter-clockwise seen from outside; outward (axis, f)."""
     axes = part.mesh.dim()
     if axes == 1:
         return facets
@@ -88,11 +88,11 @@ def _oriented(part: "Continuum", facets: Indices, outward: Array) -> Indices:
         normal = np.stack([first[:, 1], -first[:, 0]], axis=1)
     else:
         normal = np.cross(first, corners[:, 2] - corners[:, 0])
-    wrong = np.einsum("fi,if->f", normal, outward) < 0
-    turned = facets.copy()
+    inward = np.einsum("fi,if->f", normal, outward) < 0
+    oriented = facets.copy()
     corners_each = part.mesh.facets.shape[0]
-    turned[wrong] = facets[wrong][:, reversed_facet(axes, corners_each, facets.shape[1])]
-    return turned
+    oriented[inward] = facets[inward][:, reversed_facet(axes, corners_each, facets.shape[1])]
+    return oriented
 
 
 def line(part: Part, name: str, s: Array) -> Surface:

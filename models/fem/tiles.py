@@ -22,9 +22,9 @@ from arlequin.models.fem.cell_forces import CellForces, NodeRange, node_ranges
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-_EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
-_OFTEN = 2  # tiles of equal cells for which the matrix of a cell is stored
-_TRILINEAR = 1e-10  # largest entry of ∂ξ/∂x ∂x/∂ξ − 1 where ∂x/∂ξ is that of a trilinear mapping, but for round-off
+_EQUAL = 1e-12  # relative difference of equal cells, by the round-off of their nodes' positions
+_MIN_TILES = 2  # tiles of equal cells for which the matrix of a cell is stored
+_TRILINEAR = 1e-10  # largest entry of ∂ξ/∂x ∂x/∂ξ − 1 for which ∂x/∂ξ counts as that of a trilinear mapping
 _OVERLAP = 1.1  # largest number of cells of all pieces together, relative to the number of cells
 
 # reference coordinates of the nodes, in the order of scikit-fem
@@ -48,9 +48,9 @@ _MODES = np.moveaxis(_MODE_GRADIENTS[_FOUR], 2, 0) / (4.0 * _EXPONENTS.sum(axis=
 class Tiles(CellForces):
     """Nodes (tiles, n, cells of a tile); ∂ξ_k/∂x_j (tiles, points, axes², cells of a tile), 1/m, or the modes of the
     positions (tiles, 1, 21, cells of a tile), m; weighted measure (tiles, points, cells of a tile), m³, that of the
-    reference cell beside modes. One tile stands for all where it holds for all, and likewise one point.
+    reference cell beside modes. Arrays that are equal for all tiles, or all points, have a length of 1 there.
 
-    The last tile is filled up with cells that have one node alone, and so no forces.
+    The last tile is padded with cells of a single repeated node, which have no forces.
     """
 
     nodes: NDArray[np.uint32]
@@ -64,7 +64,7 @@ class Tiles(CellForces):
         """weight (c, q): the weighted measure."""
         from arlequin.models.fem._tile_kernels import TILE
 
-        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # cells next to one another share their nodes
+        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # consecutive cells share nodes
         corners, points = _reference(cells)
         # (c, q, k, j): ξ_k is a linear field, which the shape functions represent exactly
         inverse = np.einsum("cqjn,nk->cqkj", cells.gradients[order][:, points], _corners(cells))
@@ -99,7 +99,8 @@ class Tiles(CellForces):
 class HexahedronProduct(CellForces):
     """Forces (μM + aK) u of hexahedra, with consistent mass or none: products of the matrix of a step with a vector.
 
-    Arrays are those of the kernel; what tiles have alike is stored once. inertial: whether μM is in it.
+    Arrays are those of the kernel; arrays that several tiles have in common are stored once. inertial: whether μM is
+    included.
     """
 
     nodes: NDArray[np.uint32]
@@ -116,56 +117,56 @@ class HexahedronProduct(CellForces):
 
     @classmethod
     def of(cls, tiles: Tiles, cells: CellArrays, stiffness: float, masses: Array | None) -> "HexahedronProduct":
-        """stiffness: a; masses (c, q), kg: μ times those of the points of the cells that the tiles were made of."""
+        """stiffness: a; masses (c, q), kg: μ times those of the points of the cells of the tiles."""
         count, _, tile = tiles.nodes.shape
         geometry = np.broadcast_to(tiles.geometry, (count, *tiles.geometry.shape[1:]))
         weights = np.broadcast_to(tiles.weight, (count, *tiles.weight.shape[1:]))
-        own = np.zeros(weights.shape)
+        point_masses = np.zeros(weights.shape)
         if masses is not None:
             order = np.argsort(cells.nodes.min(axis=1), kind="stable")
-            own = _tiled(masses[order][:, _reference(cells)[1]], tile)
-            own[-1, :, tile - (count * tile - len(masses)) :] = 0.0  # of the cells that fill up the last tile
-        shapes, shape = _distinct(geometry)
-        # each in units of its own
-        scaled = [values / max(float(np.abs(values).max()), np.finfo(float).tiny) for values in (weights, own)]
-        kept, place = _distinct(np.concatenate(scaled, axis=1))
-        found = cls(
+            point_masses = _tiled(masses[order][:, _reference(cells)[1]], tile)
+            point_masses[-1, :, tile - (count * tile - len(masses)) :] = 0.0  # padding of the last tile
+        shapes, shape = _distinct_tiles(geometry)
+        # each scaled by its maximum
+        scaled = [values / max(float(np.abs(values).max()), np.finfo(float).tiny) for values in (weights, point_masses)]
+        measures, place = _distinct_tiles(np.concatenate(scaled, axis=1))
+        product = cls(
             nodes=tiles.nodes,
             lame=(stiffness * tiles.lame[0], stiffness * tiles.lame[1]),
             matrices=np.zeros((0, 24, 24)),
             equal=np.full(count, -1),
             geometry=np.ascontiguousarray(geometry[shapes]),
             shape=shape,
-            weights=np.ascontiguousarray(weights[kept]),
-            masses=np.ascontiguousarray(own[kept]),
+            weights=np.ascontiguousarray(weights[measures]),
+            masses=np.ascontiguousarray(point_masses[measures]),
             place=place,
             pieces=tiles.pieces,
             inertial=masses is not None,
         )
-        return found._with_matrices()
+        return product._with_matrices()
 
     def _with_matrices(self) -> "HexahedronProduct":
-        """The same with the matrices of the cells of tiles that are equal, where several tiles have such cells."""
-        alike = _uniform(self.geometry)[self.shape] & (_uniform(self.weights) & _uniform(self.masses))[self.place]
-        some = np.flatnonzero(alike)
-        pairs = np.column_stack([self.shape[some], self.place[some]])
+        """The same with stored matrices of cells that are equal within a tile and occur in several tiles."""
+        is_uniform = _uniform(self.geometry)[self.shape] & (_uniform(self.weights) & _uniform(self.masses))[self.place]
+        equal_tiles = np.flatnonzero(is_uniform)
+        pairs = np.column_stack([self.shape[equal_tiles], self.place[equal_tiles]])
         kinds, kind, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-        often = np.flatnonzero(times >= _OFTEN)
+        repeated = np.flatnonzero(times >= _MIN_TILES)
         number = np.full(len(kinds), -1)
-        number[often] = np.arange(often.size)
+        number[repeated] = np.arange(repeated.size)
         equal = self.equal.copy()
-        equal[some] = number[kind.ravel()]
-        matrices = [self._matrix(*kinds[i]) for i in often]
+        equal[equal_tiles] = number[kind.ravel()]
+        matrices = [self._matrix(*kinds[i]) for i in repeated]
         return replace(self, equal=equal, matrices=np.array(matrices).reshape(-1, 24, 24))
 
     def _matrix(self, shape: int, place: int) -> Array:
         """μM + aK (24, 24) of a cell, component by component, symmetric."""
-        nodes = np.full((1, 8, self.nodes.shape[2]), 8, dtype=self.nodes.dtype)  # of the other cells the ninth node
+        nodes = np.full((1, 8, self.nodes.shape[2]), 8, dtype=self.nodes.dtype)  # other cells have the ninth node only
         nodes[0, :, 0] = np.arange(8)
-        one = replace(self, nodes=nodes, shape=np.array([shape]), place=np.array([place]))
+        single = replace(self, nodes=nodes, shape=np.array([shape]), place=np.array([place]))
         piece, out = NodeRange(0, 8, np.zeros(1, dtype=np.int64)), np.empty((24, 27))
         for row, u in zip(out, np.eye(24, 27), strict=True):
-            one.force(piece, u, row)
+            single.force(piece, u, row)
         by_component = out[:, :24].reshape(8, 3, 8, 3).transpose(1, 0, 3, 2).reshape(24, 24)
         return np.asarray(0.5 * (by_component + by_component.T))
 
@@ -217,8 +218,8 @@ def _reference(cells: CellArrays) -> tuple[Indices, Indices]:
 
 
 def _geometry(inverse: Array, weight: Array) -> tuple[Array, Array]:
-    """What is stored of ∂ξ_k/∂x_j (c, q, k, j), and the weights (c, q) beside it: ∂ξ_k/∂x_j (c, q, k·j) with one point
-    where it is uniform in each cell, and one cell where all are alike; modes (c, 1, 21) where they represent it.
+    """Stored form of ∂ξ_k/∂x_j (c, q, k, j), and the weights (c, q) for it: ∂ξ_k/∂x_j (c, q, k·j), with one point where
+    it is uniform in each cell and one cell where all are equal; modes (c, 1, 21) where they represent it.
     """
     size = np.abs(inverse).max(axis=(1, 3), keepdims=True, initial=0.0)
     if (np.abs(inverse - inverse[:, :1]) <= _EQUAL * size).all():
@@ -234,30 +235,30 @@ def _geometry(inverse: Array, weight: Array) -> tuple[Array, Array]:
 
 
 def _tiled(values: Array, tile: int) -> Array:
-    """(tiles, …, tile) of (c, …): the last cell is repeated up to a whole tile."""
+    """Values (c, …) as tiles (tiles, …, tile): the last tile is padded with the last cell."""
     count = len(values)
     at = np.minimum(np.arange(-(-count // tile) * tile), count - 1)
     return np.ascontiguousarray(np.moveaxis(values[at].reshape(-1, tile, *values.shape[1:]), 1, -1))
 
 
 def _uniform(blocks: Array) -> NDArray[np.bool_]:
-    """Which of the blocks (n, …, tile) are alike in all cells of the tile."""
+    """Which of the blocks (n, …, tile) are equal in all cells of the tile."""
     flat = blocks.reshape(len(blocks), -1, blocks.shape[-1])
     size = np.abs(flat).max(axis=(1, 2), keepdims=True, initial=0.0)
     return np.asarray((np.abs(flat - flat[..., :1]) <= _EQUAL * size).all(axis=(1, 2)))
 
 
-def _distinct(values: Any) -> tuple[Indices, Indices]:
-    """Tiles (n,) of values (tiles, …) that differ from one another, and which of them stands for each (tiles,)."""
+def _distinct_tiles(values: Any) -> tuple[Indices, Indices]:
+    """Representatives (n,) of tiles with distinct values (tiles, …), and the representative of each tile (tiles,)."""
     flat = np.reshape(values, (len(values), -1))
     sums = np.abs(flat).sum(axis=1)
     _, first, group = np.unique(np.round(sums / sums.max(initial=0.0), 6), return_index=True, return_inverse=True)
-    alike = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
-    kept, place = np.unique(np.where(alike, first[group], np.arange(len(flat))), return_inverse=True)
-    return kept, place.ravel()
+    is_equal = (np.abs(flat - flat[first[group]]) <= _EQUAL * np.abs(flat).max(axis=1, keepdims=True)).all(axis=1)
+    representatives, place = np.unique(np.where(is_equal, first[group], np.arange(len(flat))), return_inverse=True)
+    return representatives, place.ravel()
 
 
 def _tiles_of(tile: int, count: int, cells: Indices) -> tuple[Indices, int]:
-    """The tiles of cells (k,), and how many of the `count` cells are in these."""
-    found = np.unique(cells // tile)
-    return found, min(found.size * tile, count)
+    """The tiles of cells (k,), and the number of cells, of `count`, in these tiles."""
+    tiles = np.unique(cells // tile)
+    return tiles, min(tiles.size * tile, count)

@@ -78,13 +78,13 @@ class ViscousStress:
                 continue
             # θ = t/V: f = s t/V² g, g = ∫ J Gᵀ:∇, with dt = h·du₁, dV = ½ g·du₁
             scale = rate * self.bulk * point.reference
-            turned = point.spread(scale * point.dilatation / point.current) * point.volume[:, None, None] * 0.5
+            pressure_factor = point.spread(scale * point.dilatation / point.current) * point.volume[:, None, None] * 0.5
             pairs = np.einsum("pja,pkc->pajck", G, G) - np.einsum("pjc,pka->pajck", G, G)
-            moduli += turned[..., None, None] * pairs
-            ahead = 0.5 * point.trace[:, None, None] * point.inverse_t + np.swapaxes(GN, 1, 2)
-            g, h = (block.forces(point.volume[:, None, None] * field) for field in (point.inverse_t, ahead))
-            wide = scale / point.current**2
-            outer = wide[:, None, None] * g[:, :, None] * (h - point.dilatation[:, None] * g)[:, None, :]
+            moduli += pressure_factor[..., None, None] * pairs
+            rate_slope = 0.5 * point.trace[:, None, None] * point.inverse_t + np.swapaxes(GN, 1, 2)
+            g, h = (block.forces(point.volume[:, None, None] * field) for field in (point.inverse_t, rate_slope))
+            volume_factor = scale / point.current**2
+            outer = volume_factor[:, None, None] * g[:, :, None] * (h - point.dilatation[:, None] * g)[:, None, :]
             yield block, block.stiffnesses(moduli) + outer
 
     def _stress(self, point: "_Points", step: float) -> Array:
@@ -121,8 +121,8 @@ class _Points:
         trace = np.trace(strain, axis1=1, axis2=2)
         weight = block.weight
         current = (weight * volume.reshape(weight.shape)).sum(axis=1)
-        swollen = (weight * (volume * trace).reshape(weight.shape)).sum(axis=1)
-        return cls(change, inverse, strain, trace, volume, weight.sum(axis=1), current, swollen / current)
+        volume_rate = (weight * (volume * trace).reshape(weight.shape)).sum(axis=1)
+        return cls(change, inverse, strain, trace, volume, weight.sum(axis=1), current, volume_rate / current)
 
     @property
     def inverse_t(self) -> Array:

@@ -1,1 +1,1 @@
-"""What this code starts and trusts on a user's machine: child processes, and folders that only the user may write."""
+"""Child processes, and the checks of folders whose files are executed or unpickled."""

@@ -1,9 +1,9 @@
-"""Modules beside a user's own file: found by the code of the user, after all others, and not by libraries.
+"""Import of modules beside a user's file: by the user's code only, after all other finders, and not by libraries.
 
-What a file imports is sought beside that file first, then in the folders of the user's other files.
+The imports of a file are searched beside that file first, then in the folders of the user's other files.
 
-A folder in `sys.path` serves everybody: pandas, which tries `import pyarrow`, would execute a file of that name that
-lies beside a study.
+A folder in `sys.path` would serve libraries, too: pandas, which tries `import pyarrow`, would execute a file of that
+name beside a study.
 """
 
 import importlib
@@ -24,7 +24,7 @@ _INSTALLED = ("site-packages", "dist-packages")  # folders of libraries, in any 
 
 
 class UserModules:
-    """Finder of modules in folders, asked after all others; it serves no library."""
+    """Finder of modules in folders, last in the order of finders; imports by libraries are ignored."""
 
     def __init__(self) -> None:
         self.folders: list[str] = []
@@ -32,28 +32,28 @@ class UserModules:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module of that name; None where a library asks, or it is of a package."""
-        file = _file_that_asks()
+        """The module of that name; None for imports by a library and submodules of packages."""
+        file = _importing_file()
         if path is not None or file is None or is_of_library(file):
             return None
-        own = os.path.dirname(file)
-        return PathFinder.find_spec(name, sorted(self.folders, key=lambda folder: folder != own), target)
+        beside = os.path.dirname(file)
+        return PathFinder.find_spec(name, sorted(self.folders, key=lambda folder: folder != beside), target)
 
 
-_found = UserModules()
+_user_modules = UserModules()
 
 
 def find_beside(folder: str) -> None:
     """Let the user's code import modules of a folder from now on."""
-    if _found not in sys.meta_path:
-        sys.meta_path.append(_found)
-    if folder not in _found.folders:
-        _found.folders.append(folder)
+    if _user_modules not in sys.meta_path:
+        sys.meta_path.append(_user_modules)
+    if folder not in _user_modules.folders:
+        _user_modules.folders.append(folder)
 
 
 def folders_of_user() -> list[str]:
-    """The folders given to `find_beside`."""
-    return list(_found.folders)
+    """The folders of the user's code, added by `find_beside`."""
+    return list(_user_modules.folders)
 
 
 def is_of_library(file: str) -> bool:
@@ -61,7 +61,7 @@ def is_of_library(file: str) -> bool:
     return file.startswith(("<frozen", *_LIBRARIES)) or not set(_INSTALLED).isdisjoint(Path(file).parts)
 
 
-def _file_that_asks() -> str | None:
+def _importing_file() -> str | None:
     """The file of the code that imports, two calls below."""
     frame = sys._getframe(2)
     while frame is not None:

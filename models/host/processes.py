@@ -1,15 +1,15 @@
-"""Python processes that this one starts: none of them looks for modules in the working folder.
+"""Python child processes, which do not import modules from the working folder.
 
-`python -c` and `python -m` put the folder that they are called in before the standard library, so that a file `json.py`
-of a folder of downloaded results would be executed. A child is therefore started with
+`python -c` and `python -m` put the working folder before the standard library, so that a file `json.py`
+in a folder of downloaded results would be executed. A child is therefore started with
 
-    python -P -c CODE TOLD
+    python -P -c CODE PATHS
 
-and an environment whose PYTHONPATH has no relative entries and no working folder. `TOLD` gives it the import path of
-this process without these entries, and the folders of those modules that this process has imported from elsewhere: the
-function of a sweep is found where it was found here. Such a folder serves the user's own code further, see
+and an environment whose PYTHONPATH has no relative entries and no working folder. `PATHS` is the import path of this
+process without these entries, and the folders of the modules that this process has imported from elsewhere, so that the
+function of a sweep is found in the same place. The user's code may import further modules from such a folder, see
 `arlequin.models.host.modules`. The working folder is one of them only if this process has imported a module of the user
-from it: then that module, and what the user's code imports and nothing else has, are taken from there.
+from it: then that module, and imports of the user's code that no other folder serves, are taken from there.
 """
 
 import json
@@ -47,23 +47,23 @@ def python_command(code: str, *words: str) -> list[str]:
 
 
 def child_environment(**changed: str) -> dict[str, str]:
-    """The environment of such a process; changed: variables that it has besides."""
-    given = {**os.environ, **changed}
-    if "PYTHONPATH" in given:
-        entries = given["PYTHONPATH"].split(os.pathsep)
-        given["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if not _of_working_folder(entry))
-        if not given["PYTHONPATH"]:  # an empty entry would be the working folder
-            del given["PYTHONPATH"]
-    return given
+    """The environment of a child process; changed: additional variables."""
+    variables = {**os.environ, **changed}
+    if "PYTHONPATH" in variables:
+        entries = variables["PYTHONPATH"].split(os.pathsep)
+        variables["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if not _of_working_folder(entry))
+        if not variables["PYTHONPATH"]:  # an empty entry would be the working folder
+            del variables["PYTHONPATH"]
+    return variables
 
 
 def import_path() -> tuple[list[str], dict[str, str], list[str]]:
-    """The path of a child, the folder of each module of this process that is not on it, and these folders.
+    """The import path of a child, the folder of each module of this process that is not on it, and these folders.
 
-    Modules with names of the standard library, which nothing may replace, are left out.
+    Modules with names of the standard library, which must not be replaced, are left out.
     """
-    kept = [entry for entry in sys.path if isinstance(entry, str) and not _of_working_folder(entry)]
-    places = {os.path.realpath(entry) for entry in kept}
+    entries = [entry for entry in sys.path if isinstance(entry, str) and not _of_working_folder(entry)]
+    places = {os.path.realpath(entry) for entry in entries}
     known = {"arlequin": str(Path(__file__).absolute().parents[3])}  # this copy, wherever others are installed
     last = dict.fromkeys(folders_of_user())
     for name, module in list(sys.modules.items()):
@@ -76,11 +76,11 @@ def import_path() -> tuple[list[str], dict[str, str], list[str]]:
             last[folder] = None
             if name != "__main__":
                 known[name] = folder
-    return kept, known, list(last)
+    return entries, known, list(last)
 
 
 def end_with_parent(descriptor: int) -> None:
-    """Exit as soon as a pipe closes whose write end is open in the parent, which means that the parent has ended."""
+    """Exit as soon as a pipe closes whose write end the parent holds, that is when the parent has ended."""
 
     def watch() -> None:
         while os.read(descriptor, 1):
@@ -94,20 +94,20 @@ def _of_working_folder(entry: str) -> bool:
     """Whether an entry of an import path is the working folder, or is relative to it."""
     try:
         return not os.path.isabs(entry) or os.path.realpath(entry) == os.path.realpath(os.getcwd())
-    except OSError:  # the working folder is gone
+    except OSError:  # the working folder no longer exists
         return not os.path.isabs(entry)
 
 
 def _folder_of(module: object) -> str | None:
     """The folder in which a module or package is found by its name; None where it has no file."""
-    found: Mapping[str, Any] = getattr(module, "__dict__", {})
-    file, spec, packages = found.get("__file__"), found.get("__spec__"), found.get("__path__")
+    attributes: Mapping[str, Any] = getattr(module, "__dict__", {})
+    file, spec, packages = attributes.get("__file__"), attributes.get("__spec__"), attributes.get("__path__")
     if not isinstance(file, str):  # a package may have folders alone
         first = next(iter(packages), None) if isinstance(packages, Iterable) else None
         file = os.path.join(first, "__init__.py") if isinstance(first, str) else None
     if not file:
         return None
     depth = 1 if packages is not None else 0
-    if found.get("__name__") == "__main__":  # of a script, or of `python -m package.module`
+    if attributes.get("__name__") == "__main__":  # of a script, or of `python -m package.module`
         depth = getattr(spec, "name", "").count(".")
     return str(Path(file).absolute().parents[depth])

@@ -5,28 +5,28 @@ from arlequin.models.linalg._supernodal_kernels import backward, forward
 
 
 @called_njit()
-def forward_pass(passes, chosen, right, half, border):
-    """half (1, u + r) = L⁻¹ [b; 0] and border (r,) = R A⁻¹ b of b (u,), `right`.
+def forward_pass(passes, order, b, half, border):
+    """half (1, u + r) = L⁻¹ [b; 0] and border (r,) = R A⁻¹ b of b (u,).
 
-    chosen: all supernodes.
+    order: all supernodes.
     """
-    source, first, row_start, value_start, rows, values, places, which, root = passes
+    source, first, row_start, value_start, rows, values, places, row_numbers, root = passes
     x = half[0]
     for i in range(source.size):
-        x[i] = right[source[i]] if source[i] >= 0 else 0.0
-    forward(chosen, first, row_start, value_start, rows, values, half, None, None)
+        x[i] = b[source[i]] if source[i] >= 0 else 0.0
+    forward(order, first, row_start, value_start, rows, values, half, None, None)
     for c in range(border.size):
-        border[which[c]] = -root[c] * x[places[c]]
+        border[row_numbers[c]] = -root[c] * x[places[c]]
 
 
 @called_njit()
-def backward_pass(passes, chosen, push, half, out):
-    """out (u,) = A⁻¹(b + Rᵀ p) of p (r,), `push`; half is overwritten."""
-    source, first, row_start, value_start, rows, values, places, which, root = passes
+def backward_pass(passes, order, p, half, out):
+    """out (u,) = A⁻¹(b + Rᵀ p) of p (r,); half is overwritten."""
+    source, first, row_start, value_start, rows, values, places, row_numbers, root = passes
     x = half[0]
-    for c in range(push.size):
-        x[places[c]] = -root[c] * push[which[c]]
-    backward(chosen, first, row_start, value_start, rows, values, half)
+    for c in range(p.size):
+        x[places[c]] = -root[c] * p[row_numbers[c]]
+    backward(order, first, row_start, value_start, rows, values, half)
     for i in range(source.size):
         if source[i] >= 0:
             out[source[i]] = x[i]

@@ -15,7 +15,7 @@ LANES = {"contract"}  # sums in their order: lanes are vectors, entries of a row
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def turn(share, p, g):
+def update_direction(share, p, g):
     """p ← share p − g."""
     for i in range(p.size):
         p[i] = share * p[i] - g[i]
@@ -26,9 +26,9 @@ def advance(length, p, q, inverse, y, r, s):
     """y ← y + length p, r ← r + length q, s ← D⁻¹ r."""
     for i in range(p.size):
         y[i] += length * p[i]
-        left = r[i] + length * q[i]
-        r[i] = left
-        s[i] = inverse[i] * left
+        residual = r[i] + length * q[i]
+        r[i] = residual
+        s[i] = inverse[i] * residual
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
@@ -59,18 +59,18 @@ def gather(dofs, x, out):
 
 @njit(inline="always")
 def _row(starts, columns, values, i, x):
-    """Row i of a matrix times x (n, lanes), lanes 1 or 4: that many values, and zeros."""
+    """Row i of a matrix times x (n, lanes), lanes 1 or 4: as many values, then zeros."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     if x.shape[1] == 1:
         for j in range(starts[i], starts[i + 1]):
             a += values[j] * x[columns[j], 0]
     else:
         for j in range(starts[i], starts[i + 1]):
-            value, own = values[j], x[np.uintp(columns[j])]
-            a += value * own[0]
-            b += value * own[1]
-            c += value * own[2]
-            d += value * own[3]
+            value, lanes = values[j], x[np.uintp(columns[j])]
+            a += value * lanes[0]
+            b += value * lanes[1]
+            c += value * lanes[2]
+            d += value * lanes[3]
     return a, b, c, d
 
 
@@ -91,6 +91,6 @@ def release(first, last, starts, columns, values, dofs, v, inverse, r, s):
         sums = _row(starts, columns, values, i, v)
         for field in range(dofs.shape[1]):
             dof = dofs[i, field]
-            left = r[dof] - sums[field]
-            r[dof] = left
-            s[dof] = inverse[dof] * left
+            residual = r[dof] - sums[field]
+            r[dof] = residual
+            s[dof] = inverse[dof] * residual

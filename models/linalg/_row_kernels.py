@@ -14,10 +14,10 @@ def row_products(fields, matrix):
     """
     out = np.zeros((fields.shape[0], matrix.shape[1]))
     count = matrix.shape[0]
-    whole = count - count % 4
+    unrolled = count - count % 4
     for begin in range(0, len(fields), 16):
         end = min(begin + 16, len(fields))
-        for d in range(0, whole, 4):
+        for d in range(0, unrolled, 4):
             for b in range(begin, end):
                 x0, x1, x2, x3 = fields[b, d], fields[b, d + 1], fields[b, d + 2], fields[b, d + 3]
                 for r in range(matrix.shape[1]):
@@ -27,7 +27,7 @@ def row_products(fields, matrix):
                     total += x2 * matrix[d + 2, r]
                     total += x3 * matrix[d + 3, r]
                     out[b, r] = total
-        for d in range(whole, count):
+        for d in range(unrolled, count):
             for b in range(begin, end):
                 x = fields[b, d]
                 for r in range(matrix.shape[1]):

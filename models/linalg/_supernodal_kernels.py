@@ -1,7 +1,7 @@
 """Triangular solutions with a supernodal Cholesky factor L, whose storage is that of `Supernodes`.
 
 x (k, n) are right-hand sides that become solutions, one in a row, in the order of the factor. A supernode's block is
-read in panels of four columns, each for all right-hand sides. chosen: supernodes, children before their parents.
+read in panels of four columns, each for all right-hand sides. order: supernodes, children before their parents.
 """
 
 import numpy as np
@@ -13,26 +13,26 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def forward(chosen, first, row_start, value_start, rows, values, x, place, above):
+def forward(order, first, row_start, value_start, rows, values, x, place, above):
     """L⁻¹ x on the columns of some supernodes.
 
-    What these push on row i goes to above[:, place[i]], or, where place[i] < 0 or place is None, to x[:, i].
+    Their update of row i is added to above[:, place[i]], or, where place[i] < 0 or place is None, to x[:, i].
     """
     sides, size = x.shape[0], 1
-    for s in chosen:
+    for s in order:
         size = max(size, row_start[s + 1] - row_start[s])
     room = np.empty((sides, size))
-    for s in chosen:
-        at, own = first[s], rows[row_start[s] : row_start[s + 1]]
-        width, height = first[s + 1] - at, own.size
+    for s in order:
+        at, row_numbers = first[s], rows[row_start[s] : row_start[s + 1]]
+        width, height = first[s + 1] - at, row_numbers.size
         block = values[value_start[s] : value_start[s] + height * width]
-        whole = width - width % 4
+        unrolled = width - width % 4
         for j in range(sides):
             for i in range(width):
                 room[j, i] = x[j, at + i]
             for i in range(width, height):
                 room[j, i] = 0.0
-        for c in range(0, whole, 4):
+        for c in range(0, unrolled, 4):
             start = c * height
             k0, k1 = block[start + c : start + height], block[start + height + c : start + 2 * height]
             k2, k3 = (
@@ -49,7 +49,7 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
                 y[0], y[1], y[2], y[3] = y0, y1, y2, y3
                 for r in range(z.size):
                     z[r] -= b0[r] * y0 + b1[r] * y1 + b2[r] * y2 + b3[r] * y3
-        for c in range(whole, width):
+        for c in range(unrolled, width):
             k0 = block[c * height + c : c * height + height]
             b0 = k0[1:]
             for j in range(sides):
@@ -62,7 +62,7 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
             for i in range(width):
                 x[j, at + i] = room[j, i]
             for i in range(width, height):
-                row = own[i]
+                row = row_numbers[i]
                 if place is None or place[row] < 0:
                     x[j, row] += room[j, i]
                 else:
@@ -70,22 +70,22 @@ def forward(chosen, first, row_start, value_start, rows, values, x, place, above
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def backward(chosen, first, row_start, value_start, rows, values, x):
-    """L⁻ᵀ x on the columns of some supernodes, x being solved in the rows of those above them."""
+def backward(order, first, row_start, value_start, rows, values, x):
+    """L⁻ᵀ x on the columns of some supernodes, x being solved in the rows of their ancestors."""
     sides, size = x.shape[0], 1
-    for s in chosen:
+    for s in order:
         size = max(size, row_start[s + 1] - row_start[s])
     room = np.empty((sides, size))
-    for q in range(chosen.size):
-        s = chosen[chosen.size - 1 - q]
-        at, own = first[s], rows[row_start[s] : row_start[s + 1]]
-        width, height = first[s + 1] - at, own.size
+    for q in range(order.size):
+        s = order[order.size - 1 - q]
+        at, row_numbers = first[s], rows[row_start[s] : row_start[s + 1]]
+        width, height = first[s + 1] - at, row_numbers.size
         block = values[value_start[s] : value_start[s] + height * width]
-        whole = width - width % 4
+        unrolled = width - width % 4
         for j in range(sides):
             for i in range(height):
-                room[j, i] = x[j, own[i]]
-        for c in range(width - 1, whole - 1, -1):
+                room[j, i] = x[j, row_numbers[i]]
+        for c in range(width - 1, unrolled - 1, -1):
             k0 = block[c * height + c : (c + 1) * height]
             b0 = k0[1:]
             for j in range(sides):
@@ -93,7 +93,7 @@ def backward(chosen, first, row_start, value_start, rows, values, x):
                 for r in range(z.size):
                     s0 += b0[r] * z[r]
                 room[j, c] = (room[j, c] - s0) / k0[0]
-        for c in range(whole - 4, -1, -4):
+        for c in range(unrolled - 4, -1, -4):
             start = c * height
             k0, k1 = block[start + c : start + height], block[start + height + c : start + 2 * height]
             k2, k3 = (

@@ -16,7 +16,7 @@ from arlequin.models.linalg.supernodal import supernodes_of
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 
-_BEYOND = 120  # powers of two by which the diagonal of the border lies beyond what the diagonal of A makes of its rows
+_EXTRA_BITS = 120  # powers of two by which Z exceeds R_i diag(A)⁻¹ R_iᵀ
 
 
 class Bordered(Protocol):
@@ -29,13 +29,13 @@ class Bordered(Protocol):
         """A⁻¹ b of b (u,) or (u, n)."""
 
     def forward(self, b: Array) -> ForwardPass:
-        """The first half of the solution for b (u,) or (u, n)."""
+        """The forward substitution of b (u,) or (u, n)."""
 
     def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
         """A⁻¹(b + Rᵀ p), p (r,) or (r, n); None: 0."""
 
     def forward_each(self, fields: Array, half: Array) -> Array:
-        """The same for each of fields (n, u), into half (n, u + r); returns R A⁻¹ b (n, r)."""
+        """`forward` of each of the fields (n, u), into half (n, u + r); returns R A⁻¹ b (n, r)."""
 
     def backward_each(self, half: Array, push: Array) -> Array:
         """A⁻¹(b + Rᵀ p) (n, u), p (n, r); half is overwritten."""
@@ -45,7 +45,7 @@ class Bordered(Protocol):
 
 
 def border(A: Any, rows: Any) -> Bordered:
-    """Factors A, by rows or spread over ranks, with a border; UserError where A is not positive definite."""
+    """Factor A, by rows or distributed over ranks, with a border; UserError where A is not positive definite."""
     if isinstance(A, DistributedMatrix):
         from arlequin.models.parallel.mumps import MumpsBorder
 
@@ -57,8 +57,8 @@ def border(A: Any, rows: Any) -> Bordered:
 class BorderedPasses(NamedTuple):
     """The forward and the backward pass of a `BorderedFactor` as arrays for compiled loops (`_bordered_kernels`).
 
-    source (u + r,): which row of A stands in each row of L, −1 for the border. first … values: L, see `Supernodes`.
-    places (r,): where the border stands there, ascending, which row of it, and root (r,): the diagonal of L_Z.
+    source (u + r,): row of A of each row of L, −1 for the border. first … values: L, see `Supernodes`.
+    places (r,): rows of the border in L, ascending; row_numbers (r,): theirs in R; root (r,): the diagonal of L_Z.
     """
 
     source: NDArray[np.int64]
@@ -68,7 +68,7 @@ class BorderedPasses(NamedTuple):
     rows: NDArray[np.uint32]
     values: Array
     places: NDArray[np.int64]
-    which: NDArray[np.int64]
+    row_numbers: NDArray[np.int64]
     root: Array
 
 
@@ -83,7 +83,7 @@ class BorderedFactor:
     the condition number of D^-½ A D^-½, which a factor in double precision allows up to 2^53.
 
     A⁻¹(b + Rᵀ p) is one forward pass, L⁻¹ [b; 0] = [w; −L_Z⁻¹ Y w] with R A⁻¹ b = Y w, and one backward pass,
-    L⁻ᵀ [w; −L_Zᵀ p], with whatever p is found in between.
+    L⁻ᵀ [w; −L_Zᵀ p], with a p that is computed in between.
     """
 
     def __init__(self, A: Any, rows: sp.csr_array) -> None:
@@ -93,23 +93,23 @@ class BorderedFactor:
         self.factor = self._factored(A, lambda whole: CholeskyFactor(whole, "natural"))
 
     def _factored(self, A: Any, factored: Callable[[Any], CholeskyFactor]) -> CholeskyFactor:
-        """The factor of K, and where its border stands."""
+        """The factor of K; sets the places of the border in it."""
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
         squares = self._rows.multiply(self._rows) @ (1.0 / diagonal)
-        root = np.exp2(np.ceil(0.5 * (np.frexp(np.where(squares > 0.0, squares, 1.0))[1] + _BEYOND)))
+        root = np.exp2(np.ceil(0.5 * (np.frexp(np.where(squares > 0.0, squares, 1.0))[1] + _EXTRA_BITS)))
         inner, across = A[self._order][:, self._order], sp.csc_array(self._rows[:, self._order])
         rows = [[inner, across.T], [across, sp.diags_array(root**2)]]
         factor = factored(sp.block_array(rows, format="csc") if self._count else inner)
-        # places of the border in the order of the factor, ascending, and which row of the border stands there
+        # places of the border in the order of the factor, ascending, and their row numbers
         places = factor.places(np.arange(self._size, self._size + self._count))
         self._sorted = np.argsort(places)
         self._places, self._root = places[self._sorted], root[self._sorted]
         return factor
 
     def refactorise(self, A: Any, rows: sp.csr_array | None = None) -> "BorderedFactor":
-        """For another matrix, and other rows where they are given."""
+        """Factorise another matrix; rows: another R, None for the same."""
         self._rows = self._rows if rows is None else rows
         self.factor = self._factored(canonical(A), self.factor.refactorise)
         vars(self).pop("_each", None)
@@ -120,17 +120,17 @@ class BorderedFactor:
             return np.zeros((0, 0))
         out = self.factor.row_products(self._places)
         if (self._sorted[1:] < self._sorted[:-1]).any():
-            back = np.argsort(self._sorted)
-            out = out[np.ix_(back, back)]
+            inverse_order = np.argsort(self._sorted)
+            out = out[np.ix_(inverse_order, inverse_order)]
         return out
 
     def solve(self, b: Array) -> Array:
         return self.backward(self.forward(b))
 
     def forward(self, b: Array) -> ForwardPass:
-        whole = np.zeros((self._size + self._count, *b.shape[1:]), order="F")
-        whole[: self._size] = b[self._order]
-        half = self.factor.forward(whole)
+        extended = np.zeros((self._size + self._count, *b.shape[1:]), order="F")
+        extended[: self._size] = b[self._order]
+        half = self.factor.forward(extended)
         return ForwardPass(half, self.border_values(half.T).T)
 
     def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
@@ -147,27 +147,27 @@ class BorderedFactor:
         """The passes as arrays, valid until `refactorise`."""
         order, (first, row_start, value_start, rows, values) = supernodes_of(self.factor)
         source = np.append(self._order, np.full(self._count, -1))[order]
-        # without a sign: kernels test indices with one for being negative
+        # unsigned: kernels test signed indices for being negative
         columns = first, row_start, value_start, rows.view(np.uint32), values
         return BorderedPasses(source, *columns, self._places, self._sorted, self._root)
 
     def border_values(self, half: Array) -> Array:
-        """Y w (…, r), which a forward pass left as −L_Z⁻¹ Y w on the border of half (…, u + r)."""
+        """Y w (…, r), stored by a forward pass as −L_Z⁻¹ Y w on the border of half (…, u + r)."""
         out = np.empty((*half.shape[:-1], self._count))
         out[..., self._sorted] = -(half[..., self._places] * self._root)
         return out
 
     def set_border_values(self, half: Array, values: Array) -> None:
-        """Writes what `border_values` reads."""
+        """Writes Y w (…, r) to the border of half (…, u + r), the inverse of `border_values`."""
         half[..., self._places] = -(values[..., self._sorted] / self._root)
 
     def _set_push(self, half: Array, push: Array) -> None:
-        """−L_Zᵀ p of p (…, r) on the border of half (…, u + r)."""
+        """Writes −L_Zᵀ p of p (…, r) to the border of half (…, u + r)."""
         half[..., self._places] = -(push[..., self._sorted] * self._root)
 
     @cached_property
     def _each(self) -> BatchedFactor:
-        """The same factor for many right-hand sides, whose entries come in the order of A and its border."""
+        """The same factor for many right-hand sides, with entries in the order of A, then the border."""
         rows = np.concatenate([self._order, np.arange(self._size, self._size + self._count)])
         return BatchedFactor.of(self.factor, rows)
 

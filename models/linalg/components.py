@@ -1,4 +1,4 @@
-"""Factor of a sparse matrix that couples the components of a vector field to themselves alone, each in the same way."""
+"""Factor of a sparse matrix of equal, uncoupled blocks, one for each component of a vector field."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from arlequin.models.linalg.matrix import canonical, same_entries
 from arlequin.models.linalg.supernodal import SupernodalSolver
 from arlequin.models.types import Array
 
-_MOST = 6  # components of a field
+_MAX_COMPONENTS = 6  # of a field
 
 
 class Solver(Protocol):
@@ -53,8 +53,8 @@ class RepeatedFactor:
             return out
         parts, size = self._places.shape
         sides = np.moveaxis(b[self._places], 0, 1).reshape(size, -1)  # (n / k, k r)
-        found = self._factor.solve(np.asfortranarray(sides)).reshape(size, parts, *b.shape[1:])
-        out[self._places] = np.moveaxis(found, 1, 0)
+        solutions = self._factor.solve(np.asfortranarray(sides)).reshape(size, parts, *b.shape[1:])
+        out[self._places] = np.moveaxis(solutions, 1, 0)
         return out
 
     def squares(self, fields: Array) -> Array:
@@ -62,12 +62,12 @@ class RepeatedFactor:
         if self._supernodal is None:
             return _squares_by(self.solve, fields)
         parts, size = self._places.shape
-        found = self._supernodal.squares(fields[:, self._places].reshape(-1, size))
-        return np.asarray(found.reshape(-1, parts).sum(axis=1))
+        squares = self._supernodal.squares(fields[:, self._places].reshape(-1, size))
+        return np.asarray(squares.reshape(-1, parts).sum(axis=1))
 
 
-class WholeFactor:
-    """The factor of A as it is."""
+class FullFactor:
+    """One factor of the full matrix A."""
 
     def __init__(self, A: sp.csr_array) -> None:
         self._factor = factorise(A)
@@ -87,19 +87,19 @@ def _squares_by(solve: Callable[[Array], Array], fields: Array) -> Array:
 
 
 def factorise_components(A: Any) -> Solver:
-    """Factor of a symmetric positive definite A (n, n): of one component where all are coupled alike, bit by bit."""
+    """Factor of a symmetric positive definite A (n, n): of one component where all have bitwise equal blocks."""
     matrix = sp.csr_array(A)
     places = equal_components(matrix)
-    return WholeFactor(matrix) if places is None else RepeatedFactor(matrix, places)
+    return FullFactor(matrix) if places is None else RepeatedFactor(matrix, places)
 
 
 def equal_components(matrix: sp.csr_array) -> NDArray[np.int64] | None:
-    """Rows (k, n / k) of k components of a field that a symmetric matrix (n, n) couples to themselves alone, with the
-    same entries bit by bit; None where there are no such components."""
+    """Rows (k, n / k) of k components of a field that are uncoupled blocks of a symmetric matrix (n, n), with bitwise
+    equal entries; None where there are no such components."""
     matrix.sum_duplicates()
     count, labels = connected_components(matrix, directed=False)
     sizes = np.bincount(labels, minlength=count)
-    if not 1 < count <= _MOST or (sizes != sizes[0]).any():
+    if not 1 < count <= _MAX_COMPONENTS or (sizes != sizes[0]).any():
         return None
     places = np.argsort(labels, kind="stable").reshape(count, -1)
     first, *others = (canonical(matrix[rows][:, rows]) for rows in places)

@@ -13,15 +13,15 @@ from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.matrix import symmetric_of_lower
 from arlequin.models.types import Array
 
-_DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
-_SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which no row is implied by those before it
+_DEPENDENT = 1e-12  # independent share of a constraint below which it is left out
+_SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which rows are independent beyond doubt
 _FULL = 1500  # constraints up to which a sparse C A⁻¹ Cᵀ is factored as a full matrix
 
 
 class Elimination(Protocol):
     """The constraints C eliminated from S = [C; B] A⁻¹ [C; B]ᵀ, whose first m rows are theirs.
 
-    Rows of C that others imply are left out: their multipliers are 0. compliance (q, q): W = S_BB − S_BC S_CC⁻¹ S_CB.
+    Dependent rows of C are left out: their multipliers are 0. compliance (q, q): W = S_BB − S_BC S_CC⁻¹ S_CB.
     """
 
     compliance: Any
@@ -43,8 +43,8 @@ class FullElimination:
 
     def __init__(self, schur: Array, m: int) -> None:
         self._count = m
-        self._kept, self._upper = _independent_factor(schur[:m, :m])
-        across = np.array(schur[:m, m:] if self._kept.size == m else schur[self._kept, m:], order="F")
+        self._independent, self._upper = _independent_factor(schur[:m, :m])
+        across = np.array(schur[:m, m:] if self._independent.size == m else schur[self._independent, m:], order="F")
         self._root = np.zeros_like(across)
         self.compliance = np.array(schur[m:, m:], order="F")
         if across.size:
@@ -54,95 +54,95 @@ class FullElimination:
             self.compliance = symmetric_of_lower(reduced)
 
     def resolved(self, rates: Array) -> tuple[Array, Array]:
-        if not self._kept.size:
+        if not self._independent.size:
             return np.zeros_like(rates), np.zeros((self._root.shape[1], *rates.shape[1:]))
-        half = self._triangle(rates[self._kept], 1)
+        half = self._triangle(rates[self._independent], 1)
         return self._scattered(self._triangle(half, 0)), self._root.T @ half
 
     def response(self, impulse: Array) -> Array:
-        if not self._kept.size:
+        if not self._independent.size:
             return np.zeros((self._count, *impulse.shape[1:]))
         return self._scattered(self._triangle(self._root @ impulse, 0))
 
     def arrays(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """The rows of C that are kept (k,), Uᵀ (k, k) and T (k, q), for compiled loops."""
-        return self._kept, np.ascontiguousarray(np.triu(self._upper).T), np.ascontiguousarray(self._root)
+        """The independent rows of C (k,), Uᵀ (k, k) and T (k, q), for compiled loops."""
+        return self._independent, np.ascontiguousarray(np.triu(self._upper).T), np.ascontiguousarray(self._root)
 
     def _triangle(self, x: Array, transposed: int) -> Array:
         """U⁻¹ x, or U⁻ᵀ x."""
         return np.asarray(scipy.linalg.lapack.dtrtrs(self._upper, x, trans=transposed)[0]).reshape(x.shape)
 
-    def _scattered(self, found: Array) -> Array:
-        if self._kept.size == self._count:
-            return found
-        out = np.zeros((self._count, *found.shape[1:]))
-        out[self._kept] = found
+    def _scattered(self, multipliers: Array) -> Array:
+        if self._independent.size == self._count:
+            return multipliers
+        out = np.zeros((self._count, *multipliers.shape[1:]))
+        out[self._independent] = multipliers
         return out
 
 
 class SparseElimination:
-    """S_CC factored, full or sparse, and S_CC⁻¹ S_CB: of rows that share no dofs with constraints it is zero."""
+    """S_CC factored, full or sparse, and S_CC⁻¹ S_CB, which is zero for rows that share no dofs with constraints."""
 
     def __init__(self, schur: sp.csr_array, m: int) -> None:
         self._count = m
-        self._kept, self._solve = constraint_factor(schur[:m, :m])
-        self._across = across = sp.csc_array(schur[self._kept][:, m:])
+        self._independent, self._solve = constraint_factor(schur[:m, :m])
+        self._across = across = sp.csc_array(schur[self._independent][:, m:])
         touched = np.flatnonzero(np.diff(across.indptr))
         full = np.zeros((across.shape[0], 0))
-        if touched.size and self._kept.size:
+        if touched.size and self._independent.size:
             full = self._solve(np.asfortranarray(across[:, touched].toarray()))
         columns = sp.csc_array(full)
         place = np.zeros(across.shape[1] + 1, dtype=np.int64)
         place[touched + 1] = np.diff(columns.indptr) if columns.shape[1] else 0
         arrays = columns.data, columns.indices, np.cumsum(place)
         self._released = sp.csr_array(sp.csc_array(arrays, shape=across.shape))
-        self.compliance: Any = schur[m:, m:] - across.T @ self._released if self._kept.size else schur[m:, m:]
+        self.compliance: Any = schur[m:, m:] - across.T @ self._released if self._independent.size else schur[m:, m:]
 
     def resolved(self, rates: Array) -> tuple[Array, Array]:
         out = np.zeros_like(rates)
-        if not self._kept.size:
+        if not self._independent.size:
             return out, np.zeros((self._across.shape[1], *rates.shape[1:]))
-        if self._kept.size == self._count:
-            out = found = self._solve(rates)
+        if self._independent.size == self._count:
+            out = multipliers = self._solve(rates)
         else:
-            out[self._kept] = found = self._solve(rates[self._kept])
-        return out, self._across.T @ found
+            out[self._independent] = multipliers = self._solve(rates[self._independent])
+        return out, self._across.T @ multipliers
 
     def response(self, impulse: Array) -> Array:
         out = np.zeros((self._count, *impulse.shape[1:]))
-        out[self._kept] = self._released @ impulse
+        out[self._independent] = self._released @ impulse
         return out
 
 
 def constraint_factor(schur: sp.csr_array) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
-    """The constraints that are independent, and x ↦ S_CC⁻¹ x on these, of a sparse S_CC (m, m)."""
+    """The independent constraints, and x ↦ S_CC⁻¹ x on these, of a sparse S_CC (m, m)."""
     if schur.shape[0] > _FULL:
         try:
             return np.arange(schur.shape[0]), factorise_components(schur).solve
         except UserError:
             pass  # dependent constraints
-    kept, upper = _independent_factor(schur.toarray())
-    if not kept.size:
-        return kept, lambda x: x
-    return kept, lambda x: scipy.linalg.lapack.dpotrs(upper, x, lower=0)[0]
+    rows, upper = _independent_factor(schur.toarray())
+    if not rows.size:
+        return rows, lambda x: x
+    return rows, lambda x: scipy.linalg.lapack.dpotrs(upper, x, lower=0)[0]
 
 
 def _independent_factor(schur: Array) -> tuple[NDArray[np.int64], Array]:
-    """Rows that are independent and U (k, k) of their S = Uᵀ U; symmetric S (m, m)."""
-    if schur.size:  # most often all are: no search for pivots
+    """Independent rows (k,) of a symmetric S (m, m), and U (k, k) of their S = Uᵀ U."""
+    if schur.size:  # usually all rows are independent: no pivoting
         upper, failed = scipy.linalg.lapack.dpotrf(np.asfortranarray(0.5 * (schur + schur.T)), overwrite_a=1)
         if not failed and (upper.diagonal() ** 2 > _SURELY * schur.diagonal()).all():
             return np.arange(len(schur)), upper
-    kept = independent(schur)
-    own = schur[np.ix_(kept, kept)]
-    own = np.asfortranarray(0.5 * (own + own.T))
-    return kept, scipy.linalg.lapack.dpotrf(own, overwrite_a=1)[0] if kept.size else own
+    rows = independent(schur)
+    block = schur[np.ix_(rows, rows)]
+    block = np.asfortranarray(0.5 * (block + block.T))
+    return rows, scipy.linalg.lapack.dpotrf(block, overwrite_a=1)[0] if rows.size else block
 
 
 def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
     """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal.
 
-    size (m,): that of the rows, about C A⁻¹ Cᵀ before other constraints took their share; by default the largest.
+    size (m,): scale of the rows, about diag(C A⁻¹ Cᵀ) before others were eliminated; by default the largest entry.
     """
     if not schur.size:
         return np.zeros(0, dtype=np.int64)

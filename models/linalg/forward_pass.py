@@ -1,4 +1,4 @@
-"""The first half of a solution with a factored matrix and its border."""
+"""The forward substitution of a solution with a factored matrix and its border."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """What a right-hand side b (u,) or (u, n) is after the first half of its solution y, and R y of the border's rows:
-    (r,) or (r, n)."""
+    """A right-hand side b (u,) or (u, n) after forward substitution, and R y of the border's rows: (r,) or (r, n)."""
 
     half: Array
     border: Array

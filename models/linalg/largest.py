@@ -1,4 +1,4 @@
-"""The largest eigenvalue of a sparse matrix beside a diagonal one."""
+"""The largest eigenvalue of a sparse matrix relative to a diagonal one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ def largest_ratio(matrix: sp.csr_array, inverse: Array, tolerance: float = 1e-6)
     the diagonal M⁻¹."""
     bound = float((inverse * (abs(matrix) @ np.ones(inverse.size))).max())
     root = np.sqrt(inverse)
-    unit = binade(bound)  # for ARPACK, whose smallest eigenvalue that counts is absolute
+    unit = binade(bound)  # ARPACK's threshold for an eigenvalue of zero is absolute
     if inverse.size < 3 or bound == 0.0:
         return bound
     scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root / unit))
@@ -33,5 +33,5 @@ def largest_of_product(product: Callable[[Array], Array], inverse: Array, tolera
 
 def _largest(matrix: Any, tolerance: float) -> float:
     start = np.cos(1.0 + np.arange(matrix.shape[0]))
-    found = eigsh(matrix, k=1, which="LA", v0=start, tol=tolerance, return_eigenvectors=False)
-    return float(found[0]) * (1.0 + tolerance)
+    eigenvalues = eigsh(matrix, k=1, which="LA", v0=start, tol=tolerance, return_eigenvectors=False)
+    return float(eigenvalues[0]) * (1.0 + tolerance)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 
-SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) taken for round-off
-_BLOCK = 512  # rows of a triangle that are copied together
+SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) that counts as round-off
+_BLOCK = 512  # rows of a triangle per copy
 
 
 def binade(value: float) -> float:
@@ -53,13 +53,13 @@ def same_entries(a: Any, b: Any) -> bool:
 
 
 def only_diagonal(A: Any) -> NDArray[np.float64] | None:
-    """The diagonal of a canonical A where nothing else is different from zero, None otherwise."""
+    """The diagonal of a canonical A that is diagonal, None otherwise."""
     diagonal = A.diagonal()
     return diagonal if np.count_nonzero(A.data) == np.count_nonzero(diagonal) else None
 
 
 def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
-    """The diagonal of a canonical A: found positive, and A symmetric to |a_ij − a_ji| ≤ 1e-10 √(a_ii a_jj).
+    """The diagonal of a canonical A, checked: positive, and A symmetric to |a_ij − a_ji| ≤ 1e-10 √(a_ii a_jj).
 
     The measure does not depend on the units of the degrees of freedom.
     """
@@ -67,7 +67,7 @@ def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
     if not (diagonal > 0).all():
         raise not_definite(int(np.argmin(diagonal)))
     scale = 1 / np.sqrt(diagonal)
-    skew = (A - A.T.tocsc()).tocoo()  # entries that cancel are dropped: next to nothing is left
+    skew = (A - A.T.tocsc()).tocoo()  # entries that cancel are dropped: almost none remain
     worst = np.abs(skew.data) * scale[skew.row] * scale[skew.col]
     if worst.size and worst.max() > SYMMETRY:
         at = int(worst.argmax())
@@ -77,22 +77,22 @@ def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
 
 
 def symmetric_part(A: sp.csr_array) -> sp.csr_array:
-    """½(A + Aᵀ) in the places of a canonical A, whose pattern is symmetric."""
+    """½(A + Aᵀ) of a canonical A with a symmetric pattern, which is kept."""
     return sp.csr_array((0.5 * (A.data + A.T.tocsr().data), A.indices, A.indptr), shape=A.shape)
 
 
 def symmetric_of_lower(matrix: Array) -> Array:
-    """A matrix (n, n) whose upper triangle is written over by its lower one, in place."""
+    """A matrix (n, n) whose upper triangle is overwritten by its lower one, in place."""
     for first in range(0, len(matrix), _BLOCK):
         last = min(first + _BLOCK, len(matrix))
         matrix[:first, first:last] = matrix[first:last, :first].T
-        own = matrix[first:last, first:last]
-        own[:] = np.tril(own) + np.tril(own, -1).T
+        block = matrix[first:last, first:last]
+        block[:] = np.tril(block) + np.tril(block, -1).T
     return matrix
 
 
 def not_definite(dof: int | None = None) -> UserError:
-    """The error for a matrix that has no Cholesky factor."""
+    """The error for a matrix without a Cholesky factor."""
     where = "" if dof is None else f" (seen at degree of freedom {dof})"
     hint = "is a rigid motion left free, a beam compressed until it buckles, or a mass or stiffness not positive?"
     return UserError(f"the matrix is not positive definite{where}: {hint}", code=FAILURE)

@@ -4,7 +4,7 @@ import math
 from functools import cache
 from typing import NamedTuple
 
-_LEAF = 60  # unknowns of a box whose factor is counted as full
+_LEAF = 60  # unknowns of a box whose factor counts as full
 
 
 class FactorSize(NamedTuple):
@@ -16,7 +16,7 @@ class FactorSize(NamedTuple):
 
 
 def predicted_factor(shape: tuple[int, ...], components: int) -> FactorSize:
-    """Of the nodes (n₁, …) of a box with so many components each, ordered by nested dissection.
+    """The factor of a box of nodes (n₁, …) with so many components each, ordered by nested dissection.
 
     A box is cut across its longest side by a layer of s unknowns; b unknowns of earlier layers surround it. The columns
     of that layer then hold s²/2 + s b entries and take s³/3 + s² b + s b² multiplications, and both halves follow.
@@ -25,7 +25,7 @@ def predicted_factor(shape: tuple[int, ...], components: int) -> FactorSize:
 
     Source: George, SIAM J. Numer. Anal. 10 (1973) 345–363.
 
-    >>> round(predicted_factor((41, 41, 41), 3).entries / 1e8, 1)  # found: 2.5e8
+    >>> round(predicted_factor((41, 41, 41), 3).entries / 1e8, 1)  # CHOLMOD: 2.5e8
     2.2
     """
     sizes = tuple(sorted(max(1, n) for n in shape))
@@ -35,19 +35,19 @@ def predicted_factor(shape: tuple[int, ...], components: int) -> FactorSize:
         """cut: of each axis, how many of its two sides are cuts, as two sorted flags."""
         nodes, last = math.prod(shape), len(shape) - 1
         surrounding = components * sum(nodes // n * sum(sides) for n, sides in zip(shape, cut, strict=True))
-        whole = nodes * components <= _LEAF or shape[last] == 1
-        own = components * (nodes if whole else nodes // shape[last])
-        entries = own**2 / 2 + own * surrounding
-        work = own**3 / 3 + own**2 * surrounding + own * surrounding**2
-        if whole:
+        is_leaf = nodes * components <= _LEAF or shape[last] == 1
+        separator = components * (nodes if is_leaf else nodes // shape[last])
+        entries = separator**2 / 2 + separator * surrounding
+        work = separator**3 / 3 + separator**2 * surrounding + separator * surrounding**2
+        if is_leaf:
             return entries, work
-        left = (shape[last] - 1) // 2
-        for part, side in ((left, cut[last][0]), (shape[last] - 1 - left, cut[last][1])):
+        lower = (shape[last] - 1) // 2
+        for part, side in ((lower, cut[last][0]), (shape[last] - 1 - lower, cut[last][1])):
             if part:
                 halves = [*zip(shape[:last], cut[:last], strict=True), (part, (side, 1))]
                 axes = sorted((n, tuple(sorted(sides))) for n, sides in halves)
-                more = count(tuple(n for n, _ in axes), tuple(sides for _, sides in axes))
-                entries, work = entries + more[0], work + more[1]
+                subtotal = count(tuple(n for n, _ in axes), tuple(sides for _, sides in axes))
+                entries, work = entries + subtotal[0], work + subtotal[1]
         return entries, work
 
     entries, work = count(sizes, ((0, 0),) * len(sizes))

@@ -1,4 +1,4 @@
-"""Products of symmetric matrices with vectors, as iterative solvers need them: by rows, or spread over ranks."""
+"""Products of symmetric matrices with vectors for iterative solvers: by rows, or distributed over ranks."""
 
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from arlequin.models.types import Array
 
 
 class SymmetricOperator(Protocol):
-    """A symmetric matrix A (d, d), of which the products and the diagonal are known."""
+    """A symmetric matrix A (d, d), represented by its products and its diagonal."""
 
     size: int
 
@@ -23,7 +23,7 @@ class SymmetricOperator(Protocol):
 
 
 class RowOperator:
-    """A (d, d) stored by rows, which threads share, with results that do not depend on their number."""
+    """A (d, d) stored by rows, multiplied on threads, with results that do not depend on their number."""
 
     def __init__(self, A: sp.csr_array) -> None:
         self.size, self._matrix = A.shape[0], A
@@ -41,7 +41,7 @@ class RowOperator:
 
 
 class DistributedOperator:
-    """A (d, d) spread over ranks."""
+    """A (d, d) distributed over ranks."""
 
     def __init__(self, A: DistributedMatrix) -> None:
         self.size, self._matrix = A.shape[0], A
@@ -54,12 +54,12 @@ class DistributedOperator:
 
 
 def operator_of(A: Any) -> SymmetricOperator:
-    """That of a matrix by rows, or spread over ranks."""
+    """The operator of a matrix by rows or distributed over ranks."""
     return DistributedOperator(A) if isinstance(A, DistributedMatrix) else RowOperator(A)
 
 
 def rows_of(A: sp.csr_array, at: slice) -> sp.csr_array:
-    """Some rows of A, without copies of its entries."""
+    """A slice of the rows of A, without copies of its entries."""
     first, last = A.indptr[at.start], A.indptr[at.stop]
     arrays = A.data[first:last], A.indices[first:last], A.indptr[at.start : at.stop + 1] - first
     return sp.csr_array(arrays, shape=(at.stop - at.start, A.shape[1]))

@@ -22,9 +22,9 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class ConstrainedSolution:
-    """y (d,) and φ (m,) of A y = b + Cᵀφ − r, C y = c, with what is left, r (d,).
+    """y (d,) and φ (m,) of A y = b + Cᵀφ − r, C y = c, with the residual r (d,) as `left`.
 
-    size: norm of the right-hand side, of which the tolerance is a share; iterations: products with A.
+    size: norm of the right-hand side, to which the tolerance is relative; iterations: products with A.
     """
 
     y: Array
@@ -46,9 +46,9 @@ class ProjectedConjugateGradients:
     10). Threads share the vectors, with results that do not depend on their number.
     """
 
-    def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
-        """A (d, d): by rows, spread over ranks, or a `SymmetricOperator`; rows: C (m, d); most: iterations before an
-        error is raised.
+    def __init__(self, A: Any, rows: sp.csr_array, tolerance: float = 1e-13, max_iterations: int = 3000) -> None:
+        """A (d, d): by rows, spread over ranks, or a `SymmetricOperator`; rows: C (m, d); max_iterations: those before
+        an error is raised.
 
         UserError where A has no positive diagonal.
         """
@@ -57,22 +57,22 @@ class ProjectedConjugateGradients:
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
         self.size = self._operator.size
-        self._tolerance, self._most = tolerance, most
+        self._tolerance, self._max_iterations = tolerance, max_iterations
         self._projection: ConstraintProjection | JoinedProjection = ConstraintProjection(rows, diagonal)
         self._slices, self._paces = slices(self.size), dict[Callable[..., Any], Pace]()
 
     def holding(self, rows: sp.csr_array) -> "ProjectedConjugateGradients | None":
-        """The same under more constraints, C and then these rows (k, d), which share no columns with C.
+        """The same system under further constraints: C and then these rows (k, d), which share no columns with C.
 
         None where these are dependent.
         """
         assert isinstance(self._projection, ConstraintProjection)
-        own = ConstraintProjection.of_regular(rows, self._projection.inverse)
-        if own is None:
+        added = ConstraintProjection.of_regular(rows, self._projection.inverse)
+        if added is None:
             return None
-        found = copy(self)
-        found._projection = JoinedProjection(self._projection, own)
-        return found
+        extended = copy(self)
+        extended._projection = JoinedProjection(self._projection, added)
+        return extended
 
     def product(self, x: Array) -> Array:
         """A x (d,)."""
@@ -89,47 +89,47 @@ class ProjectedConjugateGradients:
     def solve(
         self, b: Array, c: Array | None = None, share: float | None = None, allowed: float = 0.0
     ) -> ConstrainedSolution:
-        """For b (d,) and c (m,), None for 0.
+        """The solution for b (d,) and c (m,), None for 0.
 
-        share: of the right-hand side that may be left, by default the tolerance; allowed: a norm that may be left in
-        any case, see `norm`.
+        share: relative tolerance of the residual, by default that of the solver; allowed: an absolute one, in the norm
+        of `norm`; the larger of the two counts.
         """
-        from arlequin.models.linalg._projection_kernels import advance, dot, turn
+        from arlequin.models.linalg._projection_kernels import advance, dot, update_direction
 
         projection, y, residual = self._projection, np.zeros(self.size), -b
         if c is not None and c.any():
             projection.constrain(y, c)
             residual += self.product(y)
         size = max(self.norm(b), self.norm(residual))
-        wanted = max((self._tolerance if share is None else share) * size, allowed) ** 2
+        target = max((self._tolerance if share is None else share) * size, allowed) ** 2
         scaled, p, image = projection.inverse * residual, np.zeros(self.size), np.empty(self.size)
         multipliers = projection.project(residual, scaled)
-        left, before, taken = self._sum(dot, residual, scaled), 1.0, 0
-        while left > wanted:
-            if taken == self._most or not np.isfinite(left):
-                raise self._failure(taken, np.sqrt(left / wanted) * self._tolerance)
+        square, last_slope, iterations = self._sum(dot, residual, scaled), 1.0, 0
+        while square > target:
+            if iterations == self._max_iterations or not np.isfinite(square):
+                raise self._failure(iterations, np.sqrt(square / target) * self._tolerance)
             g = self._direction(residual, scaled)
-            slope = left if g is scaled else self._sum(dot, residual, g)
-            self._each(turn, slope / before, p, g)
-            before = slope
+            slope = square if g is scaled else self._sum(dot, residual, g)
+            self._each(update_direction, slope / last_slope, p, g)
+            last_slope = slope
             self._operator.multiply_into(p, image)
             curvature = self._sum(dot, p, image)
             if not (curvature > 0.0 and slope > 0.0):
                 raise not_definite()
             self._each(advance, slope / curvature, p, image, projection.inverse, y, residual, scaled)
             multipliers += projection.project(residual, scaled)
-            left = self._sum(dot, residual, scaled)
-            taken += 1
-        if taken:  # what round-off adds to C y in the iterations
+            square = self._sum(dot, residual, scaled)
+            iterations += 1
+        if iterations:  # removes the round-off of C y accumulated in the iterations
             projection.constrain(y, c)
-        return ConstrainedSolution(y, projection.multipliers(multipliers), -residual, size, taken)
+        return ConstrainedSolution(y, projection.multipliers(multipliers), -residual, size, iterations)
 
     def _direction(self, residual: Array, scaled: Array) -> Array:
-        """A preconditioner's g, C g = 0, of a projected residual r (d,) and D⁻¹ r: here the latter."""
+        """The preconditioned residual g, C g = 0, of a projected residual r (d,): here D⁻¹ r (d,), `scaled`."""
         return scaled
 
     def _each(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """A kernel on slices of its vectors (d,), on threads: what it returns of each."""
+        """A kernel on slices of its vectors (d,), on threads: its values for each slice."""
 
         def on(at: slice) -> Any:
             return kernel(*(some[at] if isinstance(some, np.ndarray) else some for some in arguments))
@@ -137,12 +137,12 @@ class ProjectedConjugateGradients:
         return map_pieces(on, self._slices, self._paces.setdefault(kernel, Pace()))
 
     def _sum(self, kernel: Callable[..., float], *vectors: Array) -> float:
-        """The sum of what a kernel returns of slices of vectors (d,)."""
+        """The sum of a kernel's values for slices of vectors (d,)."""
         return float(sum(self._each(kernel, *vectors)))
 
-    def _failure(self, taken: int, reached: float) -> UserError:
+    def _failure(self, iterations: int, reached: float) -> UserError:
         return UserError(
-            f"solver 'iterative': the residual of conjugate gradients is {reached:.1e} after {taken} iterations, "
+            f"solver 'iterative': the residual of conjugate gradients is {reached:.1e} after {iterations} iterations, "
             f"{self._tolerance:.0e} is needed: take a smaller step, or solver='direct'",
             code=FAILURE,
         )

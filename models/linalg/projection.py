@@ -17,49 +17,48 @@ from arlequin.models.types import Array
 
 _REGULAR = 1e-8  # error of a solution with C D⁻¹ Cᵀ, relative, above which its rows count as dependent
 _SPARSE = 300  # independent rows from which on a sparse factor of C D⁻¹ Cᵀ is quicker than a full one
-_NEAR = 4.0  # largest ratio of the entries of D of one place in all fields whose mean is as good: else of other units
+_MAX_RATIO = 4.0  # largest ratio of the entries of D of a node in all fields that are averaged; above, units differ
 _LANES = 4  # most fields that the same rows constrain
 
 
 class ConstraintProjection:
-    """Residuals r with C D⁻¹ r = 0, of constraints C (m, d) and a positive diagonal D (d,):
+    """Projection of residuals r to C D⁻¹ r = 0 for constraints C (m, d) and a positive diagonal D (d,):
 
         (C D⁻¹ Cᵀ) v = C D⁻¹ r,    r ← r − Cᵀ v,
 
     by the sparse factor of C D⁻¹ Cᵀ, which is that of the constraints alone. Where C constrains several fields alike,
     as the components of a displacement are, D gets their mean if they are near one another, one value for the
-    components of a node: C D⁻¹ Cᵀ then has equal blocks, of which one is factored. Rows that others imply are left out,
-    with v = 0.
+    components of a node: C D⁻¹ Cᵀ then has equal blocks, of which one is factored. Dependent rows are left out, v = 0.
 
-    inverse (d,): D⁻¹; rows: C of the rows that are kept (k,); count: m.
+    inverse (d,): D⁻¹; independent (k,): rows that are not left out, rows: C of these; count: m.
     """
 
     def __init__(self, rows: sp.csr_array, diagonal: Array) -> None:
         """diagonal (d,): D before its mean is taken."""
         fields = equal_fields(rows)
         if fields is not None:
-            own = diagonal[fields[1]]
-            if (own.max(axis=0) <= _NEAR * own.min(axis=0)).all():
+            field_diagonals = diagonal[fields[1]]
+            if (field_diagonals.max(axis=0) <= _MAX_RATIO * field_diagonals.min(axis=0)).all():
                 diagonal = diagonal.copy()
-                diagonal[fields[1]] = own.mean(axis=0)
+                diagonal[fields[1]] = field_diagonals.mean(axis=0)
         self.inverse = 1.0 / diagonal
         schur = _schur(rows, self.inverse)
-        kept, solve = constraint_factor(schur)
-        if kept.size == rows.shape[0] >= _SPARSE and schur.nnz < 0.25 * kept.size**2:
+        independent, solve = constraint_factor(schur)
+        if independent.size == rows.shape[0] >= _SPARSE and schur.nnz < 0.25 * independent.size**2:
             solve = factorise_components(schur).solve
-        self._set(rows, kept, solve, fields)
+        self._set(rows, independent, solve, fields)
 
     @classmethod
     def of_regular(cls, rows: sp.csr_array, inverse: Array) -> "ConstraintProjection | None":
-        """With D⁻¹ (d,) as it is, of rows that are independent; None where they are not."""
+        """With D⁻¹ (d,) not averaged, of independent rows; None where they are dependent."""
         schur = _schur(rows, inverse)
-        diagonal, found = only_diagonal(schur), cls.__new__(cls)
-        found.inverse = inverse
+        diagonal, projection = only_diagonal(schur), cls.__new__(cls)
+        projection.inverse = inverse
         if diagonal is not None:
             if not (diagonal > 0.0).all():
                 return None
-            found._set(rows, np.arange(rows.shape[0]), lambda v: v / diagonal, None)
-            return found
+            projection._set(rows, np.arange(rows.shape[0]), lambda v: v / diagonal, None)
+            return projection
         try:
             solve = factorise_components(schur).solve
         except UserError:
@@ -67,31 +66,31 @@ class ConstraintProjection:
         ones = np.ones(rows.shape[0])
         if not np.abs(solve(schur @ ones) - ones).max() <= _REGULAR:
             return None
-        found._set(rows, np.arange(rows.shape[0]), solve, None)
-        return found
+        projection._set(rows, np.arange(rows.shape[0]), solve, None)
+        return projection
 
     def _set(
         self,
         rows: sp.csr_array,
-        kept: NDArray[np.int64],
+        independent: NDArray[np.int64],
         solve: Callable[[Array], Array],
         fields: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
     ) -> None:
-        """The rows that are kept, with the fields that they constrain alike, and C D⁻¹ Cᵀ of these factored."""
-        self.count, self.kept, self._solve, self.rows = rows.shape[0], kept, solve, rows
-        if kept.size < self.count or fields is None:
-            self.rows = sp.csr_array(rows[kept])
-            fields = np.arange(kept.size)[None], np.unique(self.rows.indices)[None]
+        """Store the independent rows, the fields that they constrain alike, and the factor of their C D⁻¹ Cᵀ."""
+        self.count, self.independent, self._solve, self.rows = rows.shape[0], independent, solve, rows
+        if independent.size < self.count or fields is None:
+            self.rows = sp.csr_array(rows[independent])
+            fields = np.arange(independent.size)[None], np.unique(self.rows.indices)[None]
         places, dofs = fields
-        one = _sorted(self.rows[places[0]][:, dofs[0]])
-        self._one, self._transposed = ((a.indptr, a.indices, a.data) for a in (one, _sorted(one.T)))
+        c1 = _sorted(self.rows[places[0]][:, dofs[0]])
+        self._c1, self._c1_transposed = ((a.indptr, a.indices, a.data) for a in (c1, _sorted(c1.T)))
         self._places, self._dofs = np.ascontiguousarray(places.T), np.ascontiguousarray(dofs.T)
         lanes = _LANES if len(places) > 1 else 1
-        self._moved, self._pulled = np.zeros((dofs.shape[1], lanes)), np.zeros((one.shape[0], lanes))
+        self._field_values, self._row_values = np.zeros((dofs.shape[1], lanes)), np.zeros((c1.shape[0], lanes))
 
     def project(self, r: Array, s: Array) -> Array:
-        """Projects r (d,) with s = D⁻¹ r (d,) in place; v (k,) of the rows that are kept."""
-        if not self.kept.size:
+        """Projects r (d,) with s = D⁻¹ r (d,) in place; v (k,) of the independent rows."""
+        if not self.independent.size:
             return np.zeros(0)
         v = self._solve(self._constrained(s))
         self._release(v, r, s)
@@ -99,74 +98,77 @@ class ConstraintProjection:
 
     def constrain(self, y: Array, c: Array | None = None) -> None:
         """Adds D⁻¹ Cᵀ v to y (d,), in place, so that C y = c (m,); None for 0."""
-        if not self.kept.size:
+        if not self.independent.size:
             return
-        missing = -self._constrained(y)
+        defect = -self._constrained(y)
         if c is not None:
-            missing += c[self.kept]
-        pulled, moved = np.zeros_like(y), np.zeros_like(y)
-        self._release(-self._solve(missing), pulled, moved)
-        y += moved
+            defect += c[self.independent]
+        residual, correction = np.zeros_like(y), np.zeros_like(y)
+        self._release(-self._solve(defect), residual, correction)
+        y += correction
 
     def tangential(self, g: Array) -> Array:
-        """g − D⁻¹ Cᵀ v (d,) of g (d,), on which C is 0."""
+        """g − D⁻¹ Cᵀ v (d,) of g (d,), in the null space of C."""
         out = g.copy()
         self.constrain(out)
         return out
 
     def multipliers(self, v: Array) -> Array:
-        """v (m,) of all rows by that of those that are kept (k,)."""
-        if self.kept.size == self.count:
+        """v (m,) of all rows by that of the independent ones (k,)."""
+        if self.independent.size == self.count:
             return v
-        whole = np.zeros(self.count)
-        whole[self.kept] = v
-        return whole
+        out = np.zeros(self.count)
+        out[self.independent] = v
+        return out
 
     def _constrained(self, x: Array) -> Array:
         """C x (k,)."""
         from arlequin.models.linalg._projection_kernels import constrained, gather
 
-        gather(self._dofs, x, self._moved)
-        map_slices(lambda at: constrained(at.start, at.stop, *self._one, self._moved, self._pulled), len(self._places))
-        out = np.empty(self.kept.size)
-        out[self._places] = self._pulled[:, : self._places.shape[1]]
+        gather(self._dofs, x, self._field_values)
+        map_slices(
+            lambda at: constrained(at.start, at.stop, *self._c1, self._field_values, self._row_values),
+            len(self._places),
+        )
+        out = np.empty(self.independent.size)
+        out[self._places] = self._row_values[:, : self._places.shape[1]]
         return out
 
     def _release(self, v: Array, r: Array, s: Array) -> None:
         """r ← r − Cᵀ v, s ← D⁻¹ r, in place."""
         from arlequin.models.linalg._projection_kernels import release
 
-        self._pulled[:, : self._places.shape[1]] = v[self._places]
-        own = *self._transposed, self._dofs, self._pulled, self.inverse, r, s
-        map_slices(lambda at: release(at.start, at.stop, *own), len(self._dofs))
+        self._row_values[:, : self._places.shape[1]] = v[self._places]
+        arguments = *self._c1_transposed, self._dofs, self._row_values, self.inverse, r, s
+        map_slices(lambda at: release(at.start, at.stop, *arguments), len(self._dofs))
 
 
 class JoinedProjection:
-    """Projection on two sets of constraints whose rows share no columns, as on each of them in turn."""
+    """Projection on two sets of constraints whose rows share no columns: on one after the other."""
 
-    def __init__(self, one: ConstraintProjection, other: ConstraintProjection) -> None:
-        """Both with the same D."""
-        self._one, self._other = one, other
-        self.inverse, self.count = one.inverse, one.count + other.count
-        self.rows = sp.csr_array(sp.vstack([one.rows, other.rows]))
+    def __init__(self, first: ConstraintProjection, second: ConstraintProjection) -> None:
+        """first, second: with the same D."""
+        self._first, self._second = first, second
+        self.inverse, self.count = first.inverse, first.count + second.count
+        self.rows = sp.csr_array(sp.vstack([first.rows, second.rows]))
 
     def project(self, r: Array, s: Array) -> Array:
         """See `ConstraintProjection`."""
-        return np.concatenate([self._one.project(r, s), self._other.project(r, s)])
+        return np.concatenate([self._first.project(r, s), self._second.project(r, s)])
 
     def constrain(self, y: Array, c: Array | None = None) -> None:
         """See `ConstraintProjection`."""
-        self._one.constrain(y, None if c is None else c[: self._one.count])
-        self._other.constrain(y, None if c is None else c[self._one.count :])
+        self._first.constrain(y, None if c is None else c[: self._first.count])
+        self._second.constrain(y, None if c is None else c[self._first.count :])
 
     def tangential(self, g: Array) -> Array:
         """See `ConstraintProjection`."""
-        return self._other.tangential(self._one.tangential(g))
+        return self._second.tangential(self._first.tangential(g))
 
     def multipliers(self, v: Array) -> Array:
         """See `ConstraintProjection`."""
-        kept = self._one.kept.size
-        return np.concatenate([self._one.multipliers(v[:kept]), self._other.multipliers(v[kept:])])
+        count = self._first.independent.size
+        return np.concatenate([self._first.multipliers(v[:count]), self._second.multipliers(v[count:])])
 
 
 def _schur(rows: sp.csr_array, inverse: Array) -> sp.csr_array:
@@ -175,8 +177,8 @@ def _schur(rows: sp.csr_array, inverse: Array) -> sp.csr_array:
 
 
 def equal_fields(rows: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Rows (k, m / k) and columns (k, g) of k fields that C (m, d) constrains each by itself, with the same entries bit
-    by bit; None where there are no such fields."""
+    """Rows (k, m / k) and columns (k, g) of k fields that C (m, d) constrains separately, with bitwise equal entries;
+    None where there are no such fields."""
     count = rows.shape[0]
     if not count:
         return None
@@ -187,16 +189,16 @@ def equal_fields(rows: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int6
     if not 1 < numbers.size <= _LANES or (sizes != sizes[0]).any():
         return None
     places = np.argsort(labels, kind="stable").reshape(numbers.size, -1)
-    own = [sp.csr_array(rows[some]) for some in places]
-    dofs = [np.unique(some.indices) for some in own]
-    if any(some.size != dofs[0].size for some in dofs):
+    blocks = [sp.csr_array(rows[place]) for place in places]
+    dofs = [np.unique(block.indices) for block in blocks]
+    if any(columns.size != dofs[0].size for columns in dofs):
         return None
-    first, *others = (_sorted(some[:, at]) for some, at in zip(own, dofs, strict=True))
+    first, *others = (_sorted(block[:, columns]) for block, columns in zip(blocks, dofs, strict=True))
     return (places, np.stack(dofs)) if all(same_entries(first, other) for other in others) else None
 
 
 def _sorted(matrix: Any) -> sp.csr_array:
-    """By rows, with sorted indices."""
+    """CSR form with sorted indices and no duplicates."""
     out = sp.csr_array(matrix)
     out.sum_duplicates()
     return out

@@ -1,4 +1,4 @@
-"""Rows of matrices: products bitwise independent of their number; combinations that spare some columns."""
+"""Rows of matrices: products bitwise independent of their number; combinations that vanish in some columns."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def row_products(fields: Any, matrix: Any) -> Array:
 def rows_without(rows: sp.csr_array, left_out: NDArray[np.bool_]) -> tuple[Indices, sp.csr_array | None]:
     """Numbers (k,) of rows of C (m, d) and T (k, m) with T C = 0 in the columns `left_out` (d,); None where T is 1.
 
-    C v = 0 with values of these columns that nothing else determines: rows p, one for each independent column, give
-    these values, and put into a row r they leave r − G_r G_p⁻¹ p, G the columns. Rows are grouped by the columns that
+    Of C v = 0 with otherwise undetermined values of these columns, rows p, one for each independent column, determine
+    the values; elimination from a row r gives r − G_r G_p⁻¹ p, G the columns. Rows are grouped by the columns that
     they share; the rows p are those of largest pivots in a QR factorisation of each group.
     """
     columns = sp.csr_array(rows[:, np.flatnonzero(left_out)])
@@ -41,18 +41,18 @@ def rows_without(rows: sp.csr_array, left_out: NDArray[np.bool_]) -> tuple[Indic
     graph = sp.block_array([[None, links], [links.T, None]], format="csr")
     _, group = scipy.sparse.csgraph.connected_components(graph, directed=False)
     touched = np.flatnonzero(np.diff(columns.indptr))
-    combination, gone = sp.lil_array(sp.eye_array(rows.shape[0])), np.zeros(rows.shape[0], dtype=bool)
+    combination, eliminated = sp.lil_array(sp.eye_array(rows.shape[0])), np.zeros(rows.shape[0], dtype=bool)
     for number in np.unique(group[touched]):
-        own = touched[group[touched] == number]
+        group_rows = touched[group[touched] == number]
         through = np.flatnonzero(group[rows.shape[0] :] == number)
-        upper, order = scipy.linalg.qr(columns[own][:, through].toarray().T, mode="r", pivoting=True)
+        upper, order = scipy.linalg.qr(columns[group_rows][:, through].toarray().T, mode="r", pivoting=True)
         pivots = np.abs(np.diag(upper))
-        rank = int((pivots > _ROUND_OFF * own.size * pivots[0]).sum())
+        rank = int((pivots > _ROUND_OFF * group_rows.size * pivots[0]).sum())
         shares = scipy.linalg.solve_triangular(upper[:rank, :rank], upper[:rank, rank:])
-        shares[np.abs(shares) <= _ROUND_OFF * own.size] = 0.0
-        gone[own[order[:rank]]] = True
-        for place, row in enumerate(own[order[rank:]]):
-            some = np.flatnonzero(shares[:, place])
-            combination[row, own[order[some]]] = -shares[some, place]
-    kept = np.flatnonzero(~gone)
-    return kept, sp.csr_array(combination[kept])
+        shares[np.abs(shares) <= _ROUND_OFF * group_rows.size] = 0.0
+        eliminated[group_rows[order[:rank]]] = True
+        for place, row in enumerate(group_rows[order[rank:]]):
+            nonzero = np.flatnonzero(shares[:, place])
+            combination[row, group_rows[order[nonzero]]] = -shares[nonzero, place]
+    remaining = np.flatnonzero(~eliminated)
+    return remaining, sp.csr_array(combination[remaining])

@@ -1,4 +1,4 @@
-"""Cholesky factors of small systems as bare arrays, for kernels that solve inside a time loop."""
+"""Cholesky factors of small systems as plain arrays, for kernels that solve inside a time loop."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class SmallFactor(NamedTuple):
 
     @classmethod
     def of(cls, matrix: csr_array) -> "SmallFactor":
-        """Of a matrix of at most some hundred rows (reverse Cuthill–McKee order, dense Cholesky)."""
+        """The factor of a matrix of at most some hundred rows (reverse Cuthill–McKee order, dense Cholesky)."""
         if not matrix.shape[0]:
             none = np.zeros(0, dtype=np.uint32)
             return cls(none, np.zeros(1, dtype=np.uint32), none, np.zeros(0))

@@ -13,22 +13,22 @@ from arlequin.models.linalg.factor import CholeskyFactor, Supernodes
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 
-_SHARE, _TASKS = 4, 8  # no branch has more entries than a fourth of L; most groups of branches
-_LEAST = 200_000  # stored entries of L from which on passes on threads are worth their start
-_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
-_SIDES = 12  # right-hand sides that share a pass over the factor: what they need of it stays in the processor's cache
+_SHARE, _TASKS = 4, 8  # a branch has at most a fourth of the entries of L; largest number of groups of branches
+_MIN_ENTRIES = 200_000  # stored entries of L below which threads do not pay
+_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and the share of zeros allowed
+_SIDES = 12  # right-hand sides per pass over the factor: the block of L in use stays in the processor's cache
 
 
 class SupernodalSolver:
     """A⁻¹ b, and b·A⁻¹b, with P A Pᵀ = L Lᵀ of a `CholeskyFactor`, in the memory of CHOLMOD.
 
     The tree of the supernodes is cut into a top and groups of the branches below it. Groups share no columns: each is
-    solved by one thread, and what it pushes on the rows of the top is added up in the order of the groups, so that
-    nothing depends on the number of threads. The groups follow from the factor alone.
+    solved by one thread, and its updates of the rows of the top are added up in the order of the groups, so that
+    results do not depend on the number of threads. The groups follow from the factor alone.
     """
 
     def __init__(self, factor: CholeskyFactor, order: NDArray[np.int32], supernodes: Supernodes) -> None:
-        """factor: kept, as the supernodes lie in its memory; it must not be refactorised."""
+        """factor: owns the memory of the supernodes; it must not be refactorised."""
         self.order = order.astype(np.int64)
         self._factor, self._supernodes = factor, supernodes
         self._every = np.arange(supernodes.first.size - 1)
@@ -43,8 +43,8 @@ class SupernodalSolver:
     @classmethod
     def of(cls, factor: Any) -> "SupernodalSolver | None":
         """None where the factor is small or not supernodal, or where scikit-sparse does not show its supernodes."""
-        found = factor.supernodes() if isinstance(factor, CholeskyFactor) else None
-        return None if found is None or found[1].values.size < _LEAST else cls(factor, *found)
+        stored = factor.supernodes() if isinstance(factor, CholeskyFactor) else None
+        return None if stored is None or stored[1].values.size < _MIN_ENTRIES else cls(factor, *stored)
 
     def solve(self, x: Array) -> None:
         """Overwrites each b of x (k, n), contiguous and in the order of the factor, with A⁻¹ b."""
@@ -55,7 +55,7 @@ class SupernodalSolver:
         x[:, self._top_rows] += above.sum(axis=0)
         forward(self._top, x, self._nowhere, self._nothing)
         backward(self._top, x)
-        # the other way round: what was read last may still be in the processor's cache
+        # in reverse: the blocks read last may still be in the processor's cache
         map_pieces(lambda i: backward(self._groups[i], x), numbers[::-1])
 
     def squares(self, sides: Array) -> Array:
@@ -63,12 +63,12 @@ class SupernodalSolver:
         forward, _ = self._kernels
         out = np.empty(len(sides))
 
-        def some(start: int) -> None:
+        def solve_block(start: int) -> None:
             x = np.take(sides[start : start + _SIDES], self.order, axis=1)
             forward(self._every, x, self._nowhere, self._nothing)
             out[start : start + _SIDES] = np.vecdot(x, x)
 
-        map_pieces(some, range(0, len(sides), _SIDES))
+        map_pieces(solve_block, range(0, len(sides), _SIDES))
         return out
 
     @cached_property
@@ -78,15 +78,15 @@ class SupernodalSolver:
         return partial(_on, forward, self._supernodes), partial(_on, backward, self._supernodes)
 
 
-def _on(kernel: Callable[..., None], supernodes: Supernodes, chosen: NDArray[np.int64], *fields: Array) -> None:
-    kernel(chosen, *supernodes, *fields)
+def _on(kernel: Callable[..., None], supernodes: Supernodes, order: NDArray[np.int64], *fields: Array) -> None:
+    kernel(order, *supernodes, *fields)
 
 
 def supernodes_of(factor: CholeskyFactor) -> tuple[NDArray[np.int64], Supernodes]:
-    """Order (d,) and L by supernodes; where L is stored by columns, a copy of it that is gathered so."""
-    found = factor.supernodes()
-    if found is not None:
-        return found[0].astype(np.int64), found[1]
+    """Order (d,) and L by supernodes; a copy where L is stored by columns."""
+    stored = factor.supernodes()
+    if stored is not None:
+        return stored[0].astype(np.int64), stored[1]
     order, lower = factor.lower()
     return order.astype(np.int64), _gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
 
@@ -112,23 +112,23 @@ def _gathered(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) 
             if not child <= parent < b or 1.0 - total / stored > _zeros_allowed(width):
                 break
             ends[-2:], entries[-2:] = [b], [total]
-    own: list[Array] = [np.zeros(0)]
+    row_lists: list[Array] = [np.zeros(0)]
     blocks: list[Array] = [np.zeros(0)]
     for a, b in pairwise([0, *ends]):
         places = np.concatenate([np.arange(a, b), rows[pointer[b - 1] + 1 : pointer[b]]])
         block = np.zeros((b - a, places.size))
         for c in range(a, b):
             block[c - a, np.searchsorted(places, rows[pointer[c] : pointer[c + 1]])] = data[pointer[c] : pointer[c + 1]]
-        own.append(places)
+        row_lists.append(places)
         blocks.append(block.ravel())
-    row_start, value_start = (np.cumsum([each.size for each in some]).astype(np.int32) for some in (own, blocks))
+    row_start, value_start = (np.cumsum([each.size for each in some]).astype(np.int32) for some in (row_lists, blocks))
     first = np.array([0, *ends], dtype=np.int32)
-    return Supernodes(first, row_start, value_start, np.concatenate(own).astype(np.int32), np.concatenate(blocks))
+    return Supernodes(first, row_start, value_start, np.concatenate(row_lists).astype(np.int32), np.concatenate(blocks))
 
 
 def _zeros_allowed(width: int) -> float:
-    """Share of zeros among the entries of a supernode of so many columns."""
-    return next((share for most, share in _RELAXED if width <= most), _RELAXED[-1][1])
+    """Share of zeros allowed among the entries of a supernode of `width` columns."""
+    return next((share for columns, share in _RELAXED if width <= columns), _RELAXED[-1][1])
 
 
 def _cut(supernodes: Supernodes) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
@@ -137,15 +137,15 @@ def _cut(supernodes: Supernodes) -> tuple[list[NDArray[np.int64]], NDArray[np.in
     widths, heights = np.diff(first), np.diff(row_start)
     count = widths.size
     entries = widths * heights - widths * (widths - 1) // 2
-    holder = np.repeat(np.arange(count), widths)
+    supernode_of = np.repeat(np.arange(count), widths)
     parents = np.full(count, -1)
     inner = np.flatnonzero(heights > widths)
-    parents[inner] = holder[supernodes.rows[row_start[inner] + widths[inner]]]
+    parents[inner] = supernode_of[supernodes.rows[row_start[inner] + widths[inner]]]
     below = entries.copy()
     for child in inner:  # children come before their parents
         below[parents[child]] += below[child]
-    most = entries.sum() // _SHARE
-    top = below > most
+    largest_branch = entries.sum() // _SHARE
+    top = below > largest_branch
     roots = np.flatnonzero(~top & ((parents < 0) | top[parents]))
     group, sizes = np.full(count, -1), np.zeros(min(_TASKS, roots.size), dtype=np.int64)
     for root in roots[np.argsort(-below[roots], kind="stable")]:  # the largest first, each to the smallest group

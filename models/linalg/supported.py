@@ -1,4 +1,4 @@
-"""Semidefinite matrices A with a border of rows, of which constraints hold the motions that A leaves free."""
+"""Semidefinite matrices A with a border of rows, of which constraints suppress the zero-energy motions of A."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ _SINGULAR = 1e-12  # lowest eigenvalue of A_II, in units of its diagonal, below 
 class SupportedFactor:
     """A + CᵀDC by a sparse factor of A on the dofs I without the supports F; C the first m rows of R = [C; B].
 
-    A is semidefinite, y_F determines the motions that it leaves free, and A_II is positive definite. C may hold these
-    motions: then A + CᵀDC is definite, but has an entry for each pair of dofs with a constraint in common, so that it
+    A is semidefinite, y_F determines its zero-energy motions, and A_II is positive definite. If C suppresses these
+    motions, A + CᵀDC is definite, but has an entry for each pair of dofs with a constraint in common, so that it
     is not formed. The border [A_FI; R_I] of A_II gives the motions of the rows under forces on them and with the
     supports, T = R_I A_II⁻¹ R_Iᵀ and X = R_F − R_I A_II⁻¹ A_IF. With r₀ = R_I A_II⁻¹ b_I and the forces on the rows
     q = p − [D C y; 0], (A + CᵀDC) y = b + Rᵀp is
@@ -48,7 +48,7 @@ class SupportedFactor:
         self._rows, self._constraints, self._supports = rows, constraints, supports
         self._inside = np.setdiff1d(np.arange(rows.shape[1]), supports)
         self.inner = BorderedFactor(*self._split(matrix))
-        self._check_held(matrix)
+        self._check_inner(matrix)
         self.penalty = np.zeros(0)  # D (m,)
         self._schur: Array | None = None
         self._condense(matrix)
@@ -57,7 +57,7 @@ class SupportedFactor:
         """For another matrix, with the same supports and D."""
         matrix = canonical(A)
         self.inner.refactorise(*self._split(matrix))
-        self._check_held(matrix)
+        self._check_inner(matrix)
         self._condense(matrix)
         return self
 
@@ -70,28 +70,28 @@ class SupportedFactor:
 
     def forward(self, b: Array) -> ForwardPass:
         first = self.inner.forward(b[self._inside])
-        moved, reached = self._started(b[self._supports], first.border)
-        self.inner.set_border_values(first.half.T, moved.T)
-        return ForwardPass(first.half, reached)
+        start, row_values = self._forward_border(b[self._supports], first.border)
+        self.inner.set_border_values(first.half.T, start.T)
+        return ForwardPass(first.half, row_values)
 
     def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
-        moved, forces = self._ended(self.inner.border_values(forward.half.T).T, push)
-        out = np.empty((self._supports.size + self._inside.size, *moved.shape[1:]))
-        out[self._inside] = self.inner.backward(forward, np.concatenate([-moved, forces]))
-        out[self._supports] = moved
+        y_f, forces = self._backward_border(self.inner.border_values(forward.half.T).T, push)
+        out = np.empty((self._supports.size + self._inside.size, *y_f.shape[1:]))
+        out[self._inside] = self.inner.backward(forward, np.concatenate([-y_f, forces]))
+        out[self._supports] = y_f
         return out
 
     def forward_each(self, fields: Array, half: Array) -> Array:
         border = self.inner.forward_each(fields[:, self._inside], half)
-        moved, reached = self._started(fields[:, self._supports].T, border.T)
-        self.inner.set_border_values(half, moved.T)
-        return np.ascontiguousarray(reached.T)
+        start, row_values = self._forward_border(fields[:, self._supports].T, border.T)
+        self.inner.set_border_values(half, start.T)
+        return np.ascontiguousarray(row_values.T)
 
     def backward_each(self, half: Array, push: Array) -> Array:
-        moved, forces = self._ended(self.inner.border_values(half).T, push.T)
+        y_f, forces = self._backward_border(self.inner.border_values(half).T, push.T)
         out = np.empty((len(half), self._supports.size + self._inside.size))
-        out[:, self._inside] = self.inner.backward_each(half, np.concatenate([-moved, forces]).T)
-        out[:, self._supports] = moved.T
+        out[:, self._inside] = self.inner.backward_each(half, np.concatenate([-y_f, forces]).T)
+        out[:, self._supports] = y_f.T
         return out
 
     def _split(self, A: Any) -> tuple[Any, sp.csr_array]:
@@ -100,78 +100,80 @@ class SupportedFactor:
         rows = sp.vstack([columns[self._supports], self._rows[:, self._inside]], format="csr")
         return canonical(columns[self._inside]), sp.csr_array(rows)
 
-    def _check_held(self, A: Any) -> None:
-        """UserError where A_II is singular but for round-off: an inverse iteration bounds its lowest eigenvalue."""
+    def _check_inner(self, A: Any) -> None:
+        """UserError where A_II is singular up to round-off: an inverse iteration bounds its lowest eigenvalue."""
         diagonal = A.diagonal()[self._inside]
-        load = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
-        moved = self.inner.solve(load)
-        if not float(load @ moved) > _SINGULAR * float(moved @ (diagonal * moved)):
+        b = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
+        y = self.inner.solve(b)
+        if not float(b @ y) > _SINGULAR * float(y @ (diagonal * y)):
             raise not_definite()
 
     def _condense(self, A: Any) -> None:
-        """Full matrices of the supports and the constraints, and S."""
-        k, m, whole = self._supports.size, self._constraints, self.inner.schur()
+        """Compute the dense matrices of the supports and the constraints, and S."""
+        k, m, inner_schur = self._supports.size, self._constraints, self.inner.schur()
         if not self.penalty.size:
-            self.penalty = self._stiffnesses(A.diagonal(), whole.diagonal()[k : k + m])
-        self._answers = whole[k : k + m, k:].copy()  # T_CR
-        self._moved = self._rows[:, self._supports].toarray() - whole[k:, :k]  # X
-        self._upper, failed = dpotrf(self._answers[:, :m] + np.diag(1.0 / self.penalty), overwrite_a=1)
+            self.penalty = self._stiffnesses(A.diagonal(), inner_schur.diagonal()[k : k + m])
+        self._T = inner_schur[k : k + m, k:].copy()  # of the rows C
+        self._X = self._rows[:, self._supports].toarray() - inner_schur[k:, :k]
+        self._upper, failed = dpotrf(self._T[:, :m] + np.diag(1.0 / self.penalty), overwrite_a=1)
         if failed:
             raise not_definite()
-        held = dtrtrs(self._upper, self._moved[:m], trans=1)[0] if m else self._moved[:m]
-        own = A[self._supports][:, self._supports].toarray()
-        corner = own - whole[:k, :k] + held.T @ held
-        sizes = np.where(own.diagonal() > 0.0, own.diagonal(), corner.diagonal())
+        root = dtrtrs(self._upper, self._X[:m], trans=1)[0] if m else self._X[:m]
+        a_ff = A[self._supports][:, self._supports].toarray()
+        corner = a_ff - inner_schur[:k, :k] + root.T @ root
+        sizes = np.where(a_ff.diagonal() > 0.0, a_ff.diagonal(), corner.diagonal())
         self._scale = 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0))
         self._corner, failed = dpotrf(0.5 * (corner + corner.T) * self._scale * self._scale[:, None])
         if failed or (self._corner.diagonal() ** 2 <= _FREE).any():
             raise not_definite(int(self._supports[np.argmin(self._corner.diagonal()) if not failed else failed - 1]))
-        self._freed = self._moved - self._answers.T @ self._pushed(self._moved[:m])  # X̂
-        self._schur = self._reduced(whole)
+        self._X_hat = self._X - self._T.T @ self._apply_q(self._X[:m])
+        self._schur = self._reduced(inner_schur)
 
-    def _stiffnesses(self, diagonal: Array, moved: Array) -> Array:
-        """D, of the diagonals of A and of T_CC; dofs without stiffness, which are supports, count as the others."""
+    def _stiffnesses(self, diagonal: Array, compliances: Array) -> Array:
+        """D by the diagonals of A and T_CC; dofs without stiffness, all supports, count with the mean stiffness."""
         stiff = diagonal > 0.0
-        some = float(diagonal[stiff].mean()) if stiff.any() else 1.0
+        mean_stiffness = float(diagonal[stiff].mean()) if stiff.any() else 1.0
         constraints = self._rows[: self._constraints]
-        sizes = np.maximum(moved, constraints.multiply(constraints) @ (1.0 / np.where(stiff, diagonal, some)))
+        sizes = np.maximum(
+            compliances, constraints.multiply(constraints) @ (1.0 / np.where(stiff, diagonal, mean_stiffness))
+        )
         return np.asarray(1.0 / np.where(sizes > 0.0, sizes, 1.0))
 
-    def _reduced(self, whole: Array) -> Array:
-        """S, off the S of A_II and its border."""
+    def _reduced(self, inner_schur: Array) -> Array:
+        """S by the Schur complement of A_II and its border."""
         k, m = self._supports.size, self._constraints
-        out = np.array(whole[k:, k:], order="F")
+        out = np.array(inner_schur[k:, k:], order="F")
         if m:
-            root = dtrtrs(self._upper, self._answers, trans=1)[0]
+            root = dtrtrs(self._upper, self._T, trans=1)[0]
             out = dsyrk(-1.0, root, 1.0, out, trans=1, lower=1, overwrite_c=1)
-        root = dtrtrs(self._corner, self._scale[:, None] * self._freed.T, trans=1)[0]
+        root = dtrtrs(self._corner, self._scale[:, None] * self._X_hat.T, trans=1)[0]
         return symmetric_of_lower(dsyrk(1.0, root, 1.0, out, trans=1, lower=1, overwrite_c=1))
 
-    def _pushed(self, gaps: Array) -> Array:
+    def _apply_q(self, gaps: Array) -> Array:
         """(D⁻¹ + T_CC)⁻¹ x of x (m,) or (m, n)."""
         return np.asarray(dpotrs(self._upper, gaps)[0]).reshape(gaps.shape) if len(gaps) else gaps
 
-    def _supported(self, forces: Array) -> Array:
+    def _solve_supports(self, forces: Array) -> Array:
         """E⁻¹ f of f (k,) or (k, n)."""
         scaled = (forces.T * self._scale).T
         return (np.asarray(dpotrs(self._corner, scaled)[0]).reshape(forces.shape).T * self._scale).T
 
-    def _started(self, b: Array, border: Array) -> tuple[Array, Array]:
+    def _forward_border(self, b: Array, border: Array) -> tuple[Array, Array]:
         """[y_F; r₀] and R y for p = 0, of b_F and [A_FI; R_I] A_II⁻¹ b_I; (k,), (k + r,), or n columns of each."""
         k, m = self._supports.size, self._constraints
-        rest = border[k:]
-        moved = self._supported(b - border[:k] - self._moved[:m].T @ self._pushed(rest[:m]))
-        reached = self._moved @ moved + rest
-        return np.concatenate([moved, rest]), reached - self._answers.T @ self._pushed(reached[:m])
+        r0 = border[k:]
+        y_f = self._solve_supports(b - border[:k] - self._X[:m].T @ self._apply_q(r0[:m]))
+        row_values = self._X @ y_f + r0
+        return np.concatenate([y_f, r0]), row_values - self._T.T @ self._apply_q(row_values[:m])
 
-    def _ended(self, started: Array, push: Array | None) -> tuple[Array, Array]:
+    def _backward_border(self, start: Array, push: Array | None) -> tuple[Array, Array]:
         """y_F and q, of [y_F; r₀] for p = 0 and of p (r,); or n columns of each."""
         k, m = self._supports.size, self._constraints
-        moved, rest = started[:k], started[k:]
-        forces = np.zeros_like(rest) if push is None else np.array(push)
-        gaps = rest[:m]
+        y_f, r0 = start[:k], start[k:]
+        forces = np.zeros_like(r0) if push is None else np.array(push)
+        gaps = r0[:m]
         if push is not None:
-            moved = moved + self._supported(self._freed.T @ push)
-            gaps = gaps + self._answers @ push
-        forces[:m] -= self._pushed(gaps + self._moved[:m] @ moved)
-        return moved, forces
+            y_f = y_f + self._solve_supports(self._X_hat.T @ push)
+            gaps = gaps + self._T @ push
+        forces[:m] -= self._apply_q(gaps + self._X[:m] @ y_f)
+        return y_f, forces

@@ -12,21 +12,21 @@ from typing import TypeVar, cast
 S = TypeVar("S")
 T = TypeVar("T")
 
-_SLICES = 4  # the same on every machine: sums over slices do not depend on the number of threads
-_LEAST = 256  # cells of a slice: smaller ones cost more than a thread saves
-_WORTH = 1e-4  # s of work in all, below which handing some of it to another thread costs more than it saves
+_SLICES = 4  # on every machine: sums over slices do not depend on the number of threads
+_MIN_CELLS = 256  # of a slice: smaller ones cost more than a thread saves
+_MIN_SECONDS = 1e-4  # s of work, below which threads cost more than they save
 
 
 @dataclass
 class Pace:
-    """How long the pieces of a kind of work take together on one thread, s, at most: the shortest time seen."""
+    """Upper bound of the time of a kind of work on one thread, s: the shortest time measured."""
 
     seconds: float = float("inf")
 
 
 def slices(count: int) -> list[slice]:
     """The slices of `count` cells that `map_slices` works on."""
-    pieces = max(1, min(_SLICES, count // _LEAST))
+    pieces = max(1, min(_SLICES, count // _MIN_CELLS))
     bounds = [count * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(bounds)]
 
@@ -39,33 +39,33 @@ def map_slices(work: Callable[[slice], T], count: int, pace: Pace | None = None)
 def map_pieces(work: Callable[[S], T], pieces: Sequence[S], pace: Pace | None = None) -> list[T]:
     """The values of a function, which releases the GIL, for each piece, in order.
 
-    The calling thread takes part and cancels tasks that have not begun, so that a busy machine costs no waiting. pace:
-    of work that is done again and again on as many pieces; where these take little time, they stay on this thread.
+    The calling thread takes part and cancels tasks that have not begun, so that no time is lost waiting on a busy
+    machine. pace: of work that is repeated on as many pieces; if it is short, it stays on this thread.
     """
     if len(pieces) == 1 or _threads() == 1:
         return [work(piece) for piece in pieces]
     start = perf_counter()
-    if pace is not None and pace.seconds < _WORTH:
-        found = [work(piece) for piece in pieces]
+    if pace is not None and pace.seconds < _MIN_SECONDS:
+        values = [work(piece) for piece in pieces]
         pace.seconds = min(pace.seconds, perf_counter() - start)
-        return found
-    done: list[T | None] = [None] * len(pieces)
+        return values
+    outputs: list[T | None] = [None] * len(pieces)
     numbers = iter(range(len(pieces)))  # shared: each thread takes the next one
 
     def run() -> None:
         for number in numbers:
-            done[number] = work(pieces[number])
+            outputs[number] = work(pieces[number])
 
-    others = [_pool(os.getpid()).submit(run) for _ in range(min(_threads(), len(pieces)) - 1)]
+    helpers = [_pool(os.getpid()).submit(run) for _ in range(min(_threads(), len(pieces)) - 1)]
     try:
         run()
     finally:
-        for other in others:
-            if not other.cancel():
-                other.result()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
     if pace is not None:
-        pace.seconds = min(pace.seconds, (1 + len(others)) * (perf_counter() - start))
-    return cast(list[T], done)
+        pace.seconds = min(pace.seconds, (1 + len(helpers)) * (perf_counter() - start))
+    return cast(list[T], outputs)
 
 
 def _threads() -> int:

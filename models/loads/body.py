@@ -14,7 +14,7 @@ from arlequin.models.signatures import takes
 from arlequin.models.types import Array
 
 Field = Callable[[Array, float], Any]
-Given = float | tuple[float, ...] | Field
+LoadValue = float | tuple[float, ...] | Field
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +27,16 @@ class LoadRegion:
     nodes: np.ndarray
 
     def with_pieces(self, other: "LoadRegion") -> "LoadRegion":
-        """The quadrature of both, in rows of as many points as this one has; the last of a row may weigh nothing."""
+        """The quadrature of both regions, in rows of as many points as this one has, padded with points of weight 0."""
         width, count = self.measure.shape[1], other.measure.shape[1]
         rows = -(-count // width)
-        missing = rows * width - count
+        padding = rows * width - count
 
         def filled(values: Array, axis: int) -> Array:
             last = np.take(values, [-1], axis=axis)
-            return np.concatenate((values, np.repeat(last, missing, axis=axis)), axis=axis)
+            return np.concatenate((values, np.repeat(last, padding, axis=axis)), axis=axis)
 
-        measure = np.pad(other.measure, ((0, 0), (0, missing))).reshape(-1, width)
+        measure = np.pad(other.measure, ((0, 0), (0, padding))).reshape(-1, width)
         return LoadRegion(
             np.concatenate((self.points, filled(other.points, 2).reshape(len(self.points), -1, width)), axis=1),
             np.concatenate((self.measure, measure)),
@@ -59,11 +59,11 @@ class LoadRegion:
         return np.outer(nodal, vector).ravel()
 
 
-def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, node_count: int) -> ExternalLoads:
+def make_loads(loads: Mapping[str, tuple[LoadValue, LoadRegion]], components: int, node_count: int) -> ExternalLoads:
     """External loads from label → (vector or f(x, t), region)."""
     constant = np.zeros(node_count * components)
     varying: list[Force] = []
-    for label, (value, region) in given.items():
+    for label, (value, region) in loads.items():
         if callable(value):
             varying.append(LoadFunction(_nodal(label, value, region, components, node_count)))
         else:
@@ -106,9 +106,9 @@ def weight_at_facets(weight: Array, cell_points: Array, cells: np.ndarray, facet
     cell_points (axis, c, q), cells (f,) of the facets, facet_points (axis, f, q′). Exact for a weight that is
     linear in the cell.
     """
-    known = weight[cells]
-    if np.ptp(known) == 0:
-        return np.full(facet_points.shape[1:], known.flat[0] if known.size else 1.0)
+    cell_weights = weight[cells]
+    if np.ptp(cell_weights) == 0:
+        return np.full(facet_points.shape[1:], cell_weights.flat[0] if cell_weights.size else 1.0)
     origin = cell_points[:, cells].mean(axis=2, keepdims=True)
     scale = np.abs(cell_points[:, cells] - origin).max(axis=(0, 2), keepdims=True)
 
@@ -116,5 +116,5 @@ def weight_at_facets(weight: Array, cell_points: Array, cells: np.ndarray, facet
         offsets = np.moveaxis((points - origin) / scale, 0, 2)
         return np.concatenate([np.ones((*offsets.shape[:2], 1)), offsets], axis=2)
 
-    coefficients = np.linalg.pinv(linear(cell_points[:, cells])) @ known[:, :, None]
+    coefficients = np.linalg.pinv(linear(cell_points[:, cells])) @ cell_weights[:, :, None]
     return np.clip((linear(facet_points) @ coefficients)[:, :, 0], weight.min(), weight.max())

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 
-_TIMES = 256  # times evaluated together
+_TIMES = 256  # times per evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,10 @@ class Harmonics:
     def at(self, times: Array) -> Array:
         """Values (t, m) at the times (t,)."""
         count = len(self.coefficients) // 2
-        turns = 2 * np.pi * np.arange(1, 1 + count)
+        angular = 2 * np.pi * np.arange(1, 1 + count)
         out = np.empty((times.size, self.coefficients.shape[1]))
         for first in range(0, times.size, _TIMES):
-            angles = np.multiply.outer(times[first : first + _TIMES] / self.period % 1.0, turns)
+            angles = np.multiply.outer(times[first : first + _TIMES] / self.period % 1.0, angular)
             waves = np.empty((len(angles), 2 * count))
             np.cos(angles, out=waves[:, :count])
             np.sin(angles, out=waves[:, count:])

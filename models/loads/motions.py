@@ -25,8 +25,8 @@ def make_imposed(
 
     UserError where a dof has two motions, unless they are equal numbers (the corner of two clamped sides).
     """
-    result: list[Imposed] = []
-    taken: dict[int, tuple[str, Any]] = {}
+    out: list[Imposed] = []
+    imposed: dict[int, tuple[str, Any]] = {}
     for kind, boundaries in motions.items():
         checks.mapping(f"{part}: imposed {kind}", boundaries, "must map boundaries to motions of their components")
         for boundary, components in boundaries.items():
@@ -38,12 +38,12 @@ def make_imposed(
                 dofs = nodes * len(axes) + _component(label, name, axes)
                 if not callable(value):
                     value = checks.finite(label, value)
-                dofs = _free_of(taken, dofs, label, kind, value)
+                dofs = _free_of(imposed, dofs, label, kind, value)
                 if dofs.size:
-                    rest = not callable(value) and value == 0.0
+                    is_zero = not callable(value) and value == 0.0
                     support = boundary, _component(label, name, axes)
-                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, rest, support))
-    return tuple(result)
+                    out.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, is_zero, support))
+    return tuple(out)
 
 
 def _component(label: str, name: Any, axes: tuple[tuple[str, ...], ...]) -> int:
@@ -53,17 +53,17 @@ def _component(label: str, name: Any, axes: tuple[tuple[str, ...], ...]) -> int:
     raise UserError(f"{label}: the components are {', '.join(names[0] for names in axes)}")
 
 
-def _free_of(taken: dict[int, tuple[str, Any]], dofs: Indices, label: str, kind: str, value: Any) -> Indices:
-    """The dofs not imposed yet; UserError where one has another motion already."""
-    fresh = []
+def _free_of(imposed: dict[int, tuple[str, Any]], dofs: Indices, label: str, kind: str, value: Any) -> Indices:
+    """The dofs without an imposed motion; UserError where one has a different motion already."""
+    free = []
     for dof in dofs.tolist():
-        other = taken.get(dof)
-        if other is None:
-            taken[dof] = (label, (kind, value))
-            fresh.append(dof)
-        elif callable(value) or other[1] != (kind, value):
-            raise UserError(f"{label}: node {dof} is already taken by {other[0]}".replace("node", "dof"))
-    return np.array(fresh, dtype=np.int64)
+        previous = imposed.get(dof)
+        if previous is None:
+            imposed[dof] = (label, (kind, value))
+            free.append(dof)
+        elif callable(value) or previous[1] != (kind, value):
+            raise UserError(f"{label}: node {dof} is already taken by {previous[0]}".replace("node", "dof"))
+    return np.array(free, dtype=np.int64)
 
 
 def _uniform(value: Motion, count: int, label: str) -> Callable[[float], Array]:

@@ -23,7 +23,7 @@ from arlequin.models.types import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Stations:
-    """Stations k·h of the numbers k (s,), increasing, and the operator (p, s) from values there to values at points."""
+    """Stations k·h with increasing numbers k (s,), and the operator (p, s) from values there to values at points."""
 
     numbers: Indices
     operator: csr_array
@@ -32,57 +32,57 @@ class Stations:
     def at_points(cls, spacing: float, points: Array) -> "Stations":
         """At points (p,), of the spacing h, m: (1 − ξ) f_k + ξ f_{k+1}, ξ = s/h − k.
 
-        >>> found = Stations.at_points(0.5, np.array([0.1, 0.5]))
-        >>> found.numbers.tolist(), found.operator.toarray().round(3).tolist()
+        >>> stations = Stations.at_points(0.5, np.array([0.1, 0.5]))
+        >>> stations.numbers.tolist(), stations.operator.toarray().round(3).tolist()
         ([0, 1, 2], [[0.8, 0.2, 0.0], [0.0, 1.0, 0.0]])
         """
-        before = np.floor(points / spacing).astype(np.int64)
-        share = points / spacing - before
+        station = np.floor(points / spacing).astype(np.int64)
+        share = points / spacing - station
         values = np.stack([1.0 - share, share], axis=1)
-        return cls._of(before[:, None], np.arange(points.size)[:, None], values, points.size)
+        return cls._of(station[:, None], np.arange(points.size)[:, None], values, points.size)
 
     @classmethod
     def in_cells(cls, spacing: float, low: Array, high: Array, points: Array, degree: int) -> "Stations":
-        """At points (c, q) of cells [low, high] (c,): of each cell the polynomial next to f, of the degree n.
+        """At points (c, q) of cells [low, high] (c,): in each cell the L² projection of f on polynomials of degree n.
 
         With the Legendre polynomials L_j of a cell of the length ℓ,
 
             f̂(s) = Σ_{j ≤ n} (2j + 1)/ℓ L_j(s) ∫ f L_j ds,    so that    ∫ p f̂ ds = ∫ p f ds    of any p of degree ≤ n,
 
-        the integrals exact, between the stations one by one: a rule of points that takes p f̂ exactly finds the work of
-        f itself, kinks and all.
+        the integrals exact, interval by interval between stations: a quadrature that is exact for p f̂ gives the exact
+        work of f, kinks included.
         """
         cells, per_cell = points.shape
         first = np.floor(low / spacing).astype(np.int64)
         count = np.maximum(np.ceil(high / spacing).astype(np.int64) - first, 1)
         cell = np.repeat(np.arange(cells), count)
-        before = first[cell] + np.arange(cell.size) - np.repeat(np.cumsum(count) - count, count)
-        start = np.maximum(low[cell], before * spacing)
-        length = np.maximum(np.minimum(high[cell], (before + 1) * spacing) - start, 0.0)
+        station = first[cell] + np.arange(cell.size) - np.repeat(np.cumsum(count) - count, count)
+        start = np.maximum(low[cell], station * spacing)
+        length = np.maximum(np.minimum(high[cell], (station + 1) * spacing) - start, 0.0)
         roots, weights = leggauss((degree + 3) // 2)
         s = start[:, None] + 0.5 * length[:, None] * (1.0 + roots)
-        share = s / spacing - before[:, None]
+        share = s / spacing - station[:, None]
         size = (high - low)[:, None]
-        inside = legvander(2.0 * (s - low[cell, None]) / size[cell] - 1.0, degree)
+        legendre_inside = legvander(2.0 * (s - low[cell, None]) / size[cell] - 1.0, degree)
         hats = np.stack([1.0 - share, share], axis=2) * (0.5 * length[:, None] * weights)[:, :, None]
-        moments = np.swapaxes(inside, 1, 2) @ hats
-        back = legvander(2.0 * (points - low[:, None]) / size - 1.0, degree)
-        back *= (2.0 * np.arange(degree + 1) + 1.0) / size[:, :, None]
+        moments = np.swapaxes(legendre_inside, 1, 2) @ hats
+        legendre = legvander(2.0 * (points - low[:, None]) / size - 1.0, degree)
+        legendre *= (2.0 * np.arange(degree + 1) + 1.0) / size[:, :, None]
         rows = cell[:, None] * per_cell + np.arange(per_cell)
-        return cls._of(before[:, None], rows, back[cell] @ moments, points.size)
+        return cls._of(station[:, None], rows, legendre[cell] @ moments, points.size)
 
     @classmethod
-    def _of(cls, before: Indices, rows: Indices, values: Array, count: int) -> "Stations":
-        """From the shares (…, 2) of the stations `before` and after it in the values of rows."""
-        numbers, columns = np.unique(np.stack([before, before + 1], axis=-1), return_inverse=True)
-        columns = np.broadcast_to(columns.reshape(*before.shape, 2), values.reshape(*rows.shape, 2).shape)
+    def _of(cls, station: Indices, rows: Indices, values: Array, count: int) -> "Stations":
+        """Stations from the weights (…, 2) of `station` and of the next one in each row."""
+        numbers, columns = np.unique(np.stack([station, station + 1], axis=-1), return_inverse=True)
+        columns = np.broadcast_to(columns.reshape(*station.shape, 2), values.reshape(*rows.shape, 2).shape)
         entries = (values.ravel(), (np.repeat(rows.ravel(), 2), columns.ravel()))
         return cls(numbers, csr_array(entries, shape=(count, numbers.size)))
 
 
-MOST_FREQUENCIES = 1e7
+MAX_FREQUENCIES = 1e7
 _PER_LENGTH = 16  # stations in a correlation length
-_PANEL = 20 * _PER_LENGTH  # stations of a panel, each with random numbers of its own
+_PANEL = 20 * _PER_LENGTH  # stations of a panel, each with separate random numbers
 
 
 @checked_call
@@ -153,8 +153,8 @@ class Turbulence:
             checks.positive(name, getattr(self, name))
         for value in self.seed if isinstance(self.seed, Sequence) and not isinstance(self.seed, str) else [self.seed]:
             checks.non_negative_integer("seed", value)
-        if self.highest * self.duration > MOST_FREQUENCIES:
-            rule = f"gives {self.highest * self.duration:.3g} frequencies; at most {MOST_FREQUENCIES:g} are summed"
+        if self.highest * self.duration > MAX_FREQUENCIES:
+            rule = f"gives {self.highest * self.duration:.3g} frequencies; at most {MAX_FREQUENCIES:g} are summed"
             raise UserError.parameter("highest", self.highest, rule)
         if not self.frequencies.size:
             raise UserError.parameter(
@@ -191,24 +191,24 @@ class Turbulence:
         panels = numbers // _PANEL
         for panel in np.unique(panels).tolist():
             columns = np.flatnonzero(panels == panel)
-            wanted = dict(zip((numbers[columns] - (panel - 1) * _PANEL).tolist(), columns.tolist(), strict=True))
-            self._follow(panel, wanted, size, out)
+            column_of = dict(zip((numbers[columns] - (panel - 1) * _PANEL).tolist(), columns.tolist(), strict=True))
+            self._follow(panel, column_of, size, out)
         return out
 
-    def _follow(self, panel: int, wanted: dict[int, int], size: Array, out: Array) -> None:
-        """Fills columns of `out`, wanted: station from the start of the panel before → column."""
+    def _follow(self, panel: int, column_of: dict[int, int], size: Array, out: Array) -> None:
+        """Fill columns of `out`; column_of: station, counted from the start of the previous panel → column."""
         correlation = math.exp(-1.0 / _PER_LENGTH)
-        innovation, last = math.sqrt(1.0 - correlation**2), max(wanted)
-        now = np.zeros((size.size, 2))
-        for before, number in ((0, panel - 1), (_PANEL, panel)):
+        innovation, last = math.sqrt(1.0 - correlation**2), max(column_of)
+        field = np.zeros((size.size, 2))
+        for first_station, number in ((0, panel - 1), (_PANEL, panel)):
             random = np.random.default_rng(
                 np.random.SeedSequence(self.seed, spawn_key=(2 * abs(number) + (number < 0),))
             )
-            for station in range(before, min(before + _PANEL, last + 1)):
-                new = random.standard_normal(now.shape)
-                now = correlation * now + innovation * new if station else new
-                if station in wanted:
-                    out[:, :, wanted[station]] = size * now
+            for station in range(first_station, min(first_station + _PANEL, last + 1)):
+                random_numbers = random.standard_normal(field.shape)
+                field = correlation * field + innovation * random_numbers if station else random_numbers
+                if station in column_of:
+                    out[:, :, column_of[station]] = size * field
 
     @property
     def _densities(self) -> Array:
@@ -262,8 +262,8 @@ class SpanForce:
     included in the plane). Give those of the beam that the solid replaces, and its turbulence: both then carry the
     same force at the same s, and the weights of a junction share it.
 
-    A cell takes the polynomial of s next to f, of the degree of its order, over the range of its nodes: the
-    resultant and the nodal forces are exact on affine cells extruded along the axis, and of second order elsewhere.
+    In a cell f is projected on polynomials of s of the degree of its order, over the range of its nodes: the resultant
+    and the nodal forces are exact on affine cells extruded along the axis, and of second order elsewhere.
     """
 
     turbulence: Turbulence

@@ -70,7 +70,7 @@ class PointMasses:
 
     @property
     def components(self) -> int:
-        """One displacement an axis."""
+        """One displacement component for each axis."""
         return int(self.positions.shape[1])
 
     @property
@@ -89,7 +89,7 @@ class PointMasses:
         return np.arange(self.node_count)[:, None]
 
     def boundary(self, name: str) -> Surface:
-        """Masses of a name as points of contact and ends of springs; they have no normal (0)."""
+        """The named masses as contact points and ends of springs; their normals are 0."""
         nodes = self._nodes(name)
         normals = np.zeros((nodes.size, self.components))
         return Surface(self, name, nodes, np.ones(nodes.size), normals, nodes[:, None])
@@ -103,9 +103,9 @@ class PointMasses:
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N."""
         total = np.zeros((self.node_count, self.components))
-        for name, given in self.forces.items():
+        for name, force in self.forces.items():
             label = f"{self.name}: force on {name!r}"
-            vector = checks.finite_array(label, given(t) if callable(given) else given)
+            vector = checks.finite_array(label, force(t) if callable(force) else force)
             if vector.size != self.components:
                 raise UserError.parameter(label, vector.tolist(), f"must have {checks.components(self.components)}")
             total[self._nodes(name)] += vector.ravel()
@@ -114,19 +114,21 @@ class PointMasses:
     @cached_property
     def motions(self) -> tuple[Imposed, ...]:
         """Imposed motions on disjoint dofs."""
-        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        motions = {"displacement": self.imposed, "velocity": self.imposed_velocity}
         axes = tuple((axis,) for axis in AXES[: self.components])
-        return make_imposed(self.name, given, self._nodes, axes)  # type: ignore[arg-type]
+        return make_imposed(self.name, motions, self._nodes, axes)  # type: ignore[arg-type]
 
     @cached_property
     def _groups(self) -> dict[str, Indices]:
         groups = {"all": np.arange(self.node_count)}
         named = checks.mapping("names", self.names, "must map names to numbers of points")
-        for name, given in named.items():
-            nodes = np.unique(np.atleast_1d(np.asarray(given)))
-            whole = nodes.dtype.kind in "iu" and nodes.size
-            if not whole or nodes.min() < 0 or nodes.max() >= self.node_count:
-                raise UserError.parameter(f"names[{name!r}]", given, f"must be whole numbers in [0, {self.node_count})")
+        for name, numbers in named.items():
+            nodes = np.unique(np.atleast_1d(np.asarray(numbers)))
+            are_integers = nodes.dtype.kind in "iu" and nodes.size
+            if not are_integers or nodes.min() < 0 or nodes.max() >= self.node_count:
+                raise UserError.parameter(
+                    f"names[{name!r}]", numbers, f"must be whole numbers in [0, {self.node_count})"
+                )
             groups[name] = nodes.astype(np.int64)
         return groups
 
@@ -152,15 +154,15 @@ class LumpedAssembled(NodalCoordinates):
 
     @cached_property
     def stiffness(self) -> csr_array:
-        """None: zeros (d, d)."""
+        """Zeros (d, d): no stiffness."""
         return csr_array((self.part.dof_count, self.part.dof_count))
 
     @property
     def damping(self) -> None:
-        """None."""
+        """None: no damping."""
 
     def internal(self, u: Array) -> tuple[Array, float]:
-        """No force and no energy."""
+        """Zero force and energy."""
         return np.zeros_like(u), 0.0
 
     def load(self, t: float) -> Array:
@@ -173,9 +175,9 @@ class LumpedAssembled(NodalCoordinates):
         return not any(callable(force) for force in self.part.forces.values())
 
     def strain_form(self) -> tuple[csr_array, Array]:
-        """No strains."""
+        """No rows: no strains."""
         return csr_array((0, self.part.dof_count)), np.zeros(0)
 
     def highest_frequency(self) -> float:
-        """0 rad/s: springs add theirs."""
+        """0 rad/s: without springs."""
         return 0.0

@@ -55,7 +55,7 @@ class Relation:
     def dofs(self, surface: Surface, component: str) -> Indices:
         """Dofs (k,) of a component of a boundary's nodes, in its part."""
         axes = ("x", "y", "z")[: surface.positions.shape[1]]
-        turns = surface.part.components - len(axes)
-        names = axes + ("rx", "ry", "rz")[3 - turns :] if turns > 0 else axes
+        rotations = surface.part.components - len(axes)
+        names = axes + ("rx", "ry", "rz")[3 - rotations :] if rotations > 0 else axes
         checks.one_of(f"relation '{self.name}': component", component, names)
         return surface.dofs[:, names.index(component)]

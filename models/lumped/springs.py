@@ -42,13 +42,15 @@ class Spring:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a spring")
-        for which in ("first", "second"):
-            end = getattr(self, which)
-            if not isinstance(end, Surface) and not (which == "second" and end is None):
-                raise UserTypeError.parameter(which, end, f"spring '{self.name}': must be a part.boundary(\"name\")")
+        for parameter in ("first", "second"):
+            end = getattr(self, parameter)
+            if not isinstance(end, Surface) and not (parameter == "second" and end is None):
+                raise UserTypeError.parameter(
+                    parameter, end, f"spring '{self.name}': must be a part.boundary(\"name\")"
+                )
         if self.second is not None and self.second.positions.shape[1] != self.axes:
             raise UserError(f"spring '{self.name}': its ends have {self.axes} and another number of coordinates")
-        stiffness, damping = (self._values(what) for what in ("stiffness", "damping"))
+        stiffness, damping = (self._values(parameter) for parameter in ("stiffness", "damping"))
         if not (stiffness > 0.0).any() and not (damping > 0.0).any():
             raise UserError(f"spring '{self.name}': needs a stiffness or a damping above 0")
         _ = self.frame, self.partners
@@ -79,13 +81,13 @@ class Spring:
         """For each node of the first end (k,) the index of its node in the second; None for the ground."""
         if self.second is None:
             return None
-        mine, other = self.first.positions, self.second.positions
-        if len(other) == 1:
-            return np.zeros(len(mine), dtype=np.int64)
-        near = np.linalg.norm(mine[:, None] - other[None], axis=2).argmin(axis=1)
-        if len(mine) != len(other) or np.unique(near).size != near.size:
+        first, second = self.first.positions, self.second.positions
+        if len(second) == 1:
+            return np.zeros(len(first), dtype=np.int64)
+        near = np.linalg.norm(first[:, None] - second[None], axis=2).argmin(axis=1)
+        if len(first) != len(second) or np.unique(near).size != near.size:
             raise UserError(
-                f"spring '{self.name}': {len(mine)} nodes of '{self.first.name}' and {len(other)} of "
+                f"spring '{self.name}': {len(first)} nodes of '{self.first.name}' and {len(second)} of "
                 f"'{self.second.name}': the second end must be one node, or match the first node by node"
             )
         return near.astype(np.int64)
@@ -94,10 +96,10 @@ class Spring:
         """Stiffness (s,), N/m, and damping (s,), N·s/m, along the vectors of the frame."""
         return self._values("stiffness"), self._values("damping")
 
-    def _values(self, what: str) -> Array:
-        given = checks.finite_array(f"spring '{self.name}': {what}", getattr(self, what))
+    def _values(self, parameter: str) -> Array:
+        array = checks.finite_array(f"spring '{self.name}': {parameter}", getattr(self, parameter))
         count = 1 if self.direction is not None else self.axes
-        if given.shape not in ((), (count,)) or (given < 0.0).any():
+        if array.shape not in ((), (count,)) or (array < 0.0).any():
             rule = f"must not be negative: one number{f', or {count} of them' if count > 1 else ''}"
-            raise UserError.parameter(what, getattr(self, what), rule)
-        return np.broadcast_to(given, (count,)).copy()
+            raise UserError.parameter(parameter, getattr(self, parameter), rule)
+        return np.broadcast_to(array, (count,)).copy()

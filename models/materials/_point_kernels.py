@@ -1,8 +1,8 @@
 """Kirchhoff stress, energy, tangent and memory at a point, of the laws of `hyperelastic` and `plastic`.
 
-A point takes H = ∂u/∂X = F − 1 (3, 3), of axes = 2 (H_xz = H_yz = H_zx = H_zy = 0: plane strain, or around the axis
-H_zz = u_r/r) or 3, the memory of the step's start (9,), the step Δt (s) and the coefficients of its material. Given H
-and not F, stress and energy are exact to round-off of the strain, however small. The memory, zero at the start:
+Arguments: H = ∂u/∂X = F − 1 (3, 3), of axes = 2 (H_xz = H_yz = H_zx = H_zy = 0: plane strain, or around the axis
+H_zz = u_r/r) or 3, the memory of the step's start (9,), the step Δt (s) and the coefficients of the material. With H
+instead of F, stress and energy are exact to round-off of the strain, however small. The memory, zero at the start:
 
     0–5  C_p⁻¹ − 1 (large strains) or ε_p (small) as xx, yy, zz, yz, xz, xy
     6    α, equivalent plastic strain     7    T − T_0, K     8    plastic work ∫ σ_y dα, J/m³
@@ -11,9 +11,9 @@ and not F, stress and energy are exact to round-off of the strain, however small
 `linearise` also writes c_ijkl = ∂τ_dev,ij/∂h_kl for δF = h F (small strains: δ∇u = h). Neither changes the memory of
 the start, nor reads its outputs. The volumetric part: `volume_change`, `volumetric`.
 
-The yield stress σ_y(x), x = Δα, is meant at the end of the step. Its work is Δw = ∫ σ_y dα: exact for the strain
-hardening, at the rate x/Δt of the step; the heat T′ = χ/(ρ c) σ_y(T) goes by the midpoint rule. A step Δt = 0 has no
-rate effect.
+The yield stress σ_y(x), x = Δα, is that at the end of the step. Its work is Δw = ∫ σ_y dα: exact for the strain
+hardening, at the rate x/Δt of the step; the heating T′ = χ/(ρ c) σ_y(T) is integrated by the midpoint rule. A step
+Δt = 0 has no rate effect.
 
 Kernels of other files import `respond` and `linearise`, which are inlined in them, and pass the `kind` of the material,
 the same for all points, or a constant.
@@ -64,10 +64,10 @@ def _strength(m, alpha):
     work = alpha * (m[YIELD] + 0.5 * m[LINEAR] * alpha)
     if m[SATURATION] > 0.0:
         b = m[SATURATION_RATE]
-        grown = -math.expm1(-b * alpha)
-        h += m[SATURATION] * grown
-        slope += m[SATURATION] * b * (1.0 - grown)
-        work += m[SATURATION] * (alpha - grown / b)
+        saturation = -math.expm1(-b * alpha)
+        h += m[SATURATION] * saturation
+        slope += m[SATURATION] * b * (1.0 - saturation)
+        work += m[SATURATION] * (alpha - saturation / b)
     if m[POWER] > 0.0 and alpha > 0.0:
         n = m[EXPONENT]
         power = m[POWER] * alpha**n
@@ -105,11 +105,11 @@ def _flow_stress(m, x, step, alpha, work, rise, soft):
     dcold = h + dfaster * (total - work)
     half = 0.5 * m[HEATING] * soft
     mean, dmean = _softening(m, rise + half * cold)
-    done = mean * cold
-    ddone = (mean + dmean * half * cold) * dcold
-    after = rise + m[HEATING] * done
+    dw = mean * cold
+    ddw = (mean + dmean * half * cold) * dcold
+    after = rise + m[HEATING] * dw
     end, dend = _softening(m, after)
-    return h * end, slope * end + h * dend * m[HEATING] * ddone, after, done
+    return h * end, slope * end + h * dend * m[HEATING] * ddw, after, dw
 
 
 @_kernel
@@ -119,19 +119,19 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
     The unknown is the smaller of q and 3μ x, so that both are exact to round-off of themselves. σ_y − q ≥ 0 at q = 0
     and < 0 at q_trial: Newton's iteration is kept in the bracket, and bisects where it does not halve its steps.
     """
-    low, high, left, right = 0.0, trial, trial / stiffness, 0.0  # q and x at the ends
+    low, high, x_low, x_high = 0.0, trial, trial / stiffness, 0.0  # q and x at the ends
     q, x, change = first, (trial - first) / stiffness, trial
-    slope, after, done = 0.0, rise, 0.0
+    slope, after, dw = 0.0, rise, 0.0
     for _ in range(_ITERATIONS):
-        stress, slope, after, done = _flow_stress(m, x, step, alpha, work, rise, soft)
-        off = stress - q
-        if abs(off) <= _CLOSE * stress:
+        stress, slope, after, dw = _flow_stress(m, x, step, alpha, work, rise, soft)
+        residual = stress - q
+        if abs(residual) <= _CLOSE * stress:
             break
-        if off > 0.0:
-            low, left = q, x
+        if residual > 0.0:
+            low, x_low = q, x
         else:
-            high, right = q, x
-        move = off / (1.0 + slope / stiffness)
+            high, x_high = q, x
+        move = residual / (1.0 + slope / stiffness)
         if q <= 0.5 * trial:
             q += move
             x = (trial - q) / stiffness
@@ -139,12 +139,12 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
         else:
             x -= move / stiffness
             q = trial - stiffness * x
-            inside = right < x < left
+            inside = x_high < x < x_low
         if not (inside and abs(move) <= 0.5 * change):
             move = 0.5 * (high - low)
-            q, x = 0.5 * (low + high), 0.5 * (left + right)
+            q, x = 0.5 * (low + high), 0.5 * (x_low + x_high)
         change = abs(move)
-    return q, x, slope, after, done
+    return q, x, slope, after, dw
 
 
 @_small
@@ -164,10 +164,10 @@ def _radial_return(m, norm, before, step, after):
         return 1.0, 1.0
     slope = min(slope * soft, 1e3 * stiffness)  # a power of α may start upright
     first = h * soft + (trial - h * soft) * slope / (stiffness + slope)  # exact where the slope is constant
-    q, x, slope, hot, done = _flow(m, trial, stiffness, first, step, alpha, work, rise, soft)
+    q, x, slope, new_rise, dw = _flow(m, trial, stiffness, first, step, alpha, work, rise, soft)
     after[ALPHA] = alpha + x
-    after[RISE] = hot
-    after[WORK] += done
+    after[RISE] = new_rise
+    after[WORK] += dw
     return q / trial, slope / (stiffness + slope)
 
 
@@ -176,7 +176,7 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     """Eigenvalues and eigenvectors of a symmetric (3, 3) of trace 0, exact to round-off of its norm.
 
     The eigenvalue that is farthest from the others, a root of 4y³ − 3y = |cos 3θ| scaled, is well conditioned, and so
-    is its vector, a column of the adjugate; a rotation in the plane across it does the rest, near-equal or not.
+    is its vector, a column of the adjugate; a rotation in the plane across it separates the other two, near or not.
     Sources: Scherzinger & Dohrmann, CMAME 197, 2008; Duff et al., J. Comput. Graph. Tech. 6, 2017 (the plane).
     """
     size = math.sqrt((0.5 * (xx * xx + yy * yy + zz * zz) + yz * yz + xz * xz + xy * xy) * _THIRD)
@@ -187,8 +187,8 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     y = 0.8660254 + cosine * (0.16663 - 0.03266 * cosine)  # within 1e-3
     for _ in range(3):
         y -= ((4.0 * y * y - 3.0) * y - cosine) / (12.0 * y * y - 3.0)
-    far = math.copysign(2.0 * size * y, det)
-    a, b, c = xx - far, yy - far, zz - far
+    isolated = math.copysign(2.0 * size * y, det)
+    a, b, c = xx - isolated, yy - isolated, zz - isolated
     axx, ayy, azz = b * c - yz * yz, a * c - xz * xz, a * b - xy * xy
     ayz, axz, axy = xz * xy - a * yz, xy * yz - b * xz, yz * xz - c * xy
     if axx >= ayy and axx >= azz:
@@ -211,14 +211,14 @@ def _spectral(xx, yy, zz, yz, xz, xy):
     uu = ux * dux + uy * duy + uz * duz
     uv = ux * dvx + uy * dvy + uz * dvz
     vv = vx * dvx + vy * dvy + vz * dvz
-    mean, radius, cos, sin = _turn(uu, vv, uv)
+    mean, radius, cos, sin = _rotation_2(uu, vv, uv)
     q = (cos * ux + sin * vx, cos * uy + sin * vy, cos * uz + sin * vz)
     r = (cos * vx - sin * ux, cos * vy - sin * uy, cos * vz - sin * uz)
     return (-2.0 * mean, mean + radius, mean - radius), (px, py, pz), q, r
 
 
 @_kernel
-def _turn(xx, yy, xy):
+def _rotation_2(xx, yy, xy):
     """Eigenvalues mean ± radius of a symmetric (2, 2), and the first's vector (cos, sin)."""
     mean, half = 0.5 * (xx + yy), 0.5 * (xx - yy)
     radius = math.sqrt(half * half + xy * xy)
@@ -252,22 +252,22 @@ def _log_ratio(s):
 
 
 @_small
-def _grown(x):
+def _expm1(x):
     """e^x − 1; the series of small x, whose rest is below 1e-17 of it, costs a fifth of `expm1`."""
     if abs(x) > _SMALL_POWER:
         return math.expm1(x)
-    rest = 1.0 + x * 0.25 * (1.0 + x * 0.2 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
-    return x * (1.0 + x * 0.5 * (1.0 + x * _THIRD * rest))
+    tail = 1.0 + x * 0.25 * (1.0 + x * 0.2 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
+    return x * (1.0 + x * 0.5 * (1.0 + x * _THIRD * tail))
 
 
 @_small
-def _artanh(z):
+def _artanh_and_log(z):
     """artanh √z/√z and ½ ln(1 − z), 0 ≤ z < 1."""
     if z > _SMALL_RATIO * _SMALL_RATIO:
         r = math.sqrt(z)
         return 0.5 * _log_ratio(r) / r, 0.5 * math.log1p(-z)
-    turn = 1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))))
-    return turn, -0.5 * z * (1.0 + z * (0.5 + z * (_THIRD + z * (0.25 + z * 0.2))))
+    quotient = 1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))))
+    return quotient, -0.5 * z * (1.0 + z * (0.5 + z * (_THIRD + z * (0.25 + z * 0.2))))
 
 
 @_small
@@ -371,8 +371,8 @@ def _finite_j2_2(H, before, step, m, tau, after):
     mean, across, half = 1.0 + third - 0.5 * dzz, 1.0 + third + dzz, 0.5 * (dxx - dyy)
     square = half * half + xy * xy
     area = mean * mean - square
-    turn, shrink = _artanh(square / (mean * mean))
-    h, g = 0.5 * (_log_ratio(-1.5 * dzz / (mean + across)) + shrink), 0.5 * turn / mean
+    artanh, shrink = _artanh_and_log(square / (mean * mean))
+    h, g = 0.5 * (_log_ratio(-1.5 * dzz / (mean + across)) + shrink), 0.5 * artanh / mean
     norm = 2.0 * (_THIRD * h * h + g * g * square)
     scale, rate = _radial_return(m, math.sqrt(norm), before, step, after)
     s = 2.0 * m[SHEAR] * scale
@@ -385,11 +385,11 @@ def _finite_j2_2(H, before, step, m, tau, after):
         k = 2.0 * (scale - 1.0)
         kg = k * g
         cosh, sinh = _even(kg * kg * square)
-        more = _grown(_THIRD * k * h)
-        alpha, beta = more + (1.0 + more) * cosh, (1.0 + more) * sinh * kg
-        one, other = (alpha * mean - beta * square) / area, (beta * mean - alpha) / area
-        zxx, zyy, zxy = one + other * half, one - other * half, other * xy
-        z2 = _grown(-2.0 * _THIRD * k * h) / across
+        growth = _expm1(_THIRD * k * h)
+        alpha, beta = growth + (1.0 + growth) * cosh, (1.0 + growth) * sinh * kg
+        on_identity, on_deviator = (alpha * mean - beta * square) / area, (beta * mean - alpha) / area
+        zxx, zyy, zxy = on_identity + on_deviator * half, on_identity - on_deviator * half, on_deviator * xy
+        z2 = _expm1(-2.0 * _THIRD * k * h) / across
         ux, uy = zxx * k2[0] + zxy * k2[2], zxy * k2[0] + zyy * k2[2]
         vx, vy = zxx * k2[1] + zxy * k2[3], zxy * k2[1] + zyy * k2[3]
         after[0] += k2[0] * ux + k2[2] * uy
@@ -404,14 +404,14 @@ def _directions_2(H, before):
     """λ_i and ε_i of the trial and their directions: two in the plane and the one across it."""
     _, (xx, yy, zz, xy) = _trial_2(H, before)
     third, dxx, dyy, dzz = _deviator(xx, yy, zz)
-    mean, radius, cos, sin = _turn(dxx, dyy, xy)
+    mean, radius, cos, sin = _rotation_2(dxx, dyy, xy)
     e, lam = _log_strains(third, (mean + radius, mean - radius, dzz))
     return lam, e, (cos, sin, 0.0), (-sin, cos, 0.0), (0.0, 0.0, 1.0)
 
 
 @_kernel
 def _finite_j2_3(H, before, step, m, tau, after):
-    """`respond` of large plastic strains; returns what `linearise` needs: ψ_iso, q/q_trial, dq/dq_trial, λ, ε, n.
+    """`respond` of large plastic strains; returns the arguments of `linearise`: ψ_iso, q/q_trial, dq/dq_trial, λ, ε, n.
 
     C_p⁻¹ grows by F⁻¹ (b_e − b_trial) F⁻ᵀ = Kᵀ [Σ (e^(2ε_i − 2ε_i,trial) − 1)/λ_i n_i ⊗ n_i] K, as F⁻¹ = Kᵀ b_trial⁻¹.
     """
@@ -431,11 +431,11 @@ def _finite_j2_3(H, before, step, m, tau, after):
     tau[0, 2] = tau[2, 0] = _across(t, p, q, r, 0, 2)
     tau[0, 1] = tau[1, 0] = _across(t, p, q, r, 0, 1)
     if scale < 1.0:
-        back = 2.0 * (scale - 1.0)
+        exponent = 2.0 * (scale - 1.0)
         z = (
-            _grown(back * e[0]) / lam[0],
-            _grown(back * e[1]) / lam[1],
-            _grown(back * e[2]) / lam[2],
+            _expm1(exponent * e[0]) / lam[0],
+            _expm1(exponent * e[1]) / lam[1],
+            _expm1(exponent * e[2]) / lam[2],
         )
         zxx, zyy, zzz = _across(z, p, q, r, 0, 0), _across(z, p, q, r, 1, 1), _across(z, p, q, r, 2, 2)
         zyz, zxz, zxy = _across(z, p, q, r, 1, 2), _across(z, p, q, r, 0, 2), _across(z, p, q, r, 0, 1)
@@ -583,12 +583,12 @@ def _neo_hooke_tangent(H, s, tau, c):
 def _small_tangent(shear, scale, rate, norm, tau, c):
     """c = 2μ [k (1_sym − ⅓ 1 ⊗ 1) + (k′ − k) n ⊗ n], n the direction of τ_dev, k = q/q_trial, k′ = dq/dq_trial."""
     size = 2.0 * shear * scale * norm
-    turn = 2.0 * shear * (rate - scale) / (size * size) if size > 0.0 else 0.0
+    normal_factor = 2.0 * shear * (rate - scale) / (size * size) if size > 0.0 else 0.0
     for i in range(3):
         for j in range(3):
             for k in range(3):
                 for l in range(3):  # noqa: E741
-                    value = turn * tau[i, j] * tau[k, l]
+                    value = normal_factor * tau[i, j] * tau[k, l]
                     if i == k and j == l:
                         value += shear * scale
                     if i == l and j == k:
@@ -600,34 +600,34 @@ def _small_tangent(shear, scale, rate, norm, tau, c):
 
 @_kernel
 def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
-    """c from the principal data: δε_a = h_aa, and across two directions δτ_ab = g_ab (λ_b h_ab + λ_a h_ba).
+    """c by principal directions: δε_a = h_aa, and for two directions δτ_ab = g_ab (λ_b h_ab + λ_a h_ba).
 
     ∂τ_a/∂ε_b = 2μ [k (δ_ab − ⅓) + (k′ − k) n_a n_b], n = ε/|ε|, k = q/q_trial, k′ = dq/dq_trial, and
     g_ab = (τ_a − τ_b)/(λ_a − λ_b), λ_b g_ab = μ k ln(λ_a/λ_b)/(λ_a/λ_b − 1): no limit to take at equal λ.
     """
     square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2]
-    turn = (rate - scale) / square if square > 0.0 else 0.0
-    forth = (
+    normal_factor = (rate - scale) / square if square > 0.0 else 0.0
+    g_lam_b = (
         shear * scale * _secant(lam[0], lam[1]),
         shear * scale * _secant(lam[0], lam[2]),
         shear * scale * _secant(lam[1], lam[2]),
     )
-    back = (forth[0] * lam[0] / lam[1], forth[1] * lam[0] / lam[2], forth[2] * lam[1] / lam[2])
+    g_lam_a = (g_lam_b[0] * lam[0] / lam[1], g_lam_b[1] * lam[0] / lam[2], g_lam_b[2] * lam[1] / lam[2])
     for k in range(3):
         for l in range(3):  # noqa: E741
             if axes == 2 and (k == 2) != (l == 2):
                 continue
             product = (p[k] * p[l], q[k] * q[l], r[k] * r[l])
             part = scale * _THIRD * (product[0] + product[1] + product[2])
-            turned = turn * (e[0] * product[0] + e[1] * product[1] + e[2] * product[2])
+            normal_part = normal_factor * (e[0] * product[0] + e[1] * product[1] + e[2] * product[2])
             y = (
-                2.0 * shear * (scale * product[0] - part + turned * e[0]),
-                2.0 * shear * (scale * product[1] - part + turned * e[1]),
-                2.0 * shear * (scale * product[2] - part + turned * e[2]),
+                2.0 * shear * (scale * product[0] - part + normal_part * e[0]),
+                2.0 * shear * (scale * product[1] - part + normal_part * e[1]),
+                2.0 * shear * (scale * product[2] - part + normal_part * e[2]),
             )
-            z0 = forth[0] * p[k] * q[l] + back[0] * q[k] * p[l]
-            z1 = forth[1] * p[k] * r[l] + back[1] * r[k] * p[l]
-            z2 = forth[2] * q[k] * r[l] + back[2] * r[k] * q[l]
+            z0 = g_lam_b[0] * p[k] * q[l] + g_lam_a[0] * q[k] * p[l]
+            z1 = g_lam_b[1] * p[k] * r[l] + g_lam_a[1] * r[k] * p[l]
+            z2 = g_lam_b[2] * q[k] * r[l] + g_lam_a[2] * r[k] * q[l]
             for i in range(3):
                 for j in range(i, 3):
                     if axes == 2 and j == 2 and i != 2:

@@ -23,19 +23,19 @@ class Material(Protocol):
 
     @property
     def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
-        """The strains for which the law is meant."""
+        """The strains for which the law is valid."""
         ...
 
 
 class AssumedDensity(float):
-    """A density that was not given: what needs no mass does not ask for it, all else refuses it (`check_density`)."""
+    """The default density, where none is given: accepted only where no mass is needed (`check_density`)."""
 
 
 NOT_GIVEN = AssumedDensity(1.0)
 
 
 def check_density(part: str, material: object, where: str) -> None:
-    """UserError where the density of the material of a part was not given; where: what needs it."""
+    """UserError where the density of the material of a part is not given; where: end of the message, what needs it."""
     if isinstance(getattr(material, "density", None), AssumedDensity):
         raise UserError(f"part '{part}': the density of its material must be given {where}, kg/m³")
 
@@ -64,7 +64,7 @@ class LinearElastic:
 
     @property
     def linear(self) -> "LinearElastic":
-        """Itself: the law of small strains."""
+        """The law itself, which is that of small strains."""
         return self
 
     @property

@@ -69,7 +69,7 @@ class NeoHooke(VolumeSplit):
     density: float = NOT_GIVEN
 
     def __post_init__(self) -> None:
-        LinearElastic(self.young, self.poisson, self.density)  # has the same parameters, and checks them
+        LinearElastic(self.young, self.poisson, self.density)  # checks the parameters
 
     @property
     def kinematics(self) -> tuple[Literal["small", "finite"], ...]:

@@ -146,8 +146,13 @@ class JohnsonCook:
 
     def coefficients(self, density: float) -> dict[int, float]:
         """The coefficients of the material that this term sets."""
-        own = {POWER: self.modulus, EXPONENT: self.exponent, RATE: self.rate, REFERENCE_RATE: self.reference_rate}
-        return own | (self.heat.coefficients(density) if self.heat else {})
+        coefficients = {
+            POWER: self.modulus,
+            EXPONENT: self.exponent,
+            RATE: self.rate,
+            REFERENCE_RATE: self.reference_rate,
+        }
+        return coefficients | (self.heat.coefficients(density) if self.heat else {})
 
 
 Hardening = LinearHardening | Voce | JohnsonCook | AdiabaticHeat
@@ -156,7 +161,7 @@ Hardening = LinearHardening | Voce | JohnsonCook | AdiabaticHeat
 @checked_call
 @dataclass(frozen=True)
 class J2(VolumeSplit):
-    """An elastic-plastic metal with von Mises' yield criterion: see the head of this file.
+    """An elastic-plastic metal with von Mises' yield criterion; equations: see the head of this file.
 
     young E in Pa, poisson ν in ]−1, 0.5[, density ρ of the reference in kg/m³, yield_stress σ_0 in Pa. hardening: one
     of `LinearHardening`, `Voce`, `JohnsonCook`, `AdiabaticHeat`, or several, whose terms are added (each at most once);
@@ -174,7 +179,7 @@ class J2(VolumeSplit):
     hardening: Hardening | tuple[Hardening, ...] = ()
 
     def __post_init__(self) -> None:
-        LinearElastic(self.young, self.poisson, self.density)  # checks what it shares with this
+        LinearElastic(self.young, self.poisson, self.density)  # checks the elastic constants
         checks.positive("yield_stress", self.yield_stress)
         for law in self.hardenings:
             if not isinstance(law, Hardening):
@@ -216,16 +221,16 @@ class J2(VolumeSplit):
     @cached_property
     def coefficients(self) -> Array:
         """Coefficients (14,) for the kernels, ordered as the names at the head of this file; 0 for absent terms."""
-        own = {SHEAR: self.shear, BULK: self.bulk, YIELD: self.yield_stress}
-        merged = _merged([own, *(law.coefficients(self.density) for law in self.hardenings)])
+        elastic = {SHEAR: self.shear, BULK: self.bulk, YIELD: self.yield_stress}
+        merged = _merged([elastic, *(law.coefficients(self.density) for law in self.hardenings)])
         return np.array([merged.get(place, 0.0) for place in range(HEATING + 1)])
 
     @cached_property
     def unyielding(self) -> Array:
         """The coefficients (14,) of the same metal without plastic flow."""
-        still = self.coefficients.copy()
-        still[YIELD] = np.inf  # not a large number, which the factor 0 of molten metal would cancel
-        return still
+        coefficients = self.coefficients.copy()
+        coefficients[YIELD] = np.inf  # not a large number, which the factor 0 of molten metal would cancel
+        return coefficients
 
 
 def _merged(terms: list[Mapping[int, float]]) -> dict[int, float]:

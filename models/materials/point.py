@@ -1,7 +1,7 @@
 """Protocols of materials at the point: stress laws with internal variables.
 
-`PointMaterial` is the extension point: a law evaluated at all quadrature points at once, in NumPy or in a compiled
-function of its own, for small or finite strains. `CompiledLaw` is what the laws of the package provide, which are
+`PointMaterial` is the extension point: a law evaluated at all quadrature points at once, in NumPy or in a user's
+compiled function, for small or finite strains. `CompiledLaw` is the protocol of the laws of the package, which are
 compiled into the loops over the cells (`_point_kernels`).
 """
 
@@ -19,7 +19,7 @@ class PointResponse:
 
     stress (p, 3, 3): first Piola–Kirchhoff stress P (small strains: σ), Pa; memory (p, m): internal variables;
     stored, dissipated (p,): stored energy and that dissipated in the step, per reference volume, J/m³; tangent
-    (p, 3, 3, 3, 3): ∂P_ij/∂H_kl, Pa, where it was asked for.
+    (p, 3, 3, 3, 3): ∂P_ij/∂H_kl, Pa, where requested.
     """
 
     stress: Array
@@ -72,9 +72,9 @@ class PointMaterial(Protocol):
 
 @runtime_checkable
 class CompiledLaw(Protocol):
-    """A law of `_point_kernels`, called by its number.
+    """A law of `_point_kernels`, selected by its number.
 
-    kind: its number in finite strains; coefficients: what the kernels read; unyielding: the
+    kind: its number in finite strains; coefficients: parameters of the kernels; unyielding: the
     coefficients of the same law without plastic flow; dissipates: whether it has plastic flow; heats: whether it
     has a temperature.
     """

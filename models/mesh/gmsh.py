@@ -26,12 +26,12 @@ _CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexah
 _NOUNS = {0: "points", 1: "lines", 2: "surfaces", 3: "volumes"}
 
 
-_MOST_TAG = 1000  # of a node, per byte of the file
+_MAX_TAG = 1000  # of a node, per byte of the file
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Cells of one type (c, nodes), and which of them each named group holds."""
+    """Cells of one type (c, nodes), and the cell numbers of each named group."""
 
     kind: str
     dimension: int
@@ -74,7 +74,7 @@ def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] 
 
 
 def _content(path: Path) -> bytes:
-    """The file's bytes, checked to be a whole Gmsh mesh."""
+    """The file's bytes, checked to be a complete Gmsh mesh."""
     if not path.exists():
         raise UserError(f"{path}: no such mesh file")
     if not path.is_file():  # reading a pipe or a device might not end
@@ -97,21 +97,23 @@ def _content(path: Path) -> bytes:
 
 
 def _check_counts(path: Path, content: bytes) -> None:
-    """UserError where a file declares more nodes, elements or blocks than it has bytes, or numbers nodes far beyond.
+    """UserError where a file declares more nodes, elements or blocks than it has bytes, or far larger node numbers.
 
-    meshio makes arrays of that length before it reads.
+    meshio allocates arrays of that length before it reads.
     """
     head = re.search(rb"\$MeshFormat\s+(\d+)\.\d+\s+([01])", content)
     block_counts, binary = (0, False) if head is None else (int(head[1]) // 4, head[2] == b"1")
     for section in (b"Nodes", b"Elements"):
-        found = re.search(rb"\$" + section + rb"\r?\n", content)
-        if found is None:
+        section_start = re.search(rb"\$" + section + rb"\r?\n", content)
+        if section_start is None:
             continue
         if block_counts and binary:
-            counts = [int(n) for n in np.frombuffer(content[found.end() :][:16].ljust(16, b"\0"), "<u8")]
+            counts = [int(n) for n in np.frombuffer(content[section_start.end() :][:16].ljust(16, b"\0"), "<u8")]
         else:
             counts = [
-                int(n) for n in content[found.end() :][:200].split(b"\n")[0].split()[: 1 + block_counts] if n.isdigit()
+                int(n)
+                for n in content[section_start.end() :][:200].split(b"\n")[0].split()[: 1 + block_counts]
+                if n.isdigit()
             ]
         if max(counts, default=0) > len(content):
             line = f"{max(counts):,} {section.decode().lower()} or blocks of them in {len(content):,} bytes"
@@ -121,7 +123,7 @@ def _check_counts(path: Path, content: bytes) -> None:
     # a line of a node: its number alone, or before the coordinates
     tags = re.findall(rb"^(\d{8,})\s*$" if block_counts else rb"^(\d{8,})[ \t]", nodes[1], re.MULTILINE)
     largest = max((int(tag) for tag in tags if len(tag) < 20), default=0)
-    if largest > _MOST_TAG * len(content):
+    if largest > _MAX_TAG * len(content):
         cure = "renumber them (Gmsh: Mesh.Renumber = 1)"
         raise UserError(f"{path}: its {len(content):,} bytes number nodes up to {largest:,}: {cure}", code=1)
 
@@ -132,7 +134,7 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     _check_counts(path, content)
     try:
         data = _parsed(path, form.relabelled(content))
-    except Exception as error:  # the parser fails on bad files in whatever way its lines happen to
+    except Exception as error:  # the parser raises exceptions of any type on bad files
         raise form.cause(path, content, error, list(_elements())) from None
     names = _physical_names(content)
     tags = data.cell_data.get("gmsh:physical", [np.zeros(len(block), dtype=int) for block in data.cells])
@@ -167,14 +169,14 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
 
 
 def _parsed(path: Path, relabelled: bytes | None) -> Any:
-    """What meshio reads of a file, or of its content under another header."""
+    """The mesh that meshio reads from a file, or from its content with another header."""
     from meshio import gmsh
 
     with contextlib.ExitStack() as stack:
         if relabelled is not None:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / path.name
             path.write_bytes(relabelled)
-        # meshio prints its warnings on stderr, and NumPy warns of text that stops early: here they are errors
+        # meshio prints warnings on stderr, and NumPy warns of truncated text: the latter is an error here
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("error", DeprecationWarning)
@@ -193,7 +195,7 @@ def _physical_names(content: bytes) -> dict[tuple[int, int], str]:
 def _build_cells(
     path: Path, points: Array, blocks: list[_Block], top: int
 ) -> tuple[Any, dict[str, np.ndarray], Indices]:
-    """Mesh without names, its cell groups, and the file's node of each vertex of the mesh."""
+    """Mesh without named boundaries, its cell groups, and the node number in the file of each vertex of the mesh."""
     kinds = sorted({block.kind for block in blocks})
     if len(kinds) > 1:
         raise UserError(f"{path}: the mesh mixes {' and '.join(kinds)}; one kind of cell is needed", code=1)
@@ -231,7 +233,7 @@ def _build_cells(
 
 
 def _elements() -> dict[str, tuple[Any, Any]]:
-    """The registered elements that files may have, and the class of their mesh, by meshio's type of the cell."""
+    """The registered elements supported in files, and the class of their mesh, by meshio's cell type."""
     return {element.cell_type: (element, element.mesh) for element in registered() if element.mesh is not None}
 
 
@@ -246,7 +248,7 @@ def _flat(path: Path, points: Array, top: int) -> Array:
 
 
 def _facet_groups(path: Path, mesh: Any, vertex_nodes: Indices, blocks: list[_Block]) -> dict[str, np.ndarray]:
-    """Facet numbers of each named group, matched by their corner nodes whatever the order of the file."""
+    """Facet numbers of each named group, matched by their corner nodes in any order."""
     groups: dict[str, np.ndarray] = {}
     known = np.sort(mesh.facets.T, axis=1)
     for block in blocks:

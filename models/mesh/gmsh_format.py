@@ -1,6 +1,6 @@
-"""Formats of Gmsh files: the layout of a file by its sections, and what of it cannot be read, with the cure.
+"""Formats of Gmsh files: the layout of a file by its sections, and the errors for unsupported ones, with the cure.
 
-Gmsh 4.0 wrote its format as "4 0 8", which others take for 4.1; which layout a file has is told by its nodes.
+Gmsh 4.0 wrote its format as "4 0 8", which other programs read as 4.1; the layout is detected by the section of nodes.
 Source: Gmsh Reference Manual, "MSH file format" (4.1), "MSH file format version 2", and that of Gmsh 4.0.
 """
 
@@ -39,7 +39,7 @@ class GmshFormat:
 
     @classmethod
     def of(cls, path: Path, content: bytes) -> "GmshFormat":
-        """That of a file with its $MeshFormat, $Nodes and $Elements; UserError where it is none that is read."""
+        """The format of a file with $MeshFormat, $Nodes and $Elements; UserError where it is not supported."""
         header = HEADER.search(content)
         if header is None:
             raise UserError(f"{path}: the mesh file is damaged (its $MeshFormat is not 'version type size')", code=1)
@@ -55,7 +55,7 @@ class GmshFormat:
         return cls("4.1" if _numbers_of_tags(content, binary) else "4.0", binary)
 
     def relabelled(self, content: bytes) -> bytes | None:
-        """The content under a header by which it is read as it is laid out; None where its own header does that."""
+        """The content with a header that matches its layout; None where the header matches already."""
         header = HEADER.search(content)
         assert header is not None
         if header[1] == self.layout.encode() or self.layout == "2.2" or (header[1], self.layout) == (b"4", "4.1"):
@@ -63,7 +63,7 @@ class GmshFormat:
         return content[: header.start(1)] + self.layout.encode() + content[header.end(1) :]
 
     def cause(self, path: Path, content: bytes, error: Exception, known: Collection[str]) -> UserError:
-        """What a file that cannot be read has, in one line with the cure; known: the types of cells that are read."""
+        """The error for a file that cannot be read: cause and cure in one line; known: supported types of cells."""
         if "Incompatible cell data 'gmsh:physical'" in str(error):
             hint = "only some of its elements belong to physical groups; save it with Mesh.SaveAll = 0"
             return UserError(f"{path}: {hint}", code=1)
@@ -116,9 +116,9 @@ class GmshFormat:
 
 
 def physical_groups(content: bytes, binary: bool) -> dict[tuple[int, int], list[int]]:
-    """(dimension, entity) → its physical groups, of the section $Entities of format 4.0; empty without one.
+    """(dimension, entity) → its physical groups, from the section $Entities of format 4.0; empty without one.
 
-    Entities: number, bounding box (6), number of groups and groups, and but for points those of what bounds them.
+    Entities: number, bounding box (6), number of groups and groups, and, except for points, those of their boundaries.
     """
     body = _section(content, b"Entities")
     if not body:
@@ -134,19 +134,19 @@ def physical_groups(content: bytes, binary: bool) -> dict[tuple[int, int], list[
         at += values.nbytes
         return [int(value) for value in values] if kind != "<f8" else []
 
-    found: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int], list[int]] = {}
     for dimension, count in enumerate(take("<u8", 4)):
         for _ in range(count):
             (tag,) = take("<i4")
             take("<f8", 6)
-            found[dimension, tag] = take("<i4", take("<u8")[0])
+            groups[dimension, tag] = take("<i4", take("<u8")[0])
             if dimension:
                 take("<i4", take("<u8")[0])
-    return found
+    return groups
 
 
 def unsupported(kinds: Sequence[str], known: Collection[str]) -> str:
-    """One line on types of cells that are not read, with the cure; known: those that are."""
+    """One line on unsupported types of cells, with the cure; known: the supported ones."""
     named = [f"{kind} ({_NOUNS[noun]})" for kind in kinds for noun in _NOUNS if kind.startswith(noun)]
     if named:
         cure = (

@@ -16,7 +16,7 @@ from arlequin.models.types import Array
 
 Range = tuple[float, float]
 
-_SAME = 1e-9  # of a turn, or of the height: ends nearer than this are the same
+_SAME = 1e-9  # relative to a turn, or to the height: closer ends coincide
 
 
 @checked_call
@@ -31,9 +31,8 @@ def tube(
     """Hexahedra of a tube about z: radii inner < outer (m), `cells` through the wall.
 
     angles (a,), rad, increase over one turn, the last being the first again (`np.linspace(0, 2 * np.pi, 25)`); heights
-    (h,), m, increase. Both are graded where they lie closer. Boundaries: `inner`, `outer`, `bottom`, `top` (ends in z),
-    and patches: name → (angles from, to), (heights from, to), those facets of `outer` whose middle lies in between;
-    an angle counts modulo a turn.
+    (h,), m, increase. Boundaries: `inner`, `outer`, `bottom`, `top` (ends in z), and patches: name → (angles from, to),
+    (heights from, to), the facets of `outer` whose centres lie in between; angles count modulo a turn.
 
     >>> mesh = tube(4e-3, 5e-3, np.linspace(0, 2 * np.pi, 9), [0.0, 0.1, 0.3], cells=2)
     >>> mesh.nelements, mesh.p.shape[1], sorted(mesh.boundaries)
@@ -42,21 +41,21 @@ def tube(
     inner, outer = checks.positive("inner", inner), checks.positive("outer", outer)
     if not outer > inner:
         raise UserError.parameter("outer", outer, f"must be more than inner = {inner:g}")
-    turn, levels = _increasing("angles", angles), _increasing("heights", heights)
-    limits.check_cells("cells", cells, checks.positive_integer("cells", cells) * turn.size * levels.size, 3)
+    angle_values, levels = _increasing("angles", angles), _increasing("heights", heights)
+    limits.check_cells("cells", cells, checks.positive_integer("cells", cells) * angle_values.size * levels.size, 3)
     wall = np.linspace(inner, outer, cells + 1)
-    if abs(turn[-1] - turn[0] - 2 * math.pi) > _SAME * 2 * math.pi:
+    if abs(angle_values[-1] - angle_values[0] - 2 * math.pi) > _SAME * 2 * math.pi:
         raise UserError.parameter("angles", angles, "must take one turn, 2π from the first to the last")
-    if np.diff(turn).max() > 0.9 * math.pi:
+    if np.diff(angle_values).max() > 0.9 * math.pi:
         raise UserError.parameter("angles", angles, "must have three cells at least, each of less than half a turn")
-    turn = turn[:-1]
+    angle_values = angle_values[:-1]
     # grid numbers (radius, angle, height); the last angle is the first one
-    grid = skfem.MeshHex.init_tensor(*(np.arange(n) for n in (wall.size, turn.size + 1, levels.size)))
+    grid = skfem.MeshHex.init_tensor(*(np.arange(n) for n in (wall.size, angle_values.size + 1, levels.size)))
     i, j, k = np.rint(grid.p).astype(np.int64)
-    shape = (wall.size, turn.size, levels.size)
-    nodes = np.ravel_multi_index((i, j % turn.size, k), shape)
+    shape = (wall.size, angle_values.size, levels.size)
+    nodes = np.ravel_multi_index((i, j % angle_values.size, k), shape)
     i, j, k = np.unravel_index(np.arange(math.prod(shape)), shape)
-    points = np.stack([wall[i] * np.cos(turn[j]), wall[i] * np.sin(turn[j]), levels[k]])
+    points = np.stack([wall[i] * np.cos(angle_values[j]), wall[i] * np.sin(angle_values[j]), levels[k]])
     mesh = skfem.MeshHex(points, nodes[grid.t])
     facets = mesh.boundary_facets()
     on = mesh.facets[:, facets]
@@ -72,10 +71,10 @@ def tube(
 
 
 def _increasing(name: str, values: ArrayLike) -> Array:
-    given = checks.finite_array(name, values, (None,))
-    if given.size < 2 or not (np.diff(given) > 0).all():
+    array = checks.finite_array(name, values, (None,))
+    if array.size < 2 or not (np.diff(array) > 0).all():
         raise UserError.parameter(name, values, "must be at least two increasing numbers")
-    return given
+    return array
 
 
 def _within(name: str, ranges: tuple[Range, Range], angle: Array, height: Array) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Sparse matrices that are sums over ranks: each holds what its cells give."""
+"""Sparse matrices as sums over ranks: each rank holds the contributions of its cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,16 +11,16 @@ from arlequin.models.types import Array
 
 
 class DistributedMatrix:
-    """A = Σ_r A_r (n, m): A_r, on the rank r, holds the entries of its own cells; vectors are whole on every rank.
+    """A = Σ_r A_r (n, m): A_r, on the rank r, holds the entries of its own cells; vectors are replicated on every rank.
 
-    Every operation but those on A_r alone (+, ·, abs, [ ]) is an exchange, which all ranks must take part in.
+    Every operation but those on A_r alone (+, ·, abs, [ ]) is collective: all ranks must call it.
 
     >>> a = DistributedMatrix(sp.csr_array([[2.0, 0.0], [1.0, 3.0]]))
     >>> (2.0 * a + a) @ np.array([1.0, 1.0])
     array([ 6., 12.])
     """
 
-    __array_ufunc__ = None  # NumPy scalars leave the product to this class
+    __array_ufunc__ = None  # NumPy scalars defer products to this class
 
     def __init__(self, local: Any, among: Ranks | None = None) -> None:
         """local (n, m): A_r; among: the ranks, by default those of the run."""
@@ -30,7 +30,7 @@ class DistributedMatrix:
 
     @property
     def nnz(self) -> int:
-        """Stored entries on all ranks together."""
+        """Number of stored entries, all ranks together."""
         return int(self.ranks.summed(np.array([self.local.nnz]))[0])
 
     def diagonal(self) -> Array:
@@ -38,7 +38,7 @@ class DistributedMatrix:
         return self.ranks.summed(self.local.diagonal())
 
     def collected(self) -> sp.csr_array:
-        """A on every rank: of matrices with few entries."""
+        """A on every rank, for matrices with few entries."""
         pieces = self.ranks.gathered(self.local)
         total = pieces[0]
         for piece in pieces[1:]:
@@ -50,7 +50,7 @@ class DistributedMatrix:
         return self.ranks.summed(np.asarray(self.local.sum(axis=axis)))
 
     def __matmul__(self, x: Any) -> Any:
-        """A x of x (m,) or (m, r); of a sparse matrix, the same on every rank, a matrix that is a sum again."""
+        """A x of x (m,) or (m, r); for a sparse x, the same on every rank, a distributed matrix."""
         if sp.issparse(x):
             return self._like(self.local @ x)
         return self.ranks.summed(self.local @ x)
@@ -61,7 +61,7 @@ class DistributedMatrix:
         return self.ranks.summed(x @ self.local)
 
     def __add__(self, other: Any) -> "DistributedMatrix":
-        """A + B; a B that is the same on every rank is added on the first one."""
+        """A + B; a B replicated on every rank is added on the first one."""
         if isinstance(other, DistributedMatrix):
             return self._like(self.local + other.local)
         return self._like(self.local + other if self.ranks.root else self.local)
@@ -85,7 +85,7 @@ class DistributedMatrix:
 
 
 def compressed(matrix: Any) -> Any:
-    """A matrix by rows, where it is not spread over ranks."""
+    """A matrix in CSR form, unless it is distributed over ranks."""
     return matrix if isinstance(matrix, DistributedMatrix) else sp.csr_array(matrix)
 
 
@@ -98,13 +98,13 @@ def scaled(matrix: Any, by: Array) -> Any:
 
 
 def block_diagonal(blocks: Sequence[Any]) -> Any:
-    """The blocks on the diagonal, a single one itself; those that are the same on every rank are held by the first."""
+    """The block-diagonal matrix, a single block itself; blocks replicated on every rank are stored on the first."""
     if len(blocks) == 1:
         return blocks[0]
     if not any(isinstance(block, DistributedMatrix) for block in blocks):
         return sp.csr_array(sp.block_diag(blocks, format="csr"))
     among = ranks()
-    own = [
+    local = [
         block.local
         if isinstance(block, DistributedMatrix)
         else block
@@ -112,20 +112,21 @@ def block_diagonal(blocks: Sequence[Any]) -> Any:
         else sp.csr_array(block.shape, dtype=float)
         for block in blocks
     ]
-    return DistributedMatrix(sp.block_diag(own, format="csr"), among)
+    return DistributedMatrix(sp.block_diag(local, format="csr"), among)
 
 
 def spread(matrix: Any) -> DistributedMatrix:
-    """A matrix as a sum over ranks: one that is the same on every rank is divided by rows."""
+    """A matrix as a sum over ranks; one replicated on every rank is divided by rows."""
     if isinstance(matrix, DistributedMatrix):
         return matrix
     among = ranks()
     if isinstance(among, OneRank):
         return DistributedMatrix(matrix, among)
-    whole = sp.csr_array(matrix)
-    first, last = (whole.shape[0] * i // among.count for i in (among.index, among.index + 1))
-    a, b = whole.indptr[first], whole.indptr[last]
-    starts = np.clip(whole.indptr, a, b) - a
+    matrix_rows = sp.csr_array(matrix)
+    first, last = (matrix_rows.shape[0] * i // among.count for i in (among.index, among.index + 1))
+    a, b = matrix_rows.indptr[first], matrix_rows.indptr[last]
+    starts = np.clip(matrix_rows.indptr, a, b) - a
     return DistributedMatrix(
-        sp.csr_array((whole.data[a:b].copy(), whole.indices[a:b].copy(), starts), shape=whole.shape), among
+        sp.csr_array((matrix_rows.data[a:b].copy(), matrix_rows.indices[a:b].copy(), starts), shape=matrix_rows.shape),
+        among,
     )

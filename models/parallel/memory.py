@@ -1,4 +1,4 @@
-"""Memory given back to the system between the phases of a set-up."""
+"""Release of freed memory to the system between the phases of a set-up."""
 
 import ctypes
 import gc
@@ -6,7 +6,7 @@ import sys
 
 
 def give_back() -> None:
-    """Return freed memory to the system, where its C library can (glibc): the next phase is another library's."""
+    """Return freed memory to the system (glibc only) before a phase that allocates in another library."""
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

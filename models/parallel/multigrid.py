@@ -1,4 +1,4 @@
-"""Conjugate gradients with algebraic multigrid for matrices spread over ranks. Nothing else imports `petsc4py`.
+"""Conjugate gradients with algebraic multigrid for distributed matrices. The only module that imports `petsc4py`.
 
 Sources: Vaněk, Mandel & Brezina, Computing 56 (1996) 179–196 (smoothed aggregation); Balay et al., PETSc/TAO users
 manual (ANL-21/39), PCGAMG; Nepomnyaschikh, Soviet J. Numer. Anal. Math. Modelling 6 (1991) 151–168 (fictitious space).
@@ -20,8 +20,8 @@ from arlequin.models.parallel.memory import give_back
 from arlequin.models.parallel.ranks import MpiRanks, Ranks
 from arlequin.models.types import Array, Indices
 
-# of the diagonal of A: stiffness by which glued dofs are tied to their multiplier's field in the preconditioner.
-# Iterations vary by a fifth between 0.03 and 1
+# of the diagonal of A: stiffness of the ties of coupled dofs to the field z in the preconditioner; the number of
+# iterations varies by a fifth between 0.03 and 1
 _TIE = 0.3
 _OPTIONS: dict[str, Any] = {
     "pc_type": "gamg",
@@ -34,16 +34,17 @@ _OPTIONS: dict[str, Any] = {
     "mg_levels_ksp_max_it": 2,
     "mg_levels_pc_type": "jacobi",
 }
-# smoothers: a Gauss-Seidel sweep of each rank forward before, and backward after, which leaves the cycle symmetric; as
-# good as two steps of Chebyshev's iteration on the diagonal, in a third of the time
+
+# smoothers: a Gauss-Seidel sweep on each rank, forward before and backward after the coarse correction: the cycle is
+# symmetric, and as good as with two Jacobi-preconditioned Chebyshev steps, in a third of the time
 _SWEEP: dict[str, Any] = {"ksp_type": "richardson", "ksp_max_it": 1, "pc_type": "sor"}
-_BEFORE, _AFTER = ({**_SWEEP, f"pc_sor_local_{way}": None} for way in ("forward", "backward"))
-_NUMBERS = count()  # of the preconditioners of this process, which ranks make in the same order
+_FORWARD_SWEEP, _BACKWARD_SWEEP = ({**_SWEEP, f"pc_sor_local_{way}": None} for way in ("forward", "backward"))
+_NUMBERS = count()  # of the preconditioners of this process, created in the same order on all ranks
 
 
 @dataclass(frozen=True)
 class NodePlaces:
-    """Where unknowns are: node × components + component (u,), `slot`; positions (n, axis) of the nodes, m."""
+    """Places of unknowns: slot (u,), node × components + component; positions (n, axis) of the nodes, m."""
 
     slot: Indices
     positions: Array
@@ -61,10 +62,10 @@ class NodePlaces:
         axes = min(k, self.positions.shape[1])
         x[:, :axes] = self.positions[:, :axes] - self.positions[:, :axes].mean(axis=0)
         x /= max(float(np.ptp(x, axis=0).max(initial=0.0)), np.finfo(float).tiny)
-        turns = [(i, j) for i in range(axes) for j in range(i + 1, axes)]
-        out = np.zeros((n, k, k + len(turns)))
+        rotation_planes = [(i, j) for i in range(axes) for j in range(i + 1, axes)]
+        out = np.zeros((n, k, k + len(rotation_planes)))
         out[:, np.arange(k), np.arange(k)] = 1.0
-        for column, (i, j) in enumerate(turns, k):
+        for column, (i, j) in enumerate(rotation_planes, k):
             out[:, i, column], out[:, j, column] = -x[:, j], x[:, i]
         return out.reshape(n * k, -1) + 0.0  # no negative zeros
 
@@ -110,7 +111,8 @@ class MultigridConjugateGradients(ProjectedConjugateGradients):
     def __init__(
         self, A: DistributedMatrix, rows: sp.csr_array, nodes: NodePlaces, tolerance: float = 1e-13, most: int = 1000
     ) -> None:
-        """A (d, d) spread over ranks; rows: C (m, d); nodes: those of its rows; see `ProjectedConjugateGradients`."""
+        """A (d, d) distributed over ranks; rows: C (m, d); nodes: places of the unknowns; see
+        `ProjectedConjugateGradients`."""
         super().__init__(A, rows, tolerance, most)
         self._cycle = Multigrid(A, self._projection.rows, nodes)
 
@@ -119,63 +121,63 @@ class MultigridConjugateGradients(ProjectedConjugateGradients):
 
 
 class Multigrid:
-    """V r of smoothed aggregation for A with glued parts tied: the block of y in the inverse of
+    """A cycle V of smoothed aggregation for A with coupled parts tied: the block of y in the inverse of
 
         [A 0; 0 0] + Bᵀ ρ B,    B (y, z) = y_i − Σ_k w_ik z_k,    w_ik = |C_ki| / Σ_k |C_ki|,    ρ_i = 0.3 A_ii,
 
-    i over the glued dofs. z (m,) is a field with a value for each multiplier, to which the glued dofs of both parts are
-    tied. Where C y = 0 the parts move together but for what a cell of the mediator does not see, which A resists by
-    about ρ: A_E ≤ c A there. Aggregates consist of nodes and near-null vectors are the rigid motions of the whole,
-    which the ties leave free but for a share of a cell at the ends of the zone.
+    i over the coupled dofs. z (m,) is a field with a value for each multiplier, to which the coupled dofs of both parts
+    are tied. Where C y = 0 the parts differ only by fields that the mediator does not resolve, whose stiffness in A is
+    about ρ: A_E ≤ c A there. Aggregates consist of nodes, and near-null vectors are the rigid motions of the model,
+    which the ties leave free except for a fraction of a cell at the ends of the zone.
 
-    Slots: components of each node, then those of the nodes of z. Slots without an unknown, as of imposed dofs, have a
-    diagonal entry alone. A node belongs to the lowest rank that has entries in its rows.
+    Slots: components of each node, then those of the nodes of z. Slots without an unknown, such as imposed dofs, have a
+    diagonal entry only. A node belongs to the lowest rank with entries in its rows.
     """
 
     def __init__(self, A: DistributedMatrix, rows: sp.csr_array, nodes: NodePlaces) -> None:
-        """A (u, u), rows C (m, u), the same on every rank as is what nodes says."""
+        """A (u, u), rows C (m, u) and nodes, both the same on every rank."""
         diagonal = A.diagonal()
         motions = nodes.rigid_motions()
         ties = _Ties.of(rows, diagonal, nodes, motions)
         self._owners = owners = _Owners(A, ties, nodes)
-        own = owners.rows(A, ties, float(diagonal.mean()))
+        local = owners.rows(A, ties, float(diagonal.mean()))
         motions = np.linalg.qr(np.concatenate([motions, ties.motions]))[0]
         PETSc, comm = petsc(), _communicator(A.ranks)
-        sizes = (own.shape[0], owners.size)
+        sizes = (local.shape[0], owners.size)
         self._matrix = PETSc.Mat().createAIJ(
             (sizes, sizes),
             bsize=nodes.components,
-            csr=(own.indptr.astype(PETSc.IntType), own.indices.astype(PETSc.IntType), own.data),
+            csr=(local.indptr.astype(PETSc.IntType), local.indices.astype(PETSc.IntType), local.data),
             comm=comm,
         )
-        del own
+        del local
         self._matrix.setOption(PETSc.Mat.Option.SPD, True)
-        self._right, self._found = self._matrix.createVecs()
+        self._right, self._solution = self._matrix.createVecs()
         vectors = []
         for motion in motions.T:
             vectors.append(self._right.duplicate())
             vectors[-1].setArray(motion[owners.slots])
-        near = PETSc.NullSpace().create(vectors=vectors, comm=comm)
-        self._matrix.setNearNullSpace(near)
+        near_null = PETSc.NullSpace().create(vectors=vectors, comm=comm)
+        self._matrix.setNearNullSpace(near_null)
         del motions
         self._cycle = PETSc.PC().create(comm)
         prefix = f"arlequin_{next(_NUMBERS)}_"
         self._cycle.setOptionsPrefix(prefix)
         self._cycle.setOperators(self._matrix)
         try:
-            _set(self._cycle, _OPTIONS)
+            _set_options(self._cycle, _OPTIONS)
             self._cycle.setUp()
             for level in range(1, self._cycle.getMGLevels()):
-                before, after = self._cycle.getMGSmootherDown(level), self._cycle.getMGSmootherUp(level)
-                matrix = before.getOperators()[0]
+                pre_smoother, post_smoother = self._cycle.getMGSmootherDown(level), self._cycle.getMGSmootherUp(level)
+                matrix = pre_smoother.getOperators()[0]
                 _without_zeros(matrix)
-                after.setOperators(matrix)
-                after.setInitialGuessNonzero(True)
-                _set(before, _BEFORE)
-                _set(after, _AFTER)
+                post_smoother.setOperators(matrix)
+                post_smoother.setInitialGuessNonzero(True)
+                _set_options(pre_smoother, _FORWARD_SWEEP)
+                _set_options(post_smoother, _BACKWARD_SWEEP)
         except PETSc.Error as error:
             raise UserError(f"PETSc: no multigrid for the matrix of a step ({error})", code=FAILURE) from error
-        near.destroy()
+        near_null.destroy()
         for vector in vectors:
             vector.destroy()
         give_back()
@@ -183,19 +185,19 @@ class Multigrid:
     def __call__(self, r: Array) -> Array:
         """V r (u,) of r (u,)."""
         self._right.setArray(self._owners.placed(r))
-        self._cycle.apply(self._right, self._found)
-        return self._owners.whole(self._found.getArray())
+        self._cycle.apply(self._right, self._solution)
+        return self._owners.whole(self._solution.getArray())
 
     def __del__(self) -> None:
-        for name in ("_cycle", "_matrix", "_right", "_found"):
-            if (item := getattr(self, name, None)) is not None:
-                item.destroy()
+        for name in ("_cycle", "_matrix", "_right", "_solution"):
+            if (petsc_object := getattr(self, name, None)) is not None:
+                petsc_object.destroy()
 
 
 @dataclass(frozen=True)
 class _Ties:
-    """B (t, slots + slots of z) and ρ (t,); of the nodes of z: an unknown that each is tied to (nodes,), and what they
-    do in the rigid motions (slots of z, k)."""
+    """B (t, slots + slots of z) and ρ (t,); for the nodes of z: an unknown that each is tied to (nodes,), and the rigid
+    motions (slots of z, k)."""
 
     rows: sp.csr_array
     stiffness: Array
@@ -204,50 +206,52 @@ class _Ties:
 
     @classmethod
     def of(cls, rows: sp.csr_array, diagonal: Array, nodes: NodePlaces, motions: Array) -> "_Ties":
-        """Of C (m, u), the diagonal of A (u,) and the rigid motions of the slots of nodes; rows of C that couple
-        different components tie nothing."""
+        """The ties for C (m, u), the diagonal of A (u,) and the rigid motions of the slots of nodes; rows of C that
+        couple different components are left out."""
         k, first = nodes.components, nodes.components * len(nodes.positions)
         C = sp.coo_array(rows)
         component = nodes.slot[C.col] % k
-        least, most = np.full(rows.shape[0], k), np.full(rows.shape[0], -1)
-        np.minimum.at(least, C.row, component)
-        np.maximum.at(most, C.row, component)
-        chosen = np.flatnonzero(least == most)
-        own = least[chosen]
-        node = np.zeros(chosen.size, dtype=np.int64)  # a new one where components do not ascend
-        node[1:] = np.cumsum(own[1:] <= own[:-1])
+        lowest, highest = np.full(rows.shape[0], k), np.full(rows.shape[0], -1)
+        np.minimum.at(lowest, C.row, component)
+        np.maximum.at(highest, C.row, component)
+        uncoupled = np.flatnonzero(lowest == highest)
+        z_component = lowest[uncoupled]
+        node = np.zeros(uncoupled.size, dtype=np.int64)  # a new node where components do not ascend
+        node[1:] = np.cumsum(z_component[1:] <= z_component[:-1])
         count = int(node[-1]) + 1 if node.size else 0
-        weight = sp.csr_array(abs(rows[chosen]))
+        weight = sp.csr_array(abs(rows[uncoupled]))
         tied_to = np.zeros(count, dtype=np.int64)
         tied_to[node[::-1]] = weight.indices[weight.indptr[:-1]][::-1]
         sums = np.asarray(weight.sum(axis=0)).ravel()
         glued = np.flatnonzero(sums)
         stiffness = _TIE * diagonal[glued]
         mean = sp.csr_array(weight[:, glued].T / sums[glued][:, None])
-        fixed = sp.csr_array(
+        dof_columns = sp.csr_array(
             (np.ones(glued.size), nodes.slot[glued], np.arange(glued.size + 1)), shape=(glued.size, first)
         )
         across = mean.tocoo()
-        moved = sp.csr_array(
-            sp.coo_array((-across.data, (across.row, (node * k + own)[across.col])), shape=(glued.size, count * k))
+        z_columns = sp.csr_array(
+            sp.coo_array(
+                (-across.data, (across.row, (node * k + z_component)[across.col])), shape=(glued.size, count * k)
+            )
         )
-        pull = sp.csr_array(-moved.T @ sp.diags_array(stiffness))
-        held = np.asarray(pull.sum(axis=1)).ravel()
-        field = pull @ motions[nodes.slot[glued]]  # the mean of the dofs that are tied to z
-        field[held > 0.0] /= held[held > 0.0][:, None]
-        return cls(sp.csr_array(sp.hstack([fixed, moved], format="csr")), stiffness, tied_to, field)
+        z_stiffness = sp.csr_array(-z_columns.T @ sp.diags_array(stiffness))
+        stiffness_of_z = np.asarray(z_stiffness.sum(axis=1)).ravel()
+        field = z_stiffness @ motions[nodes.slot[glued]]  # the mean of the dofs that are tied to z
+        field[stiffness_of_z > 0.0] /= stiffness_of_z[stiffness_of_z > 0.0][:, None]
+        return cls(sp.csr_array(sp.hstack([dof_columns, z_columns], format="csr")), stiffness, tied_to, field)
 
 
 class _Owners:
-    """Slots numbered so that each rank has consecutive ones, node by node: `slots` of this rank, `size` of all."""
+    """Slots renumbered so that those of a rank are consecutive, node by node: `slots` of this rank, `size` of all."""
 
     def __init__(self, A: DistributedMatrix, ties: _Ties, nodes: NodePlaces) -> None:
         self.ranks, k = A.ranks, nodes.components
         index, ranks = A.ranks.index, A.ranks.count
         self._slot = nodes.slot
-        mine: Any = np.full(len(nodes.positions), ranks, dtype=np.int32)
-        mine[nodes.slot[np.diff(A.local.indptr) > 0] // k] = index
-        owner = np.minimum(A.ranks.lowest(mine), ranks - 1)
+        owner_of_node: Any = np.full(len(nodes.positions), ranks, dtype=np.int32)
+        owner_of_node[nodes.slot[np.diff(A.local.indptr) > 0] // k] = index
+        owner = np.minimum(A.ranks.lowest(owner_of_node), ranks - 1)
         owner = np.concatenate([owner, owner[nodes.slot[ties.tied_to] // k]])
         order = np.argsort(owner, kind="stable")
         self._owner = np.repeat(owner, k)
@@ -259,21 +263,21 @@ class _Owners:
         self._number[slots] = np.arange(self.size)
         self.slots = slots[self._first : self._last]
         number = self._number[self._slot]
-        self._order = np.argsort(number)  # unknowns in the order of their numbers, which is that of the ranks
+        self._order = np.argsort(number)  # unknowns by number, hence by rank
         sorted_number = number[self._order]
         a, b = np.searchsorted(sorted_number, (self._first, self._last))
-        self._mine, self._places = self._order[a:b], sorted_number[a:b] - self._first
+        self._owned, self._places = self._order[a:b], sorted_number[a:b] - self._first
 
     def rows(self, A: DistributedMatrix, ties: _Ties, spare: float) -> sp.csr_array:
-        """The rows of this rank (k, size): of A, entries of all ranks summed, and of ties; spare: the diagonal of
-        slots without unknowns."""
+        """The rows of this rank (k, size) of A, summed over the ranks, plus ties; spare: the diagonal entry of slots
+        without unknowns."""
         local = A.local.tocoo()
         row, column = self._number[self._slot[local.row]], self._number[self._slot[local.col]].astype(np.int32)
         owner = self._owner[self._slot[local.row]]
         pieces = []
         for rank in range(self.ranks.count):
-            sent = owner == rank
-            pieces.append((row[sent] - self._starts[rank], column[sent], local.data[sent]))
+            to_rank = owner == rank
+            pieces.append((row[to_rank] - self._starts[rank], column[to_rank], local.data[to_rank]))
         del local, row, column, owner
         received = self.ranks.exchanged(pieces)
         del pieces
@@ -283,13 +287,13 @@ class _Owners:
             total = total + sp.csr_array(sp.coo_array((values, (rows, columns)), shape=shape))
         del received
         if ties.stiffness.size:
-            pulled = sp.csr_array(ties.rows.T)[self.slots] @ sp.diags_array(ties.stiffness) @ ties.rows
-            pulled = pulled.tocoo()
-            entries = (pulled.data, (pulled.row, self._number[pulled.col]))
+            tie_stiffness = sp.csr_array(ties.rows.T)[self.slots] @ sp.diags_array(ties.stiffness) @ ties.rows
+            tie_stiffness = tie_stiffness.tocoo()
+            entries = (tie_stiffness.data, (tie_stiffness.row, self._number[tie_stiffness.col]))
             total = total + sp.csr_array(sp.coo_array(entries, shape=shape))
-        own = np.arange(shape[0])
-        empty = own[np.diff(total.indptr) == 0]
-        entries = (np.full(empty.size, spare), (empty, empty + self._first))
+        numbers = np.arange(shape[0])
+        unused = numbers[np.diff(total.indptr) == 0]
+        entries = (np.full(unused.size, spare), (unused, unused + self._first))
         out = sp.csr_array(total + sp.csr_array(sp.coo_array(entries, shape=shape)))
         out.sort_indices()
         return out
@@ -297,29 +301,29 @@ class _Owners:
     def placed(self, b: Array) -> Array:
         """The entries of this rank (k,), 0 in slots without an unknown, of b (u,)."""
         out = np.zeros(self._last - self._first)
-        out[self._places] = b[self._mine]
+        out[self._places] = b[self._owned]
         return out
 
     def whole(self, local: Array) -> Array:
         """x (u,) on every rank from the entries of this rank (k,)."""
-        found = self.ranks.joined(local[self._places])
+        joined = self.ranks.joined(local[self._places])
         out = np.empty(self._order.size)
-        out[self._order] = found
+        out[self._order] = joined
         return out
 
 
-def _set(solver: Any, chosen: dict[str, Any]) -> None:
-    """Options of a preconditioner or a smoother, without a trace in PETSc's table of options."""
+def _set_options(solver: Any, values: dict[str, Any]) -> None:
+    """Set options of a preconditioner or a smoother, leaving PETSc's global options as they were."""
     options = petsc().Options(solver.getOptionsPrefix())
-    for name, value in chosen.items():
+    for name, value in values.items():
         options.setValue(name, value)
     solver.setFromOptions()
-    for name in chosen:
+    for name in values:
         options.delValue(name)
 
 
 def _without_zeros(matrix: Any) -> None:
-    """A diagonal for rows of zeros, which aggregates of fewer dofs than rigid motions leave: sweeps divide by it."""
+    """Set a diagonal in zero rows, from aggregates with fewer dofs than rigid motions: sweeps divide by it."""
     diagonal = matrix.getDiagonal()
     if not diagonal.min()[1] > 0.0:
         values, largest = diagonal.getArray(), diagonal.norm(petsc().NormType.INFINITY)

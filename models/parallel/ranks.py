@@ -1,7 +1,7 @@
-"""The processes (ranks) that one run is spread over by `mpiexec`, and what they exchange.
+"""The processes (ranks) of a run under `mpiexec`, and their communication.
 
-Every rank runs the same program and holds the same vectors; sparse matrices are spread (`.matrix`). Sums are made on
-one rank and sent to all, so that all ranks hold the same bits and take the same decisions.
+Every rank runs the same program and holds the same vectors; sparse matrices are distributed (`.matrix`). Sums are
+computed on one rank and broadcast, so that vectors are bitwise equal on all ranks, and branches the same.
 """
 
 import pickle
@@ -14,7 +14,7 @@ import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.parallel.launch import announced
-from arlequin.models.parallel.meetings import Meetings, known, line_of
+from arlequin.models.parallel.status_exchange import StatusExchange, known, line_of
 from arlequin.models.types import Array
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Ranks(Protocol):
     """The ranks of a run: `count` of them, this process number `index`; `root`: whether it is the first.
 
-    speaks: whether this rank prints what ended the run.
+    speaks: whether this rank prints the error that ended the run.
     """
 
     index: int
@@ -45,34 +45,34 @@ class Ranks(Protocol):
         """The first rank's value, on every rank."""
 
     def array_of_root(self, values: Array, shape: tuple[int, ...]) -> Array:
-        """The first rank's array of a shape, on every rank; what others give is not read."""
+        """The first rank's array of a shape, on every rank; the arrays of others are ignored."""
 
     def gathered(self, value: Any) -> list[Any]:
         """The values of all ranks (count,), on every rank."""
 
     def gathered_at_root(self, value: Any) -> list[Any]:
-        """The values of all ranks (count,), on the first rank; elsewhere none."""
+        """The values of all ranks (count,) on the first rank, an empty list elsewhere."""
 
     def exchanged(self, values: list[Any]) -> list[Any]:
-        """values (count,): what each rank is sent; what each rank sent to this one."""
+        """All-to-all exchange: values (count,) for each rank ↦ those received from each rank."""
 
     def joined(self, values: Array) -> Array:
         """The ranks' arrays (n,), of any lengths, one after the other, on every rank."""
 
     def by_root(self, action: Callable[[], T]) -> T:
-        """What an action of the first rank alone returns, on every rank; so is what it raises."""
+        """The value of an action that only the first rank executes, on every rank; its exception is raised on all."""
 
     def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
-        """Meets the other ranks on the way to something; the first rank's numbers (four at most).
+        """Synchronise with the other ranks before the stage `to`; the first rank's numbers (four at most).
 
-        interrupted: whether this rank was asked to stop: then all stop (KeyboardInterrupt). UserError where a rank has
-        failed, or is on its way to something else.
+        interrupted: whether this rank received a stop request: then all stop (KeyboardInterrupt). UserError where a
+        rank has failed, or is at another stage.
         """
 
     def fails(self, error: BaseException, last: Callable[[], object] | None = None) -> None:
-        """Tells the others of an exception. Returns once all know; where they do not come, all processes are ended.
+        """Report an exception to the other ranks. Returns once all have received it; after a time-out aborts all.
 
-        last: what is still to be done by this rank then.
+        last: executed by this rank before it aborts.
         """
 
 
@@ -123,7 +123,7 @@ class MpiRanks:
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.index, self.count = int(comm.rank), int(comm.size)
-        self._meetings = Meetings(comm)
+        self._status = StatusExchange(comm)
 
     @property
     def root(self) -> bool:
@@ -131,22 +131,22 @@ class MpiRanks:
 
     @property
     def speaks(self) -> bool:
-        return self._meetings.speaks
+        return self._status.speaks
 
     def summed(self, values: Array) -> Array:
         """A reduction to the first rank and a broadcast: a reduction to all may differ in the last bits of a rank."""
-        own = np.ascontiguousarray(values)
-        total = np.empty_like(own)
-        self.comm.Reduce(own, total, root=0)
+        local = np.ascontiguousarray(values)
+        total = np.empty_like(local)
+        self.comm.Reduce(local, total, root=0)
         self.comm.Bcast(total, root=0)
         return total
 
     def lowest(self, values: Any) -> Any:
         from mpi4py import MPI
 
-        own = np.ascontiguousarray(values)
-        least = np.empty_like(own)
-        self.comm.Allreduce(own, least, op=MPI.MIN)
+        local = np.ascontiguousarray(values)
+        least = np.empty_like(local)
+        self.comm.Allreduce(local, least, op=MPI.MIN)
         return least
 
     def of_root(self, value: Any) -> Any:
@@ -167,10 +167,10 @@ class MpiRanks:
         return list(self.comm.alltoall(values))
 
     def joined(self, values: Array) -> Array:
-        own = np.ascontiguousarray(values)
-        sizes = self.comm.allgather(own.size)
-        out = np.empty(sum(sizes), dtype=own.dtype)
-        self.comm.Allgatherv(own, [out, sizes])
+        local = np.ascontiguousarray(values)
+        sizes = self.comm.allgather(local.size)
+        out = np.empty(sum(sizes), dtype=local.dtype)
+        self.comm.Allgatherv(local, [out, sizes])
         return out
 
     def by_root(self, action: Callable[[], T]) -> T:
@@ -188,23 +188,23 @@ class MpiRanks:
         return value
 
     def goes_on(self, to: str, numbers: Sequence[float] = (), interrupted: bool = False) -> tuple[float, ...]:
-        return self._meetings.goes_on(to, numbers, interrupted)
+        return self._status.goes_on(to, numbers, interrupted)
 
     def fails(self, error: BaseException, last: Callable[[], object] | None = None) -> None:
-        self._meetings.fails(error, last)
+        self._status.fails(error, last)
 
 
 def _sent(error: Exception) -> Exception:
-    """An exception as other processes can take it."""
+    """An exception that other processes can unpickle."""
     try:
         copy = pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever a class does when it is made again
+    except Exception:  # raised by the exception's own class
         copy = None
     return copy if isinstance(copy, Exception) else UserError(line_of(error), FAILURE)
 
 
 def hosts(among: Ranks) -> int:
-    """How many machines the ranks are on."""
+    """Number of machines that the ranks run on."""
     return len(set(among.gathered(platform.node())))
 
 
@@ -236,7 +236,7 @@ def ranks() -> Ranks:
 
 
 def refuse_ranks(what: str, cure: str = "run it on one process, without mpiexec") -> None:
-    """UserError where there are several ranks, for what one process alone does.
+    """UserError where there are several ranks, for a computation on one process only.
 
     >>> refuse_ranks("natural_frequencies")
     """

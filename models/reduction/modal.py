@@ -30,7 +30,7 @@ from arlequin.models.types import Array, Indices
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModalAssembled(LinearCoordinates):
-    """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the displacements of supports.
+    """M, K, D, loads and imposed motions in the coordinates (q, s): u = Φ q + Ψ' s, s the displacements of supports.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
     displacements under a unit motion of each support, and Ψ' = Ψ − Φ C, C = ΦᵀMΨ, their M-orthogonal complement to Φ,
@@ -38,7 +38,7 @@ class ModalAssembled(LinearCoordinates):
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
-    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. force: Sᵀ f.
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. basis: Φ; support_shapes: Ψ'; force: Sᵀ f.
 
     Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
     """
@@ -47,7 +47,7 @@ class ModalAssembled(LinearCoordinates):
     basis: Array
     squares: Array
     supports: tuple[Imposed, ...]
-    carried: Array
+    support_shapes: Array
     support_strains: Array
     coupling: Array
     rayleigh: tuple[float, float]
@@ -62,7 +62,7 @@ class ModalAssembled(LinearCoordinates):
     @cached_property
     def shapes(self) -> Array:
         """S = (Φ, Ψ') (nodal, d), full."""
-        return np.column_stack([self.basis, self.carried]) if self.supports else self.basis
+        return np.column_stack([self.basis, self.support_shapes]) if self.supports else self.basis
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
         """S u and S v (f, nodal), bitwise independent of the number f of fields."""
@@ -78,23 +78,23 @@ class ModalAssembled(LinearCoordinates):
         """Mass matrix (nodal, nodal) on which gravity acts, kg."""
         return self.nodal.gravitational_mass
 
-    def coordinates(self, field: Array, given: Array) -> Array:
-        """q = ΦᵀM u of the nodal field with the supports at their values s (g,), nan: their mean in the field."""
+    def coordinates(self, field: Array, imposed: Array) -> Array:
+        """q = ΦᵀM u of the nodal field with the supports at the values s (g,); nan: the mean of the field there."""
         field = field.copy()
-        for item in self.nodal.imposed:
-            if item.rest:
-                field[item.dofs] = 0.0
-        means = np.array([field[item.dofs].mean() for item in self.supports])
-        values = np.where(np.isnan(given), means, given)
-        for item, value in zip(self.supports, values, strict=True):
-            field[item.dofs] = value
+        for motion in self.nodal.imposed:
+            if motion.rest:
+                field[motion.dofs] = 0.0
+        means = np.array([field[support.dofs].mean() for support in self.supports])
+        values = np.where(np.isnan(imposed), means, imposed)
+        for support, value in zip(self.supports, values, strict=True):
+            field[support.dofs] = value
         return np.concatenate([self.basis.T @ (self.nodal.mass @ field), values])
 
     @cached_property
     def mass(self) -> csr_array:
         """diag(1, Ψ'ᵀMΨ') (d, d): kg in the columns of the supports."""
-        own = self.carried.T @ (self.nodal.mass @ self.carried)
-        blocks = [sp.eye_array(self.squares.size), sp.csr_array(0.5 * (own + own.T))]
+        support_mass = self.support_shapes.T @ (self.nodal.mass @ self.support_shapes)
+        blocks = [sp.eye_array(self.squares.size), sp.csr_array(0.5 * (support_mass + support_mass.T))]
         return csr_array(sp.block_diag(blocks, format="csr"))
 
     @cached_property
@@ -109,16 +109,16 @@ class ModalAssembled(LinearCoordinates):
     def damping(self) -> csr_array | None:
         """Modal damping of the ratios, or a M + b K of the part, plus the drag SᵀDS; None where there is neither."""
         a, b = self.rayleigh
-        own = None
+        structural = None
         if self.ratios is not None:
-            own = self._relative(2.0 * self.ratios * np.sqrt(self.squares))
+            structural = self._relative(2.0 * self.ratios * np.sqrt(self.squares))
         elif a or b:
-            own = csr_array(a * self.mass + b * self.stiffness)
+            structural = csr_array(a * self.mass + b * self.stiffness)
         if self.drag is None:
-            return own
-        full = self.shapes.T @ (self.drag @ self.shapes)
-        drag = csr_array(0.5 * (full + full.T))
-        return drag if own is None else csr_array(own + drag)
+            return structural
+        fluid = self.shapes.T @ (self.drag @ self.shapes)
+        drag = csr_array(0.5 * (fluid + fluid.T))
+        return drag if structural is None else csr_array(structural + drag)
 
     @cached_property
     def _to_relative(self) -> csr_array:
@@ -136,8 +136,8 @@ class ModalAssembled(LinearCoordinates):
         """The motions of the supports, each on its coordinate."""
         first = self.squares.size
         return tuple(
-            replace(item, dofs=np.array([first + i]), function=_value(item.function))
-            for i, item in enumerate(self.supports)
+            replace(support, dofs=np.array([first + i]), function=_value(support.function))
+            for i, support in enumerate(self.supports)
         )
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -146,9 +146,9 @@ class ModalAssembled(LinearCoordinates):
             raise UserError(f"coordinates of shape {u.shape}, expected ({self.shapes.shape[1]},)")
         q, s = u[: self.squares.size], u[self.squares.size :]
         relative = q - self.coupling @ s
-        pull, strain = self.squares * relative, self.support_strains @ s
-        energy = 0.5 * float(pull @ relative) + 0.5 * float(strain @ strain)
-        return np.concatenate([pull, self.support_strains.T @ strain - self.coupling.T @ pull]), energy
+        modal_forces, strain = self.squares * relative, self.support_strains @ s
+        energy = 0.5 * float(modal_forces @ relative) + 0.5 * float(strain @ strain)
+        return np.concatenate([modal_forces, self.support_strains.T @ strain - self.coupling.T @ modal_forces]), energy
 
     def load(self, t: float) -> Array:
         """Sᵀ f (d,) at the time t."""
@@ -167,17 +167,17 @@ class ModalAssembled(LinearCoordinates):
         """e = q − C s of the modes that are strained, with ω², and G s with 1."""
         elastic = self.squares > 0.0
         relative = self._to_relative[np.flatnonzero(elastic)]
-        own = sp.hstack([csr_array((len(self.supports), self.squares.size)), csr_array(self.support_strains)])
-        rows = csr_array(sp.vstack([relative, own], format="csr"))
+        support_rows = sp.hstack([csr_array((len(self.supports), self.squares.size)), csr_array(self.support_strains)])
+        rows = csr_array(sp.vstack([relative, support_rows], format="csr"))
         return rows, np.concatenate([self.squares[elastic], np.ones(len(self.supports))])
 
     def highest_frequency(self) -> float:
-        """Largest angular frequency of the shapes, rad/s."""
+        """Highest angular frequency of the shapes, rad/s."""
         return math.sqrt(float(self.squares.max(initial=0.0)))
 
 
 def _value(function: Callable[[float], Array]) -> Callable[[float], Array]:
-    """The one value of a uniform motion."""
+    """The value of a uniform motion at its first dof."""
     return lambda t: function(t)[:1]
 
 
@@ -200,70 +200,70 @@ def modal_basis(flexibility: Flexibility, modes: int, forces: csc_array, highest
     (`enriched`).
     Source: Craig & Kurdila, Fundamentals of Structural Dynamics, 2006, §17.5; MacNeal, Comput. Struct. 1, 1971.
     """
-    own, rigid = flexibility.own, flexibility.rigid
-    count, most = rigid.shape[1], flexibility.free.size
-    if not count <= modes <= most:
-        rule = f"must be in [{count}, {most}], from the rigid motions to the free degrees of freedom"
+    assembled, rigid = flexibility.assembled, flexibility.rigid
+    count, free_dofs = rigid.shape[1], flexibility.free.size
+    if not count <= modes <= free_dofs:
+        rule = f"must be in [{count}, {free_dofs}], from the rigid motions to the free degrees of freedom"
         raise UserError.parameter("modes", modes, rule)
     elastic = _vibrations(flexibility, modes - count)
-    forces_of = _internal(own, elastic)
+    forces_of = _internal(assembled, elastic)
     squares = np.einsum("dr,dr->r", elastic, forces_of)
     if squares.min(initial=0.0) < -_UNSTABLE * np.abs(squares).max(initial=0.0):
         raise UserError("the part is not stable at rest: it is compressed beyond its buckling load")
-    kept = squares <= highest**2
-    stiffness = np.zeros((count + kept.sum(),) * 2)
-    stiffness[count:, count:] = elastic[:, kept].T @ forces_of[:, kept]
-    basis = np.concatenate([rigid, elastic[:, kept]], axis=1)
-    return Basis(*diagonalised(own, count, enriched(flexibility, basis, stiffness, forces)))
+    selected = squares <= highest**2
+    stiffness = np.zeros((count + selected.sum(),) * 2)
+    stiffness[count:, count:] = elastic[:, selected].T @ forces_of[:, selected]
+    basis = np.concatenate([rigid, elastic[:, selected]], axis=1)
+    return Basis(*diagonalised(assembled, count, enriched(flexibility, basis, stiffness, forces)))
 
 
 def _vibrations(flexibility: Flexibility, count: int) -> Array:
-    """The lowest elastic modes (nodal, count), by shift-invert Lanczos; of a small part all of them, dense.
+    """The lowest elastic modes (nodal, count), by shift-invert Lanczos; for a small part by a dense eigensolver.
 
     The flexibility G of the pencil has the eigenvalues 1/ω², and 0 for the rigid motions.
     Source: Ericsson & Ruhe, Mathematics of Computation 35, 1980.
     """
-    own, free = flexibility.own, flexibility.free
+    assembled, free = flexibility.assembled, flexibility.free
     size, rigid = free.size, flexibility.rigid.shape[1]
-    out = np.zeros((own.mass.shape[0], count))
+    out = np.zeros((assembled.mass.shape[0], count))
     if not count:
         return out
-    mass, stiffness = (matrix[free][:, free] for matrix in (own.mass, own.stiffness))
+    mass, stiffness = (matrix[free][:, free] for matrix in (assembled.mass, assembled.stiffness))
     if size <= _DENSE or 2 * count > size:
         _, vectors = scipy.linalg.eigh(stiffness.toarray(), mass.toarray())
         out[free] = vectors[:, rigid : rigid + count]
     else:
-        # for ARPACK, whose smallest eigenvalue that counts is absolute
+        # ARPACK's threshold for an eigenvalue of zero is absolute
         unit = binade(float((stiffness.diagonal() / mass.diagonal()).mean()))
 
         def flexible(b: Array) -> Array:
-            wide = np.zeros(out.shape[0])
-            wide[free] = b
-            return unit * flexibility.solve(wide)[free]
+            forces = np.zeros(out.shape[0])
+            forces[free] = b
+            return unit * flexibility.solve(forces)[free]
 
         inverse = LinearOperator((size, size), matvec=flexible, dtype=float)
         start = flexible(np.cos(1.0 + np.arange(size)) * mass.diagonal())
         _, vectors = eigsh(stiffness / unit, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
         out[free] = vectors
-    return _orthonormal(own, flexibility.elastic(out))
+    return _orthonormal(assembled, flexibility.elastic(out))
 
 
-def _orthonormal(own: Assembled, fields: Array) -> Array:
+def _orthonormal(assembled: Assembled, fields: Array) -> Array:
     """Fields (nodal, k) made M-orthonormal, to round-off."""
-    gram = fields.T @ (own.mass @ fields)
+    gram = fields.T @ (assembled.mass @ fields)
     return np.asarray(scipy.linalg.solve_triangular(np.linalg.cholesky(gram), fields.T, lower=True).T)
 
 
-def _internal(own: Assembled, fields: Array) -> Array:
+def _internal(assembled: Assembled, fields: Array) -> Array:
     """Internal forces (nodal, k) of fields, from strains."""
-    forces = [own.internal(np.ascontiguousarray(field))[0] for field in fields.T]
+    forces = [assembled.internal(np.ascontiguousarray(field))[0] for field in fields.T]
     return np.stack(forces, axis=1) if forces else np.zeros_like(fields)
 
 
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Modal(DelegatingPart):
-    """A bar, beam or solid reduced to its lowest modes; it replaces the part and has its name.
+    """A bar, beam or solid reduced to its lowest vibration modes, under the part's name.
 
     modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
     boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
@@ -291,7 +291,7 @@ class Modal(DelegatingPart):
     detailed: Sequence[Surface] = field(default=(), kw_only=True)
     damping: float | Sequence[float] | None = field(default=None, kw_only=True)
     frequency: float | None = field(default=None, kw_only=True)
-    _last: list["_Reduction"] = field(default_factory=list, init=False, repr=False)
+    _cached: list["_Reduction"] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.part, Continuum | Beam):
@@ -319,23 +319,23 @@ class Modal(DelegatingPart):
     def frequencies(self) -> Array:
         """Natural frequencies (r,), Hz, those of the static shapes among them."""
         check_density(self.name, self.part.material, "for natural frequencies")
-        return np.sqrt(self._whole.squares) / (2 * np.pi)
+        return np.sqrt(self._unweighted.squares) / (2 * np.pi)
 
     def assemble(
         self, weighting: Weighting | None = None, massless: Indices | None = None, pulls: Sequence[csr_array] = ()
     ) -> ModalAssembled:
         """The reduced part; under weights its shapes are those of the weighted part. The last result is cached.
 
-        pulls: operators (m, nodal) of junctions, whose multipliers pull at the part: statics under them is exact.
+        pulls: operators (m, nodal) of junctions, whose multipliers load the part: statics under them is exact.
         """
         if weighting is None and not pulls:
-            return self._whole
-        for last in self._last:
-            if last.matches(weighting, pulls):
-                return last.assembled
-        own = self._reduced(weighting, pulls)
-        self._last[:] = [_Reduction(weighting, tuple(pulls), own)]
-        return own
+            return self._unweighted
+        for cached in self._cached:
+            if cached.matches(weighting, pulls):
+                return cached.assembled
+        reduced = self._reduced(weighting, pulls)
+        self._cached[:] = [_Reduction(weighting, tuple(pulls), reduced)]
+        return reduced
 
     def carrying(self, part: Continuum | Beam) -> "Modal":
         """The same shapes for a part that differs in its loads only; UserError where it differs otherwise."""
@@ -346,19 +346,19 @@ class Modal(DelegatingPart):
             return [replace(surface, part=part) for surface in surfaces]
 
         other = replace(self, part=part, static=on(self.static), detailed=on(self.detailed))
-        for last in self._last:
-            loaded = last.assembled.carrying(part.assemble(last.weighting))
-            other._last.append(replace(last, assembled=loaded))
+        for cached in self._cached:
+            loaded = cached.assembled.carrying(part.assemble(cached.weighting))
+            other._cached.append(replace(cached, assembled=loaded))
         return other
 
     def take_over(self, other: "Modal") -> None:
-        """The reductions that another one has made, whose data must be the same."""
-        self._last[:] = other._last
-        if "_whole" in vars(other):
-            vars(self)["_whole"] = other._whole
+        """Copy the cached reductions of `other`, whose parameters must be the same."""
+        self._cached[:] = other._cached
+        if "_unweighted" in vars(other):
+            vars(self)["_unweighted"] = other._unweighted
 
     @cached_property
-    def _whole(self) -> ModalAssembled:
+    def _unweighted(self) -> ModalAssembled:
         return self._reduced(None, ())
 
     def _reduced(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> ModalAssembled:
@@ -371,20 +371,20 @@ class Modal(DelegatingPart):
         forces = csc_array(diags_array(free) @ self._forces(pulls))
         basis, squares = modal_basis(flexibility, self.modes, forces, highest)
         supports = tuple(item for item in nodal.imposed if not item.rest)
-        moved = _support_shapes(flexibility, supports)
-        coupling = basis.T @ (nodal.mass @ moved)
-        carried = moved - basis @ coupling
-        shapes = np.column_stack([basis, carried]) if supports else basis
-        own = self.part.damping
+        support_displacements = _support_shapes(flexibility, supports)
+        coupling = basis.T @ (nodal.mass @ support_displacements)
+        support_shapes = support_displacements - basis @ coupling
+        shapes = np.column_stack([basis, support_shapes]) if supports else basis
+        damping = self.part.damping
         return ModalAssembled(
             nodal=nodal,
             basis=basis,
             squares=squares,
             supports=supports,
-            carried=carried,
-            support_strains=_support_strains(nodal, moved),
+            support_shapes=support_shapes,
+            support_strains=_support_strains(nodal, support_displacements),
             coupling=coupling,
-            rayleigh=(own.mass, own.stiffness) if isinstance(own, Rayleigh) else (0.0, 0.0),
+            rayleigh=(damping.mass, damping.stiffness) if isinstance(damping, Rayleigh) else (0.0, 0.0),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
             force=nodal.loads.projected(shapes),
@@ -404,8 +404,8 @@ class Modal(DelegatingPart):
     def _ratios(self, count: int) -> Array | None:
         if self.damping is None:
             return None
-        given = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
-        return np.concatenate([given, np.full(count - given.size, given[-1])])
+        ratios = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
+        return np.concatenate([ratios, np.full(count - ratios.size, ratios[-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,18 +429,18 @@ class _Reduction:
 
 def _support_shapes(flexibility: Flexibility, supports: Sequence[Imposed]) -> Array:
     """Static displacements Ψ (nodal, g) under a unit motion of each support, the others at rest."""
-    own, free = flexibility.own, flexibility.free
-    moved = np.zeros((own.mass.shape[0], len(supports)))
-    for i, item in enumerate(supports):
-        moved[item.dofs, i] = 1.0
-    pull = np.zeros_like(moved)
-    pull[free] = (own.stiffness @ moved)[free]
-    return moved - flexibility.solve(pull) if supports else moved
+    assembled, free = flexibility.assembled, flexibility.free
+    displacements = np.zeros((assembled.mass.shape[0], len(supports)))
+    for i, support in enumerate(supports):
+        displacements[support.dofs, i] = 1.0
+    reactions = np.zeros_like(displacements)
+    reactions[free] = (assembled.stiffness @ displacements)[free]
+    return displacements - flexibility.solve(reactions) if supports else displacements
 
 
-def _support_strains(nodal: Assembled, moved: Array) -> Array:
-    """G (g, g), GᵀG = ΨᵀKΨ: a common motion, which stretches nothing, has G s = 0 to round-off."""
-    stiffness = moved.T @ (nodal.stiffness @ moved)
+def _support_strains(nodal: Assembled, displacements: Array) -> Array:
+    """G (g, g), GᵀG = ΨᵀKΨ; for a common rigid motion of all supports G s = 0 to round-off."""
+    stiffness = displacements.T @ (nodal.stiffness @ displacements)
     _, vectors = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
-    energies = [nodal.internal(np.ascontiguousarray(shape))[1] for shape in (moved @ vectors).T]
+    energies = [nodal.internal(np.ascontiguousarray(shape))[1] for shape in (displacements @ vectors).T]
     return np.sqrt(2.0 * np.array(energies))[:, None] * vectors.T

@@ -78,7 +78,7 @@ class RigidBody:
 
     @property
     def components(self) -> int:
-        """2: displacements of the nodes."""
+        """2: the displacement components of the nodes."""
         return 2
 
     @property
@@ -99,12 +99,12 @@ class RigidBody:
 
     @property
     def _local(self) -> Array:
-        """The outline (k, 2) from its first corner: moments of area about a distant origin would cancel, m."""
+        """The outline (k, 2) relative to its first corner, m: moments of area about a distant origin lose digits."""
         return np.asarray(self.outline - self.outline[0])
 
     @cached_property
     def arms(self) -> Array:
-        """Initial positions (n, 2) from the centre of mass, m."""
+        """Initial positions (n, 2) relative to the centre of mass, m."""
         centre = _centroid(self._local) if self.centre is None else self.centre - self.outline[0]
         return np.vstack([np.zeros(2), self._local - centre])
 
@@ -127,7 +127,7 @@ class RigidBody:
         return np.array([mass, mass, rotating])
 
     def boundary(self, name: str) -> Surface:
-        """A named chain of corners: half of the edges next to each is its area; normals: mean of the edges'."""
+        """A named chain of corners: the area of each is half of its edges', its normal the mean of the edges'."""
         if name not in self._groups:
             known = ", ".join(sorted(self._groups))
             near = meant(name, self._groups)
@@ -159,10 +159,10 @@ class RigidBody:
 
     def load(self, t: float) -> Array:
         """(f_x, f_y, moment) at the time t, N, N, N·m."""
-        given = self.force(t) if callable(self.force) else self.force
-        vector = checks.finite_array(f"force on '{self.name}'", given)
+        force = self.force(t) if callable(self.force) else self.force
+        vector = checks.finite_array(f"force on '{self.name}'", force)
         if vector.shape not in ((2,), (3,)):
-            raise UserError.parameter(f"force on '{self.name}'", given, "must be (f_x, f_y) or (f_x, f_y, moment)")
+            raise UserError.parameter(f"force on '{self.name}'", force, "must be (f_x, f_y) or (f_x, f_y, moment)")
         return np.concatenate([vector, np.zeros(3 - vector.size)])
 
     @cached_property
@@ -174,20 +174,20 @@ class RigidBody:
                 raise UserError(f"{self.name}: imposed motions are those of 'body', not {name!r}")
             return np.zeros(1, dtype=np.int64)
 
-        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
-        return make_imposed(self.name, given, body, (("x",), ("y",), ("rz",)))  # type: ignore[arg-type]
+        motions = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        return make_imposed(self.name, motions, body, (("x",), ("y",), ("rz",)))  # type: ignore[arg-type]
 
     @cached_property
     def _groups(self) -> dict[str, tuple[Indices, bool]]:
         count = len(self.outline)
         groups = {"outline": (1 + np.arange(count), True)}
         named = checks.mapping("names", self.names, "must map names to corners")
-        for name, given in named.items():
-            corners = np.atleast_1d(np.asarray(given))
+        for name, numbers in named.items():
+            corners = np.atleast_1d(np.asarray(numbers))
             if corners.dtype.kind not in "iu" or corners.min(initial=0) < 0 or corners.max(initial=0) >= count:
-                raise UserError.parameter(f"names[{name!r}]", given, f"must be corners in [0, {count})")
+                raise UserError.parameter(f"names[{name!r}]", numbers, f"must be corners in [0, {count})")
             if not corners.size or (np.diff(corners) % count != 1).any():
-                raise UserError.parameter(f"names[{name!r}]", given, "must be corners in a row, counter-clockwise")
+                raise UserError.parameter(f"names[{name!r}]", numbers, "must be corners in a row, counter-clockwise")
             groups[name] = (1 + corners.astype(np.int64), False)
         return groups
 
@@ -216,7 +216,7 @@ class RigidAssembled:
 
     @property
     def damping(self) -> None:
-        """None."""
+        """None: a rigid body has no damping."""
 
     @cached_property
     def shapes(self) -> csr_array:
@@ -235,41 +235,42 @@ class RigidAssembled:
         """The mass (nodal, nodal), kg, on which gravity acts."""
         return self.inertia
 
-    def coordinates(self, field: Array, given: Array) -> Array:
-        """(x, y, θ) of a nodal field (nodal,): the centre's and the mean rotation of the corners; given (p,) values."""
+    def coordinates(self, field: Array, imposed: Array) -> Array:
+        """(x, y, θ) of a nodal field (nodal,): displacement of the centre, mean rotation of the corners; `imposed` (p,)
+        replaces the imposed coordinates, nan: the value of the field."""
         nodal = field.reshape(-1, 2)
         arms, relative = self.part.arms, nodal - nodal[0]
-        turn = (arms[:, 0] * relative[:, 1] - arms[:, 1] * relative[:, 0]).sum() / (arms**2).sum()
-        values = np.array([*nodal[0], turn])
-        if given.size:
-            dofs = np.concatenate([item.dofs for item in self.imposed])
-            values[dofs] = np.where(np.isnan(given), values[dofs], given)
+        rotation = (arms[:, 0] * relative[:, 1] - arms[:, 1] * relative[:, 0]).sum() / (arms**2).sum()
+        values = np.array([*nodal[0], rotation])
+        if imposed.size:
+            dofs = np.concatenate([motion.dofs for motion in self.imposed])
+            values[dofs] = np.where(np.isnan(imposed), values[dofs], imposed)
         return values
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Displacements and velocities (f, nodal) of the nodes for coordinates and their rates (f, 3)."""
-        turned = self._turned(u[:, 2])
-        moved = u[:, None, :2] + (turned - self.part.arms)
-        across = np.stack([-turned[..., 1], turned[..., 0]], axis=-1)
-        rate = v[:, None, :2] + v[:, 2, None, None] * across
-        return moved.reshape(len(u), -1), rate.reshape(len(u), -1)
+        rotated = self._rotated(u[:, 2])
+        displacements = u[:, None, :2] + (rotated - self.part.arms)
+        tangents = np.stack([-rotated[..., 1], rotated[..., 0]], axis=-1)
+        rate = v[:, None, :2] + v[:, 2, None, None] * tangents
+        return displacements.reshape(len(u), -1), rate.reshape(len(u), -1)
 
     def rates(self, u: Array) -> Array:
         """∂(nodal displacements)/∂(x, y, θ) (nodal, 3) at u."""
-        turned = self._turned(u[2:3])[0]
-        out = np.zeros((len(turned), 2, 3))
+        rotated = self._rotated(u[2:3])[0]
+        out = np.zeros((len(rotated), 2, 3))
         out[:, 0, 0] = out[:, 1, 1] = 1.0
-        out[:, 0, 2], out[:, 1, 2] = -turned[:, 1], turned[:, 0]
+        out[:, 0, 2], out[:, 1, 2] = -rotated[:, 1], rotated[:, 0]
         return out.reshape(-1, 3)
 
-    def _turned(self, angle: Array) -> Array:
+    def _rotated(self, angle: Array) -> Array:
         """The arms (f, n, 2) rotated by the angles (f,)."""
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
         x, y = self.part.arms.T
         return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
 
     def internal(self, u: Array) -> tuple[Array, float]:
-        """No force and no energy."""
+        """Zero force and energy."""
         return np.zeros_like(u), 0.0
 
     def load(self, t: float) -> Array:
@@ -286,7 +287,7 @@ class RigidAssembled:
         return not callable(self.part.force)
 
     def strain_form(self) -> tuple[csr_array, Array]:
-        """No strains."""
+        """No rows: a rigid body has no strains."""
         return csr_array((0, 3)), np.zeros(0)
 
     def highest_frequency(self) -> float:

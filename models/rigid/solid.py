@@ -26,7 +26,7 @@ _VERTICES = {
 
 @dataclass(frozen=True, eq=False)
 class Simplex:
-    """n + 1 equal point masses that move as a rigid body of n dimensions does, at p_k = c + Σ_i s_ki w_i.
+    """n + 1 equal point masses that represent a rigid body in n dimensions, at p_k = c + Σ_i s_ki w_i.
 
     mass m (kg), centre c (n,), arms w_i = √(e_i/m) a_i (i, n), m, of the body's Euler tensor ∫ρ (x−c)(x−c)ᵀ =
     Σ e_i a_i a_iᵀ: the masses m/(n + 1) have the same mass, centre and Euler tensor. For displacements u (d,),
@@ -34,7 +34,7 @@ class Simplex:
 
         c_ij(u) = (w_i(u)·w_j(u) − w_i·w_j)/n_ij = 0,  i ≤ j,    n_ii = 2 |w_i|,  n_ij = √(|w_i|² + |w_j|²)
 
-    (m): its stretches and shears, quadratic in u. The scales make the gradients orthonormal, but for a factor, at rest.
+    (m): its stretches and shears, quadratic in u. The scales make the gradients at rest orthonormal up to a factor.
     Source: P. Betsch and P. Steinmann, Int. J. Numer. Methods Eng. 51 (2001) 445–473 (constraints of the directors);
     E. J. Routh, Dynamics of a System of Rigid Bodies (1905), §34 (equimomental masses).
     """
@@ -45,7 +45,7 @@ class Simplex:
 
     @classmethod
     def of(cls, name: str, positions: Array, inertia: csr_array) -> "Simplex":
-        """Of nodes at `positions` (n, axis) with the mass matrix (n, n): it moves them with SᵀMS = m/(n + 1)."""
+        """The simplex of nodes at `positions` (n, axis) with the mass matrix (n, n): SᵀMS = m/(n + 1)."""
         shares = np.asarray(inertia.sum(axis=0)).ravel()
         mass = float(shares.sum())
         centre = shares @ positions / mass
@@ -66,7 +66,7 @@ class Simplex:
         return np.asarray(self.centre + self.vertices @ self.arms)
 
     def shares(self, positions: Array) -> Array:
-        """Barycentric coordinates (p, n + 1) of points (p, n) of the body in the masses: their displacements follow."""
+        """Barycentric coordinates (p, n + 1) of points (p, n) of the body, by which displacements are interpolated."""
         along = (positions - self.centre) @ (self.arms / (self.arms**2).sum(axis=1)[:, None]).T
         return np.asarray((1.0 + along @ self.vertices.T) / len(self.vertices))
 
@@ -79,9 +79,9 @@ class Simplex:
 
     def gradient(self, u: Array) -> Array:
         """∂c/∂u (n(n+1)/2, d) at u: linear in u."""
-        now, s = self.arms + self._change(u), self.vertices
+        arms, s = self.arms + self._change(u), self.vertices
         i, j = self._pairs
-        rows = s.T[i][:, :, None] * now[j][:, None] + s.T[j][:, :, None] * now[i][:, None]
+        rows = s.T[i][:, :, None] * arms[j][:, None] + s.T[j][:, :, None] * arms[i][:, None]
         return np.asarray(rows.reshape(len(i), -1) / (len(s) * self._scale[:, None]))
 
     def placed(self, u: Array) -> Array:
@@ -91,8 +91,8 @@ class Simplex:
         left, _, right = np.linalg.svd((at - centre).T @ (self.points - self.centre))
         sign = np.ones(centre.size)
         sign[-1] = np.sign(np.linalg.det(left @ right))
-        turn = (left * sign) @ right
-        return np.asarray(centre + (self.points - self.centre) @ turn.T - self.points).ravel()
+        rotation = (left * sign) @ right
+        return np.asarray(centre + (self.points - self.centre) @ rotation.T - self.points).ravel()
 
     def _change(self, u: Array) -> Array:
         """δ (i, n)."""
@@ -140,12 +140,12 @@ class RigidPartAssembled(LinearCoordinates):
 
     @cached_property
     def damping(self) -> csr_array | None:
-        """a M; None where there is none."""
+        """a M; None without damping."""
         return csr_array(self.drag * self.mass) if self.drag else None
 
     @property
     def imposed(self) -> tuple[Imposed, ...]:
-        """None."""
+        """No imposed motions."""
         return ()
 
     @cached_property
@@ -159,8 +159,8 @@ class RigidPartAssembled(LinearCoordinates):
         """Mass matrix (nodal, nodal) of the finite elements, kg."""
         return self.nodal.mass
 
-    def coordinates(self, field: Array, given: Array) -> Array:
-        """(n + 1)/m SᵀM u of the nodal field: what is linear in the positions; made rigid at the start of a run."""
+    def coordinates(self, field: Array, imposed: Array) -> Array:
+        """(n + 1)/m SᵀM u: the projection of the nodal field on linear fields; made rigid at the start of a run."""
         return np.asarray(self.shapes.T @ (self.nodal.mass @ field) / self.mass.diagonal())
 
     def strains(self, u: Array) -> Array:
@@ -192,7 +192,7 @@ class RigidPartAssembled(LinearCoordinates):
         return 0.0
 
     def internal(self, u: Array) -> tuple[Array, float]:
-        """No force and no energy."""
+        """Zero force and energy."""
         return np.zeros_like(u), 0.0
 
     def tangent(self, u: Array) -> csr_array:
@@ -200,12 +200,12 @@ class RigidPartAssembled(LinearCoordinates):
         return self.stiffness
 
     def least_volume(self, u: Array) -> tuple[float, int]:
-        """(1, −1): the volume is constant, and there is no cell."""
+        """(1, −1): the volume is constant, and there are no cells."""
         return 1.0, -1
 
     @property
     def viscous(self) -> bool:
-        """No viscosity."""
+        """False: no viscosity."""
         return False
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
@@ -226,7 +226,7 @@ class RigidPartAssembled(LinearCoordinates):
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Rigid(DelegatingPart):
-    """A solid treated as rigid, with rotations of any size, in 2D or 3D; it replaces the part and has its name.
+    """A solid treated as rigid, with rotations of any size, in 2D or 3D, under the part's name.
 
     Mass, body force, tractions (dead loads) and mass-proportional damping are those of the solid. Its surfaces can be
     used in interfaces, springs, relations and records. It takes no imposed motions: support it by relations or springs.
@@ -263,27 +263,27 @@ class Rigid(DelegatingPart):
     @property
     def mass(self) -> float:
         """Mass, kg."""
-        return self._whole.simplex.mass
+        return self._unweighted.simplex.mass
 
     @property
     def centre(self) -> Array:
         """Initial centre of mass (axis,), m."""
-        return self._whole.simplex.centre
+        return self._unweighted.simplex.centre
 
     def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> RigidPartAssembled:
-        """The body; under weights it has the weighted mass and loads."""
-        return self._whole if weighting is None else self._made(weighting)
+        """The assembled body, with the weighted mass and loads under weights."""
+        return self._unweighted if weighting is None else self._assembled(weighting)
 
     @cached_property
-    def _whole(self) -> RigidPartAssembled:
-        return self._made(None)
+    def _unweighted(self) -> RigidPartAssembled:
+        return self._assembled(None)
 
-    def _made(self, weighting: Weighting | None) -> RigidPartAssembled:
+    def _assembled(self, weighting: Weighting | None) -> RigidPartAssembled:
         nodal, axes = self.part.assemble(weighting), self.components
         simplex = Simplex.of(self.name, self.positions, csr_array(nodal.mass[::axes, ::axes]))
         drag = self.part.damping.mass if isinstance(self.part.damping, Rayleigh) else 0.0
         return RigidPartAssembled(nodal, simplex, self.positions, drag)
 
     def stress(self, u: Array) -> Array:
-        """A rigid body has none: a UserError."""
+        """Raises UserError: the stress of a rigid body is not determined."""
         raise UserError(f"{self.name}: the stress in a rigid part is not determined")

@@ -77,8 +77,8 @@ def rate_and_state(coefficients, rate, pressure, slip, increment, elapsed, stuck
             steady = -np.log(rate / velocity)
             state = steady + (state - steady) * np.exp(-x)
     else:  # θ̇ = 1 − vθ/D, exactly for constant v
-        grown = velocity * elapsed / distance * (-np.expm1(-x) / x if x > 1e-300 else 1.0)
-        state = np.log(np.exp(state - x) + grown)
+        growth = velocity * elapsed / distance * (-np.expm1(-x) / x if x > 1e-300 else 1.0)
+        state = np.log(np.exp(state - x) + growth)
     out[0], out[1] = state - initial, 0.0
     exponent = (base + evolution * state) / direct  # μ = a asinh(v/2V₀ e^exponent)
     if not rate > 0.0:

@@ -24,8 +24,8 @@ def mean_power(start, end, exponent):
     if start <= 0.0 and end <= 0.0:
         return 0.0, 0.0
     if start <= 0.0 or end <= 0.0:  # the layer is entered or left within the step
-        deep = max(start, end)
-        mean = deep ** (exponent + 1.0) / ((exponent + 1.0) * abs(width))
+        depth = max(start, end)
+        mean = depth ** (exponent + 1.0) / ((exponent + 1.0) * abs(width))
         if end > 0.0:
             return mean, (end**exponent - mean) / width
         return mean, -mean / width
@@ -66,13 +66,13 @@ def power_law(coefficients, history, gap, step, theta, trial):
 
     mean, slope = mean_power(start, end, exponent)
     if theta >= 0.5:  # discrete gradient at 1/2, end of the step at 1
-        edge, edge_slope = power(end, exponent)
-        share = 2.0 * theta - 1.0
+        pressure_at_end, slope_at_end = power(end, exponent)
+        end_weight = 2.0 * theta - 1.0
     else:  # beginning of the step at 0
-        edge, edge_slope = power(start, exponent)[0], 0.0
-        share = 1.0 - 2.0 * theta
-    stored = kappa * ((1.0 - share) * mean + share * edge)
-    stored_slope = -kappa * ((1.0 - share) * slope + share * edge_slope)
+        pressure_at_end, slope_at_end = power(start, exponent)[0], 0.0
+        end_weight = 1.0 - 2.0 * theta
+    stored = kappa * ((1.0 - end_weight) * mean + end_weight * pressure_at_end)
+    stored_slope = -kappa * ((1.0 - end_weight) * slope + end_weight * slope_at_end)
     if viscosity == 0.0:
         return stored, stored_slope, 0.0, 0.0
 

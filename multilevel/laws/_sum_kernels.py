@@ -9,9 +9,9 @@ def sum_laws(first, last, kernels, kind, coefficients, history, gap, step, theta
     its slope (see `arlequin.multilevel.laws.signature`)."""
     stored, stored_slope, dissipated, dissipated_slope = 0.0, 0.0, 0.0, 0.0
     for row in range(first, last):
-        own = kernels[kind[row]](coefficients[row], history[row], gap, step, theta, trial[row])
-        stored += own[0]
-        stored_slope += own[1]
-        dissipated += own[2]
-        dissipated_slope += own[3]
+        tractions = kernels[kind[row]](coefficients[row], history[row], gap, step, theta, trial[row])
+        stored += tractions[0]
+        stored_slope += tractions[1]
+        dissipated += tractions[2]
+        dissipated_slope += tractions[3]
     return stored, stored_slope, dissipated, dissipated_slope

@@ -62,15 +62,15 @@ def _mean(table, n, start, end):
     width = end - start
     first, last = _piece(table, n, start), _piece(table, n, end)
     mean, slope = 0.0, 0.0
-    x, piece, way = 0.0, first, 1 if end >= start else -1
+    x, piece, direction = 0.0, first, 1 if end >= start else -1
     for _ in range(n + 2):  # pieces
         if piece == last:
-            until = 1.0
+            x_end = 1.0
         else:  # to the edge of the piece
-            knot = piece if way > 0 else piece - 1
+            knot = piece if direction > 0 else piece - 1
             edge = table[1] if knot == n else table[4 + knot]
-            until = min(max((edge - start) / width, x), 1.0)
-        length = until - x
+            x_end = min(max((edge - start) / width, x), 1.0)
+        length = x_end - x
         if length > 0.0 and piece <= n:
             for i in range(NODES.size):
                 at = x + length * NODES[i]
@@ -79,7 +79,7 @@ def _mean(table, n, start, end):
                 slope += length * WEIGHTS[i] * at * dp
         if piece == last:
             return mean, slope
-        x, piece = until, piece + way
+        x, piece = x_end, piece + direction
     return np.nan, np.nan
 
 

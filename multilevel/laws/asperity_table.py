@@ -13,7 +13,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
-_MOST = 0.7  # ln p between two knots: the quadrature is then exact to round-off
+_MAX_CHANGE = 0.7  # of ln p between two knots: the quadrature is then exact to round-off
 
 
 @checked_call
@@ -64,7 +64,7 @@ class AsperityTable:
         p₁: the first pressure."""
         g, s = np.array(self.gaps), np.log(np.array(self.pressures) / self.pressures[0])
         d = _monotone_slopes(g, s)
-        counts = np.ceil(-np.diff(s) / _MOST).astype(np.int64)
+        counts = np.ceil(-np.diff(s) / _MAX_CHANGE).astype(np.int64)
         at = np.repeat(np.arange(counts.size), counts)
         x = np.concatenate([np.arange(count) / count for count in counts])
         values, slopes = _hermite(g, s, d, at, x)
@@ -106,16 +106,16 @@ class AsperityTable:
         edges = np.append(g, self.height)
         piece = np.searchsorted(g, gap, side="right")  # 0 below the first knot, n beyond the last
         below = piece == 0
-        # what is left of the piece, to its upper edge, and all pieces beyond
+        # the integral from the gap to the upper edge of its piece, and that of all pieces above
         upper = edges[np.minimum(piece, g.size)]
-        within = self._integral(np.minimum(gap, upper), upper)
+        in_piece = self._integral(np.minimum(gap, upper), upper)
         first, slope = self.pressures[0], self.pressures[0] * d[0]
-        out = g[0] - gap
-        within = np.where(below, first * out - 0.5 * slope * out**2, within)
-        return within + self._beyond[piece]
+        distance = g[0] - gap
+        in_piece = np.where(below, first * distance - 0.5 * slope * distance**2, in_piece)
+        return in_piece + self._energy_above[piece]
 
     @cached_property
-    def _beyond(self) -> Array:
+    def _energy_above(self) -> Array:
         """∫ p dg from the upper edge of each piece on (n + 1,), J/m²."""
         edges = np.append(self._knots[0], self.height)
         pieces = self._integral(edges[:-1], edges[1:])
@@ -135,8 +135,8 @@ class AsperityTable:
         third = d[:-1] + d[1:] - 2.0 * rise
         second = rise - d[:-1]
         # the slope is a parabola in x: d + 2x(second − third) + 3x² third
-        turn = np.clip(-(second - third) / np.where(third == 0.0, 1.0, 3.0 * third), 0.0, 1.0)
-        inner = d[:-1] + 2.0 * turn * (second - third) + 3.0 * turn**2 * third
+        extremum = np.clip(-(second - third) / np.where(third == 0.0, 1.0, 3.0 * third), 0.0, 1.0)
+        inner = d[:-1] + 2.0 * extremum * (second - third) + 3.0 * extremum**2 * third
         steepest = np.max([-d[:-1], -d[1:], -inner], axis=0)
         return self.pressures[0] * float((np.exp(s[:-1]) * steepest).max()) if h.size else 0.0
 
@@ -148,13 +148,13 @@ class AsperityTable:
         value, slope = _hermite(g, s, d, k, np.clip((gap - g[k]) / np.diff(g)[k], 0.0, 1.0))
         p = self.pressures[0] * np.exp(value)
         slope = p * slope
-        below, beyond = gap < g[0], gap > g[-1]
+        below, above = gap < g[0], gap > g[-1]
         if below.any():
             p = np.where(below, p + slope * (gap - g[0]), p)
-        if beyond.any():
+        if above.any():
             share = np.where(gap < self.height, 1.0 + 0.5 * d[-1] * (gap - g[-1]), 0.0)
             last = self.pressures[0] * np.exp(s[-1])
-            p, slope = np.where(beyond, last * share**2, p), np.where(beyond, last * d[-1] * share, slope)
+            p, slope = np.where(above, last * share**2, p), np.where(above, last * d[-1] * share, slope)
         return p, slope
 
 

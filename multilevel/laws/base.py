@@ -1,4 +1,4 @@
-"""Interfaces of the laws of normal contact: regular laws and set-valued laws, which add up."""
+"""Protocols of the laws of normal contact: regular laws and set-valued laws, which add up."""
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ class RegularLaw(Protocol):
         """Whether some of the pressure dissipates."""
 
     def coefficients(self) -> Array:
-        """Constants of the law, as its kernel reads them."""
+        """Constants of the law for its kernel."""
 
     def kernel(self) -> Any:
         """Compiled mean tractions over a step and their slopes:

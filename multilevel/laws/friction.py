@@ -1,4 +1,4 @@
-"""Friction laws: the interface of a friction law, a base class for variable coefficients, and Coulomb's law."""
+"""Friction laws: the protocol of a friction law, a base class for variable coefficients, and Coulomb's law."""
 
 import math
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SlidingState:
             object.__setattr__(self, "stuck", np.zeros(self.slip_rate.size, dtype=bool))
 
     def of(self, points: Any) -> "SlidingState":
-        """The state of some of the points."""
+        """The state of the given points."""
         return SlidingState(
             self.pressure[points], self.slip_rate[points], self.slip[points], self.variables[points], self.stuck[points]
         )  # fmt: skip
@@ -48,8 +48,8 @@ class FrictionLaw(Protocol):
 
     w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. μ is that of the
     mean slip rate and pressure of the step, and of the internal variables in its middle
-    (`arlequin.multilevel.solvers.sliding`): the order of the scheme is kept. Methods are pure; only accepted steps
-    commit what they return. Each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0. Test a law by `check_law`; see
+    (`arlequin.multilevel.solvers.sliding`): the order of the scheme is preserved. Methods are pure; their values are
+    committed by accepted steps only. Each step dissipates, P_t·w ≤ 0, for any μ ≥ 0. Test a law by `check_law`; see
     docs/how-to/friction-law.md.
     """
 
@@ -105,19 +105,19 @@ class VariableFriction:
         """Largest fall −dμ/d‖v_t‖ with the slip rate, s/m, of a point that has not slipped, between 1 nm/s and 1 km/s;
         0 where μ never falls. Steps have several solutions where it is too large for their length."""
         rates = np.geomspace(1e-9, 1e3, 2401)
-        none = np.zeros(rates.size)
-        mu = np.asarray(self.mu(SlidingState(none, rates, none, np.zeros((rates.size, VARIABLES)))), dtype=float)
+        zeros = np.zeros(rates.size)
+        mu = np.asarray(self.mu(SlidingState(zeros, rates, zeros, np.zeros((rates.size, VARIABLES)))), dtype=float)
         return float(max((-np.diff(mu) / np.diff(rates)).max(), 0.0))
 
     def state_value(self, variable: Array) -> Array:
-        """What is recorded of the first internal variable (k,): by default the variable itself."""
+        """The recorded value of the first internal variable (k,): by default the variable itself."""
         return variable
 
 
 class CompiledFriction(VariableFriction):
-    """Base class of friction laws that are given by a compiled kernel."""
+    """Base class of friction laws with a compiled kernel."""
 
-    of_the_step: bool = False  # whether μ depends on the slip rate and the pressure of the step alone
+    of_the_step: bool = False  # whether μ depends only on the slip rate and the pressure of the step
 
     def kernel(self) -> Any:
         """Compiled function of the signature `arlequin.multilevel.laws.signature.FRICTION`."""
@@ -137,10 +137,10 @@ class CompiledFriction(VariableFriction):
         from arlequin.multilevel.laws._friction_kernels import evaluate_many
 
         out = np.empty((state.slip_rate.size, VARIABLES))
-        table = np.ascontiguousarray(np.stack([state.slip_rate, state.pressure, state.slip]))
-        variables, slip = (np.ascontiguousarray(each, dtype=float) for each in (state.variables, slip))
+        states = np.ascontiguousarray(np.stack([state.slip_rate, state.pressure, state.slip]))
+        variables, slip = (np.ascontiguousarray(array, dtype=float) for array in (state.variables, slip))
         mu = evaluate_many(
-            self.kernel(), self.coefficients(), table, slip, float(step), np.ascontiguousarray(state.stuck), variables,
+            self.kernel(), self.coefficients(), states, slip, float(step), np.ascontiguousarray(state.stuck), variables,
             out,
         )  # fmt: skip
         return mu, out
@@ -155,9 +155,9 @@ class Coulomb:
 
     that is, w = 0 inside the disk (an interval in 2D) and t_t = −μ p_n w/‖w‖ on its edge. coefficient: μ ≥ 0.
     compliance, m/(s Pa): 0 is the law itself; with more, the tangential traction grows with the slip velocity up to
-    the threshold (velocity penalty of 1/compliance). stiffness K_T, Pa/m: infinite is the law itself (e = 0); less is
-    elastic stick, w the rate of what slips for good: the traction is that of a spring from zero where contact starts,
-    whose end slips when it reaches the threshold (the tangential part of an impact element). damping C_T, Pa s/m: a
+    the threshold (velocity penalty of 1/compliance). stiffness K_T, Pa/m: infinite is the law itself (e = 0); finite is
+    elastic stick, w the irreversible slip rate: the traction is that of a spring, zero where contact starts, whose end
+    slips when it reaches the threshold (the tangential part of an impact element). damping C_T, Pa s/m: a
     dashpot beside the spring. In a slip the traction stays on the edge of the disk and the stretch e follows from it,
     so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
     the dashpot's loss counts as friction's. See docs/theory/contact.md.

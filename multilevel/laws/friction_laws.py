@@ -1,8 +1,8 @@
 """Friction laws with a coefficient μ that depends on slip, slip rate, pressure or internal variables.
 
 All are dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖v_t‖ on the total normal pressure p_n of any normal laws, and differ
-in μ ≥ 0: whatever it is, friction takes μ p_n ‖v_t‖ ≥ 0. How a step is solved, and which of several solutions is taken
-where μ falls with the slip rate, is written in `arlequin.multilevel.solvers.sliding`.
+in μ ≥ 0: friction always dissipates μ p_n ‖v_t‖ ≥ 0. The solution of a step, and the choice of one of several solutions
+where μ falls with the slip rate: `arlequin.multilevel.solvers.sliding`.
 """
 
 import math
@@ -253,8 +253,8 @@ class RateAndState(CompiledFriction):
 
     def coefficients(self) -> Array:
         initial = 0.0 if self.state is None else math.log(self.velocity * self.state / self.distance)
-        own = self.coefficient, self.direct, self.evolution, self.distance, self.velocity
-        return np.array([*own, initial, float(self.law == "slip")])
+        constants = self.coefficient, self.direct, self.evolution, self.distance, self.velocity
+        return np.array([*constants, initial, float(self.law == "slip")])
 
     def state_value(self, variable: Array) -> Array:
         """θ, s, of the internal variable ln(θ/θ₀)."""

@@ -33,10 +33,10 @@ def check_law(law: Any, gaps: Any = None, *, step: float = 1e-6, states: Sliding
         kernel: slopes ∂stored/∂g₁ and ∂dissipated/∂g₁,   −dissipated · (g₁ − g₀) ≥ 0,   trial[0] = g₁
 
     the dissipated pressure being 0 at rest, and in short steps that of `damping_pressure`; internal variables are 0 at
-    the start. The energy balance of a run
-    cannot replace this: it holds for any pressure that acts equally on both sides, and what a wrong energy stores is
-    counted as `scheme`. A friction law (`FrictionLaw`): μ (k,) finite, not negative, of one value where the law is not
-    `state_dependent`; `advance` (k, 2) finite. A set-valued law: the ranges of its attributes.
+    the start. The energy balance of a run cannot replace this: it holds for any pressure that acts equally on both
+    sides, and the error of a wrong energy is counted as `scheme`. A friction law (`FrictionLaw`): μ (k,) finite, not
+    negative, uniform where the law is not `state_dependent`; `advance` (k, 2) finite. A set-valued law: the ranges of
+    its attributes.
 
     gaps (k,), m: where the law is evaluated, with some at which it acts; default: −1 to 8 times E(0)/p(0), or 1e-6 m
     where p(0) = 0. step, s: of the checked steps. states: of the friction law; default: slip rates 0 to 10 m/s,
@@ -65,7 +65,7 @@ def check_law(law: Any, gaps: Any = None, *, step: float = 1e-6, states: Sliding
     else:
         known = ("RegularLaw", RegularLaw), ("FrictionLaw", FrictionLaw), ("SetValuedLaw", SetValuedLaw)
         lacking = [
-            f"{name} needs {', '.join(sorted(what for what in _attributes(kind) if not hasattr(law, what)))}"
+            f"{name} needs {', '.join(sorted(method for method in _attributes(kind) if not hasattr(law, method)))}"
             for name, kind in known
         ]
         raise UserTypeError(f"law = {shown(law)}: is no law of contact or friction; {'; '.join(lacking)}")
@@ -76,19 +76,19 @@ def _attributes(protocol: Any) -> list[str]:
     return [name for name in vars(protocol) if not name.startswith("_")]
 
 
-def _fault(law: Any, method: str, what: str, got: str, expected: str) -> UserError:
-    return UserError(f"{method} of {type(law).__name__}: {what}: got {got}, expected {expected}")
+def _fault(law: Any, method: str, where: str, got: str, expected: str) -> UserError:
+    return UserError(f"{method} of {type(law).__name__}: {where}: got {got}, expected {expected}")
 
 
 def _column(law: Any, method: str, values: Any, gaps: Array, unit: str) -> Array:
     """Values (k,) of a method at the gaps, finite."""
-    found = np.asarray(values, dtype=float)
-    if found.shape != gaps.shape:
-        raise _fault(law, method, f"at {gaps.size} gaps", f"the shape {found.shape}", f"the shape {gaps.shape}")
-    for gap, value in zip(gaps.tolist(), found.tolist(), strict=True):
+    array = np.asarray(values, dtype=float)
+    if array.shape != gaps.shape:
+        raise _fault(law, method, f"at {gaps.size} gaps", f"the shape {array.shape}", f"the shape {gaps.shape}")
+    for gap, value in zip(gaps.tolist(), array.tolist(), strict=True):
         if not math.isfinite(value):
             raise _fault(law, method, f"at gap = {gap:.6g} m", f"{value} {unit}", "a finite number")
-    return found
+    return array
 
 
 def _gaps(law: RegularLaw, gaps: Any) -> Array:
@@ -112,7 +112,7 @@ class _RegularCheck:
     step: float
 
     def run(self) -> None:
-        """All checks, in an order in which the first that fails names the method that is wrong."""
+        """All checks, ordered so that the first failure names the wrong method."""
         with np.errstate(all="ignore"):
             self._check_values()
             self._check_calls()
@@ -123,8 +123,8 @@ class _RegularCheck:
             self._check_open()
             self._check_bound()
 
-    def _fault(self, method: str, what: str, got: str, expected: str) -> UserError:
-        return _fault(self.law, method, what, got, expected)
+    def _fault(self, method: str, where: str, got: str, expected: str) -> UserError:
+        return _fault(self.law, method, where, got, expected)
 
     @cached_property
     def _range(self) -> float:
@@ -143,11 +143,11 @@ class _RegularCheck:
 
     @cached_property
     def _constants(self) -> Array:
-        """The constants of the law, as the kernel reads them."""
-        found = np.asarray(self.law.coefficients(), dtype=float)
-        if found.ndim != 1 or not np.isfinite(found).all():
-            raise self._fault("coefficients()", "constants", shown(found), "a vector (m,) of finite numbers")
-        return np.ascontiguousarray(found)
+        """The constants of the law for its kernel."""
+        constants = np.asarray(self.law.coefficients(), dtype=float)
+        if constants.ndim != 1 or not np.isfinite(constants).all():
+            raise self._fault("coefficients()", "constants", shown(constants), "a vector (m,) of finite numbers")
+        return np.ascontiguousarray(constants)
 
     @cached_property
     def _paths(self) -> list[tuple[float, float]]:
@@ -156,24 +156,24 @@ class _RegularCheck:
         return [(a, b) for a in gaps for b in (a, *(a + way * d for d in short for way in (1.0, -1.0)), *gaps)]
 
     def _kernel(self, start: float, end: float, theta: float, step: float | None = None, padding: int = 0) -> Array:
-        """What the kernel returns (4,), for a step from one gap to another."""
+        """The tractions and slopes (4,) of the kernel for a step from one gap to another."""
         constants = np.append(self._constants, np.zeros(padding))
         history, trial = np.array([start, 0.0, 0.0, 0.0]), np.array([np.nan, 0.0, 0.0, 0.0])
         kernel, time = self.law.kernel(), self.step if step is None else step
-        found = np.asarray(kernel(constants, history, end, time, theta, trial), dtype=float)
+        tractions = np.asarray(kernel(constants, history, end, time, theta, trial), dtype=float)
         where = f"from {start:.6g} m to {end:.6g} m with theta = {theta:g}"
-        if found.shape != (4,):
-            what = "stored, its slope, dissipated, its slope"
-            raise self._fault("kernel()", where, f"{found.size} numbers", f"4: {what}")
+        if tractions.shape != (4,):
+            outputs = "stored, its slope, dissipated, its slope"
+            raise self._fault("kernel()", where, f"{tractions.size} numbers", f"4: {outputs}")
         if trial[0] != end:
             raise self._fault("kernel()", f"trial[0] {where}", f"{trial[0]:.6g}", f"{end:.6g}: write trial[0] = gap")
         if trial[3] != 0.0:
             raise self._fault("kernel()", f"trial[3] {where}", f"{trial[3]:.6g}", "0: it is reserved")
         if history.tolist() != [start, 0.0, 0.0, 0.0]:
             raise self._fault("kernel()", f"history after a step {where}", shown(history), "no change: write to trial")
-        if not np.isfinite(found).all():
-            raise self._fault("kernel()", where, shown(found), "finite numbers")
-        return found
+        if not np.isfinite(tractions).all():
+            raise self._fault("kernel()", where, shown(tractions), "finite numbers")
+        return tractions
 
     def _check_values(self) -> None:
         """Pressures and energies are finite, not negative, and act at some gap."""
@@ -188,45 +188,45 @@ class _RegularCheck:
             )  # fmt: skip
 
     def _check_calls(self) -> None:
-        """The kernel takes every path, and constants that are padded with zeros."""
+        """The kernel accepts every path, and constants padded with zeros."""
         for a, b in self._paths:
             for theta in _WEIGHTS:
                 self._kernel(a, b, theta)
         a, b = float(self.gaps[0]), float(self.gaps[-1])
-        bare, padded = self._kernel(a, b, 0.5), self._kernel(a, b, 0.5, padding=3)
-        if not np.array_equal(bare, padded):
-            raise self._fault("kernel()", "with coefficients padded with zeros", shown(padded), f"{shown(bare)}")
+        unpadded, padded = self._kernel(a, b, 0.5), self._kernel(a, b, 0.5, padding=3)
+        if not np.array_equal(unpadded, padded):
+            raise self._fault("kernel()", "with coefficients padded with zeros", shown(padded), f"{shown(unpadded)}")
 
     def _check_pressure(self) -> None:
-        """−dE/dg, pressure() and the kernel at rest agree; of three values the odd one is wrong."""
+        """−dE/dg, pressure() and the kernel at rest agree; the one that differs from the two others is wrong."""
         h = _DIFFERENCE * self._range
         ends = np.concatenate([self.gaps - h, self.gaps + h])
         below, above = np.split(_column(self.law, "energy()", self.law.energy(ends), ends, "J/m²"), 2)
         for k, gap in enumerate(self.gaps.tolist()):
-            by_energy, by_kernel, given = (below[k] - above[k]) / (2.0 * h), None, self._pressure[k]
+            by_energy, by_kernel, pressure = (below[k] - above[k]) / (2.0 * h), None, self._pressure[k]
             by_kernel = self._kernel(gap, gap, 1.0)[0]
             noise = np.finfo(float).eps * self._energy.max() / h
-            limit = _DERIVATIVE * abs(given) + _FLOOR * self._pressure.max() + noise
+            limit = _DERIVATIVE * abs(pressure) + _FLOOR * self._pressure.max() + noise
             where = f"at gap = {gap:.6g} m"
-            one, two, three = (
-                abs(a - b) <= limit for a, b in ((by_energy, given), (by_kernel, given), (by_kernel, by_energy))
+            energy_agrees, kernel_agrees, others_agree = (
+                abs(a - b) <= limit for a, b in ((by_energy, pressure), (by_kernel, pressure), (by_kernel, by_energy))
             )
-            if not one and three:
+            if not energy_agrees and others_agree:
                 raise self._fault(
-                    "pressure()", where, f"{given:.6g} Pa", f"{by_energy:.6g} Pa as by energy() and kernel()"
+                    "pressure()", where, f"{pressure:.6g} Pa", f"{by_energy:.6g} Pa as by energy() and kernel()"
                 )
-            if not one and two:
+            if not energy_agrees and kernel_agrees:
                 raise self._fault(
                     "energy()",
                     f"−dE/dg {where}",
                     f"{by_energy:.6g} Pa",
-                    f"{given:.6g} Pa as by pressure() and kernel()",
+                    f"{pressure:.6g} Pa as by pressure() and kernel()",
                 )
-            if not two:
-                also = " and energy()" if one else f"; −dE/dg by energy() is {by_energy:.6g} Pa"
+            if not kernel_agrees:
+                addition = " and energy()" if energy_agrees else f"; −dE/dg by energy() is {by_energy:.6g} Pa"
                 raise self._fault(
                     "kernel()", f"stored pressure at rest {where}", f"{by_kernel:.6g} Pa",
-                    f"{given:.6g} Pa as by pressure(){also}",
+                    f"{pressure:.6g} Pa as by pressure(){addition}",
                 )  # fmt: skip
 
     def _check_means(self) -> None:
@@ -234,39 +234,41 @@ class _RegularCheck:
         largest = self._pressure.max()
         for a, b in self._paths:
             pair = np.array([a, b])
-            (start, end), (before, after) = self.law.pressure(pair).tolist(), self.law.energy(pair).tolist()
-            round_off = 8.0 * np.finfo(float).eps * max(abs(before), abs(after))
+            (start, end), (energy_start, energy_end) = self.law.pressure(pair).tolist(), self.law.energy(pair).tolist()
+            round_off = 8.0 * np.finfo(float).eps * max(abs(energy_start), abs(energy_end))
             if abs(b - a) > 1e-4 * self._range:
-                mean, rough = (before - after) / (b - a), _MEAN * max(start, end) + round_off / abs(b - a)
+                mean, rough = (energy_start - energy_end) / (b - a), _MEAN * max(start, end) + round_off / abs(b - a)
             else:
                 mean, rough = 0.5 * (start + end), _DERIVATIVE * max(start, end)
             for theta in _WEIGHTS:
                 if theta >= 0.5:
-                    wanted, kind = (2.0 - 2.0 * theta) * mean + (2.0 * theta - 1.0) * end, "by energy()"
+                    expected, source = (2.0 - 2.0 * theta) * mean + (2.0 * theta - 1.0) * end, "by energy()"
                 else:
-                    wanted, kind = start, "by pressure() at the start"
-                got = self._kernel(a, b, theta)[0]
-                if not abs(got - wanted) <= rough + 1e-9 * largest:
-                    kind = "by pressure() at the end" if theta == 1.0 else kind
+                    expected, source = start, "by pressure() at the start"
+                traction = self._kernel(a, b, theta)[0]
+                if not abs(traction - expected) <= rough + 1e-9 * largest:
+                    source = "by pressure() at the end" if theta == 1.0 else source
                     where = f"stored pressure from gap {a:.6g} m to {b:.6g} m with theta = {theta:g}"
-                    raise self._fault("kernel()", where, f"{got:.6g} Pa", f"{wanted:.6g} Pa {kind}")
+                    raise self._fault("kernel()", where, f"{traction:.6g} Pa", f"{expected:.6g} Pa {source}")
 
     def _check_slopes(self) -> None:
         """Derivatives by the gap at the end of the step; at a kink, between those of both sides."""
         h = _DIFFERENCE * self._range
         for a, b in self._paths:
             for theta in _WEIGHTS:
-                low, here, high = (self._kernel(a, b + way * h, theta) for way in (-1.0, 0.0, 1.0))
+                low, middle, high = (self._kernel(a, b + way * h, theta) for way in (-1.0, 0.0, 1.0))
                 for i, name in ((0, "stored"), (2, "dissipated")):
-                    sides = sorted([(here[i] - low[i]) / h, (high[i] - here[i]) / h])
+                    sides = sorted([(middle[i] - low[i]) / h, (high[i] - middle[i]) / h])
                     size = max(abs(sides[0]), abs(sides[1]))
                     rough = np.finfo(float).eps * 1e3 * max(abs(low[i]), abs(high[i])) / h
                     limit = _DERIVATIVE * size + _FLOOR * self._pressure.max() / self._range + rough
-                    got = here[i + 1]
-                    if not sides[0] - limit <= got <= sides[1] + limit:
+                    slope = middle[i + 1]
+                    if not sides[0] - limit <= slope <= sides[1] + limit:
                         where = f"slope of the {name} pressure from gap {a:.6g} m to {b:.6g} m with theta = {theta:g}"
-                        wanted = f"{0.5 * (sides[0] + sides[1]):.6g} Pa/m by finite differences of the {name} pressure"
-                        raise self._fault("kernel()", where, f"{got:.6g} Pa/m", wanted)
+                        expected = (
+                            f"{0.5 * (sides[0] + sides[1]):.6g} Pa/m by finite differences of the {name} pressure"
+                        )
+                        raise self._fault("kernel()", where, f"{slope:.6g} Pa/m", expected)
 
     def _check_dissipation(self) -> None:
         """Losses are not negative, 0 at rest, and those of `damping_pressure` in short steps; no tension."""
@@ -285,33 +287,33 @@ class _RegularCheck:
                 if stored + lossy < -1e-9 * largest:
                     where = where.replace("dissipated", "total")
                     raise self._fault("kernel()", where, f"{stored + lossy:.6g} Pa", "at least 0 Pa (no tension)")
-        move = 1e-6 * self._range
-        for way in (0.0, -1.0, 1.0):
-            rates = np.full_like(self.gaps, way * move / self.step)
+        distance = 1e-6 * self._range
+        for sign_of_rate in (0.0, -1.0, 1.0):
+            rates = np.full_like(self.gaps, sign_of_rate * distance / self.step)
             values = self.law.damping_pressure(self.gaps.copy(), rates)
-            given = _column(self.law, "damping_pressure()", values, self.gaps, "Pa")
-            found = np.array([self._kernel(g, g + way * move, 0.5)[2] for g in self.gaps.tolist()])
+            by_method = _column(self.law, "damping_pressure()", values, self.gaps, "Pa")
+            by_kernel = np.array([self._kernel(g, g + sign_of_rate * distance, 0.5)[2] for g in self.gaps.tolist()])
             for k, gap in enumerate(self.gaps.tolist()):
                 where = f"at gap = {gap:.6g} m and the rate {rates[k]:.6g} m/s"
-                near = 10.0 * _DERIVATIVE * abs(found[k]) + _FLOOR * (np.abs(found).max() + 1e-9 * largest)
+                tolerance = 10.0 * _DERIVATIVE * abs(by_kernel[k]) + _FLOOR * (np.abs(by_kernel).max() + 1e-9 * largest)
                 # at the edge of a layer the coefficient jumps
                 edge = damped and self._pressure[k] == 0.0
-                if not abs(given[k] - found[k]) <= near and not edge:
-                    wanted = f"{found[k]:.6g} Pa as by kernel()" if damped else "0 Pa, as damped is False"
-                    raise self._fault("damping_pressure()", where, f"{given[k]:.6g} Pa", wanted)
+                if not abs(by_method[k] - by_kernel[k]) <= tolerance and not edge:
+                    expected = f"{by_kernel[k]:.6g} Pa as by kernel()" if damped else "0 Pa, as damped is False"
+                    raise self._fault("damping_pressure()", where, f"{by_method[k]:.6g} Pa", expected)
 
     def _check_open(self) -> None:
-        """Far open: nothing is stored, nothing acts, and the kernel takes the approach in one step."""
-        far = np.array([np.inf])
+        """At large gaps energy and pressure are zero, and the kernel accepts an approach in one step."""
+        infinite_gap = np.array([np.inf])
         for method, values, unit in (
-            ("pressure()", self.law.pressure(far.copy()), "Pa"),
-            ("energy()", self.law.energy(far.copy()), "J/m²"),
+            ("pressure()", self.law.pressure(infinite_gap.copy()), "Pa"),
+            ("energy()", self.law.energy(infinite_gap.copy()), "J/m²"),
         ):
             value = float(np.asarray(values, dtype=float).ravel()[0])
             if value != 0.0:
                 raise self._fault(method, "at gap = inf (a point without a partner)", f"{value:.6g} {unit}", "0")
-        away = float(self.gaps[-1]) + 1e6 * self._range
-        for a, b in ((away, away), (away, float(self.gaps[0])), (float(self.gaps[0]), away)):
+        open_gap = float(self.gaps[-1]) + 1e6 * self._range
+        for a, b in ((open_gap, open_gap), (open_gap, float(self.gaps[0])), (float(self.gaps[0]), open_gap)):
             for theta in _WEIGHTS:
                 stored = self._kernel(a, b, theta)[0]
                 if a == b and not abs(stored) <= 1e-6 * self._pressure.max():
@@ -319,7 +321,7 @@ class _RegularCheck:
                     raise self._fault("kernel()", where, f"{stored:.6g} Pa", "0 Pa of open contact")
 
     def _check_bound(self) -> None:
-        """The stiffness that limits explicit steps."""
+        """The bound of the stiffness, which limits explicit steps."""
         gaps, h = self.gaps[self.gaps >= 0.0], 1e-6 * self._range
         if not gaps.size:
             return
@@ -342,34 +344,34 @@ def _states() -> SlidingState:
 
 def _check_friction(law: FrictionLaw, states: SlidingState, step: float) -> None:
     """μ and the internal variables at the states, and after a step."""
-    for name, value, fits, wanted in (
+    for name, value, valid, expected in (
         ("compliance", law.compliance, 0.0 <= law.compliance < math.inf, "a finite number ≥ 0"),
         ("stiffness", law.stiffness, law.stiffness > 0.0, "a positive number, or inf for rigid stick"),
         ("damping", law.damping, 0.0 <= law.damping < math.inf, "a finite number ≥ 0"),
     ):
-        if not fits:
-            raise _fault(law, name, "attribute", shown(value), wanted)
+        if not valid:
+            raise _fault(law, name, "attribute", shown(value), expected)
     count = states.slip_rate.size
-    one = states.of(slice(0, 1))
-    for own in (one, states):
-        size, copy = own.slip_rate.size, own.of(np.arange(own.slip_rate.size))
+    single = states.of(slice(0, 1))
+    for sample in (single, states):
+        size, copy = sample.slip_rate.size, sample.of(np.arange(sample.slip_rate.size))
         mu = np.asarray(law.mu(copy), dtype=float)
         if mu.shape != (size,):
             raise _fault(law, "mu()", f"at {size} points", f"the shape {mu.shape}", f"the shape {(size,)}")
         for k, value in enumerate(mu.tolist()):
             if not (math.isfinite(value) and value >= 0.0):
-                where = f"at the slip rate {own.slip_rate[k]:.6g} m/s and the pressure {own.pressure[k]:.6g} Pa"
+                where = f"at the slip rate {sample.slip_rate[k]:.6g} m/s and the pressure {sample.pressure[k]:.6g} Pa"
                 raise _fault(law, "mu()", where, f"{value:.6g}", "a finite number ≥ 0")
-        slip = own.slip_rate * step
+        slip = sample.slip_rate * step
         variables = np.asarray(law.advance(copy, slip.copy(), step), dtype=float)
         if variables.shape != (size, VARIABLES):
-            wanted = f"the shape {(size, VARIABLES)}"
-            raise _fault(law, "advance()", f"at {size} points", f"the shape {variables.shape}", wanted)
+            expected = f"the shape {(size, VARIABLES)}"
+            raise _fault(law, "advance()", f"at {size} points", f"the shape {variables.shape}", expected)
         if not np.isfinite(variables).all():
             k = int(np.argmax(~np.isfinite(variables).all(axis=1)))
-            where = f"at the slip rate {own.slip_rate[k]:.6g} m/s and the pressure {own.pressure[k]:.6g} Pa"
+            where = f"at the slip rate {sample.slip_rate[k]:.6g} m/s and the pressure {sample.pressure[k]:.6g} Pa"
             raise _fault(law, "advance()", where, shown(variables[k]), "finite numbers")
-        if any(not np.array_equal(a, b) for a, b in zip(_fields(copy), _fields(own), strict=True)):
+        if any(not np.array_equal(a, b) for a, b in zip(_fields(copy), _fields(sample), strict=True)):
             raise _fault(law, "mu() or advance()", "the given state", "other values", "no change: methods are pure")
     if not law.state_dependent and np.ptp(mu) > 0.0:
         where = f"at {count} states, as state_dependent is False"
@@ -382,11 +384,11 @@ def _fields(states: SlidingState) -> tuple[Any, ...]:
 
 def _check_set_valued(law: SetValuedLaw) -> None:
     """Level, compliance and restitution."""
-    for name, fits, wanted in (
+    for name, valid, expected in (
         ("level", law.level in ("gap", "velocity"), '"gap" or "velocity"'),
         ("compliance", 0.0 <= law.compliance < math.inf, "a finite number ≥ 0"),
         ("restitution", 0.0 <= law.restitution <= 1.0, "a number from 0 to 1"),
         ("restitution", law.level == "velocity" or law.restitution == 0.0, '0 with level "gap"'),
     ):
-        if not fits:
-            raise _fault(law, name, "attribute", shown(getattr(law, name)), wanted)
+        if not valid:
+            raise _fault(law, name, "attribute", shown(getattr(law, name)), expected)

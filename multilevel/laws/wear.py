@@ -47,7 +47,7 @@ class Archard:
 
 @dataclass(frozen=True)
 class WearState:
-    """Wear of k contact points: accumulated depth (k,), m, and the opening (k,), m, of the gap in the next step.
+    """Wear of k contact points: accumulated depth (k,), m, and increment (k,), m, that opens the gap in the next step.
 
     At the end of that step the gap is that of the unworn surfaces plus `depth`.
     """
@@ -57,11 +57,11 @@ class WearState:
 
     @property
     def reached(self) -> "WearState":
-        """At the start of the next step, without the opening to come."""
+        """The state at the start of the next step, without its opening."""
         return WearState(self.depth - self.opening, 0.0 * self.opening)
 
     def after(self, opening: Array) -> "WearState":
-        """The state after a step that wore off (k,), m."""
+        """The state after a step with the worn depth (k,), m."""
         return WearState(self.depth + opening, opening)
 
     def at_start(self) -> "WearState":
@@ -69,5 +69,5 @@ class WearState:
         return WearState(self.depth - self.opening, 0.0 * self.opening)
 
     def add(self, depth: Array) -> "WearState":
-        """The state with the depth (k,), m, added, which opens the gap in the next step too."""
+        """The state with an additional depth (k,), m, which also opens the gap in the next step."""
         return WearState(self.depth + depth, self.opening + depth)

@@ -31,16 +31,16 @@ class Obstacle(Protocol):
 
 @runtime_checkable
 class PatchedObstacle(Protocol):
-    """An obstacle with concave edges, in which a point touches several smooth patches of its surface at once."""
+    """An obstacle with concave edges, where a point touches several smooth patches of its surface at once."""
 
     def patches(self) -> "tuple[Obstacle, ...]":
-        """The patches, as obstacles of their own; none where no edge is concave."""
+        """The patches as separate obstacles; empty without concave edges."""
         ...
 
 
 @runtime_checkable
 class CorneredObstacle(Protocol):
-    """An obstacle with sharp corners, which meet the facets of a slave between its nodes."""
+    """An obstacle with sharp corners, which may touch the facets of a slave between its nodes."""
 
     def corners(self) -> tuple[Array, Array]:
         """Positions (k, a), m, and cones (k, 7) of their normals (see `NormalCones`)."""
@@ -53,10 +53,10 @@ class CorneredObstacle(Protocol):
 
 @runtime_checkable
 class FacingObstacle(Protocol):
-    """An obstacle of which points meet only faces that they can face."""
+    """An obstacle that pairs points only with faces that they can face."""
 
     def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals as `closest`, of points whose outward normals lie in cones (k, 7)."""
+        """Gaps and normals as by `closest`, for points with outward normals in cones (k, 7)."""
         ...
 
 

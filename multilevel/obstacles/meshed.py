@@ -21,8 +21,8 @@ END = 1e-6  # distance past an open end within which points have a partner, in s
 _LIMITS = Limits(np.inf, END, np.inf)
 
 
-class _Searched(ABC):
-    """An obstacle of points (n, a) whose facets are searched."""
+class _FacetSearchObstacle(ABC):
+    """Base class of obstacles of points (n, a) with a facet search."""
 
     points: Any
 
@@ -39,15 +39,15 @@ class _Searched(ABC):
         return self.facing(positions, ANY)
 
     def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals of points whose outward normals lie in cones (k, 7)."""
-        found = self._search(in_space(positions), cones)
-        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+        """Gaps and normals of points with outward normals in cones (k, 7)."""
+        projections = self._search(in_space(positions), cones)
+        return projections.gap, np.ascontiguousarray(projections.normal[:, : self.axes])
 
     @abstractmethod
     def _search(self, positions: Array, cones: Array) -> FacetProjections: ...
 
 
-class _Faceted(_Searched):
+class _Faceted(_FacetSearchObstacle):
     """An obstacle of facets (f, a) between `points` (n, a), a axes."""
 
     @property
@@ -59,11 +59,13 @@ class _Faceted(_Searched):
 
     def patches(self) -> tuple[Obstacle, ...]:
         """Parts of the surface without concave edges between them (see `SmoothPatches`)."""
-        found = SmoothPatches.of(self._tree.mesh)
-        if found is None:
+        smooth = SmoothPatches.of(self._tree.mesh)
+        if smooth is None:
             return ()
-        trees = {id(mesh): FacetTree.build(mesh, self.points) for mesh in found.meshes} | {id(found.whole): self._tree}
-        return tuple(_Layer(self.points, found, trees, i) for i in range(len(found.meshes)))
+        trees = {id(mesh): FacetTree.build(mesh, self.points) for mesh in smooth.meshes} | {
+            id(smooth.whole): self._tree
+        }
+        return tuple(_Layer(self.points, smooth, trees, i) for i in range(len(smooth.meshes)))
 
     def corners(self) -> tuple[Array, Array]:
         """Nodes on sharp edges."""
@@ -84,9 +86,9 @@ class _Faceted(_Searched):
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer(_Searched):
-    """Patches of a faceted obstacle of `points` (n, a) that no concave edge joins; trees: of all meshes of the surface,
-    by their identities."""
+class _Layer(_FacetSearchObstacle):
+    """A layer of patches of a faceted obstacle of `points` (n, a), without common concave edges; trees: of all meshes
+    of the surface, by their identities."""
 
     points: Array
     surface: SmoothPatches
@@ -155,10 +157,10 @@ class RigidSurface(_Faceted):
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 3))
-        given = np.asarray(self.triangles)
-        if given.ndim != 2 or given.shape[1] != 3 or len(given) == 0 or given.dtype.kind not in "iu":
+        array = np.asarray(self.triangles)
+        if array.ndim != 2 or array.shape[1] != 3 or len(array) == 0 or array.dtype.kind not in "iu":
             raise UserError.parameter("triangles", self.triangles, "must be whole numbers of shape (any, 3)")
-        triangles: Indices = given.astype(np.int64)
+        triangles: Indices = array.astype(np.int64)
         if triangles.min() < 0 or triangles.max() >= len(points):
             raise UserError.parameter("triangles", self.triangles, f"must number points, 0 to {len(points) - 1}")
         corners = points[triangles]
@@ -168,9 +170,9 @@ class RigidSurface(_Faceted):
         if flat.size:
             raise UserError.parameter("triangles", triangles[flat[0]], f"triangle {flat[0]} has no area")
         edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
-        _, at, times = np.unique(edges, axis=0, return_index=True, return_counts=True)
-        if times.max() > 1:
-            first = at[np.argmax(times)] // 3
+        _, at, multiplicity = np.unique(edges, axis=0, return_index=True, return_counts=True)
+        if multiplicity.max() > 1:
+            first = at[np.argmax(multiplicity)] // 3
             rule = "must all turn the same way seen from outside, at most two at an edge"
             raise UserError.parameter(f"triangles[{first}]", triangles[first].tolist(), rule)
         object.__setattr__(self, "points", points)

@@ -9,7 +9,7 @@ from arlequin.multilevel.obstacles.base import RigidPlane, RigidPlanes
 from arlequin.multilevel.obstacles.meshed import RigidPolyline, RigidSurface
 from arlequin.multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere, box_outline
 
-_TURN = 96  # segments of a whole circle
+_SEGMENTS = 96  # segments of a whole circle
 _STOP = 0.03  # half-width of one of many planes, in diagonals of the model
 
 
@@ -24,8 +24,8 @@ def outline_of(obstacle: Any, low: Array, high: Array) -> Outline | None:
     """The surface of an obstacle near a model between the corners low and high (axis,), m; None of unknown kinds.
 
     Unbounded and large obstacles are drawn over about the extent of the model, all points within a few micrometres per
-    metre of the surface: circles are polygons of 96 sides, or finer ones. Of planes near a single point, None: nothing
-    tells how much of them is to be drawn.
+    metre of the surface: circles are polygons of 96 sides, or finer ones. None for planes near a single point, where
+    the extent to be drawn is undefined.
     """
     centre, size = 0.5 * (low + high), float(np.linalg.norm(high - low)) or float(getattr(obstacle, "radius", 0.0))
     if size == 0.0 and isinstance(obstacle, RigidPlane | RigidPlanes):
@@ -33,8 +33,8 @@ def outline_of(obstacle: Any, low: Array, high: Array) -> Outline | None:
     if isinstance(obstacle, RigidPlane):
         return _plane(obstacle.point, obstacle.normal, centre, 0.75 * size)
     if isinstance(obstacle, RigidPlanes):
-        each = zip(obstacle.points, obstacle.normals, strict=True)
-        return _joined([_plane(point, normal, point, _STOP * size) for point, normal in each])
+        planes = zip(obstacle.points, obstacle.normals, strict=True)
+        return _joined([_plane(point, normal, point, _STOP * size) for point, normal in planes])
     if isinstance(obstacle, RigidSphere):
         return _sphere(obstacle.centre, obstacle.radius, centre, size)
     if isinstance(obstacle, RigidCylinder):
@@ -62,24 +62,24 @@ def _plane(point: Array, normal: Array, near: Array, half: float) -> Outline:
 
 
 def _arc(radius: float, size: float) -> Array:
-    """Angles about the direction of the model: the whole turn of circles up to four times its size, else an arc."""
+    """Angles about the direction of the model: full circles up to four times its size, else an arc."""
     half = np.pi if radius <= 2.0 * size else 0.75 * size / radius
-    return np.linspace(-half, half, _TURN + 1)
+    return np.linspace(-half, half, _SEGMENTS + 1)
 
 
 def _sphere(middle: Array, radius: float, near: Array, size: float) -> Outline:
-    """A circle in the plane, or a sphere, or what of it is near."""
-    away = near - middle
-    distance = float(np.linalg.norm(away))
-    pole = away / distance if distance > 1e-9 * radius else np.eye(middle.size)[-1]
+    """A circle in the plane, or a sphere, or the part of it near the model."""
+    offset = near - middle
+    distance = float(np.linalg.norm(offset))
+    pole = offset / distance if distance > 1e-9 * radius else np.eye(middle.size)[-1]
     angles = _arc(radius, size)
     if middle.size == 2:
         side = np.array([-pole[1], pole[0]])
         points = middle + radius * (np.multiply.outer(np.cos(angles), pole) + np.multiply.outer(np.sin(angles), side))
         return _grid(points[:, None])
     across = np.linalg.svd(pole[None])[2][1:]
-    polar, turn = angles[_TURN // 2 :: 2], np.linspace(0.0, 2 * np.pi, _TURN // 2 + 1)
-    ring = np.multiply.outer(np.cos(turn), across[0]) + np.multiply.outer(np.sin(turn), across[1])
+    polar, azimuth = angles[_SEGMENTS // 2 :: 2], np.linspace(0.0, 2 * np.pi, _SEGMENTS // 2 + 1)
+    ring = np.multiply.outer(np.cos(azimuth), across[0]) + np.multiply.outer(np.sin(azimuth), across[1])
     points = np.multiply.outer(np.cos(polar), pole)[:, None] + np.sin(polar)[:, None, None] * ring
     return _grid(middle + radius * points)
 
@@ -87,11 +87,11 @@ def _sphere(middle: Array, radius: float, near: Array, size: float) -> Outline:
 def _cylinder(obstacle: RigidCylinder, near: Array, size: float) -> Outline:
     along = (near - obstacle.point) @ obstacle.axis
     middle = obstacle.point + along * obstacle.axis
-    away = near - middle
-    distance = float(np.linalg.norm(away))
+    offset = near - middle
+    distance = float(np.linalg.norm(offset))
     if distance <= 1e-9 * obstacle.radius:
-        away, distance = np.linalg.svd(obstacle.axis[None])[2][1], 1.0
-    first = away / distance
+        offset, distance = np.linalg.svd(obstacle.axis[None])[2][1], 1.0
+    first = offset / distance
     second = np.cross(obstacle.axis, first)
     angles = _arc(obstacle.radius, size)
     ring = np.multiply.outer(np.cos(angles), first) + np.multiply.outer(np.sin(angles), second)
@@ -116,7 +116,7 @@ def _joined(pieces: list[Outline]) -> Outline:
 
 
 def clipped(polygon: Array, low: Array, high: Array) -> Array:
-    """What of a convex polygon (k, axis) lies between the corners low and high (axis,) of a box; empty if nothing does.
+    """The part of a convex polygon (k, axis) in the box between low and high (axis,); empty if there is none.
 
     >>> clipped(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0]]), np.zeros(2), np.ones(2)).tolist()
     [[1.0, 0.5], [0.0, 0.0], [1.0, 0.0]]

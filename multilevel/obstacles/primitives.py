@@ -14,7 +14,7 @@ from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane
 from arlequin.multilevel.obstacles.meshed import RigidPolyline, RigidSurface
 from arlequin.multilevel.search.corners import facing
 
-_TOUCHING = 1e-9  # gap of points that may touch, in sizes of the obstacle
+_TOUCHING = 1e-9  # largest gap of touching points, in sizes of the obstacle
 
 
 @checked_call
@@ -52,10 +52,10 @@ class RigidSphere:
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals; the centre itself has the normal along the first axis."""
-        away = positions - self.centre
-        distance = np.linalg.norm(away, axis=1)
-        away[distance == 0.0, 0] = 1.0
-        return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
+        offset = positions - self.centre
+        distance = np.linalg.norm(offset, axis=1)
+        offset[distance == 0.0, 0] = 1.0
+        return _complement_if(self.inside, distance - self.radius, offset / np.linalg.norm(offset, axis=1)[:, None])
 
 
 @checked_call
@@ -100,13 +100,13 @@ class RigidCylinder:
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals; points on the axis have a normal across it."""
-        away = positions - self.point
-        away = away - (away @ self.axis)[:, None] * self.axis
-        distance = np.linalg.norm(away, axis=1)
+        offset = positions - self.point
+        offset = offset - (offset @ self.axis)[:, None] * self.axis
+        distance = np.linalg.norm(offset, axis=1)
         across = np.zeros(3)
         across[np.argmin(np.abs(self.axis))] = 1.0
-        away[distance == 0.0] = across - (across @ self.axis) * self.axis
-        return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
+        offset[distance == 0.0] = across - (across @ self.axis) * self.axis
+        return _complement_if(self.inside, distance - self.radius, offset / np.linalg.norm(offset, axis=1)[:, None])
 
 
 @checked_call
@@ -151,37 +151,37 @@ class RigidBox:
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals."""
         below, above = self.low - positions, positions - self.high
-        past = np.maximum(below, above)
+        outside = np.maximum(below, above)
         side = np.where(above >= below, 1.0, -1.0)
-        away = np.maximum(past, 0.0) * side
-        distance = np.linalg.norm(away, axis=1)
+        offset = np.maximum(outside, 0.0) * side
+        distance = np.linalg.norm(offset, axis=1)
         within = distance == 0.0
-        rows, face = np.flatnonzero(within), np.argmax(past[within], axis=1)
-        away[rows, face] = side[rows, face]
-        normals = away / np.linalg.norm(away, axis=1)[:, None]
-        return _turned(self.inside, np.where(within, past.max(axis=1), distance), normals)
+        rows, face = np.flatnonzero(within), np.argmax(outside[within], axis=1)
+        offset[rows, face] = side[rows, face]
+        normals = offset / np.linalg.norm(offset, axis=1)[:, None]
+        return _complement_if(self.inside, np.where(within, outside.max(axis=1), distance), normals)
 
     def patches(self) -> tuple[Obstacle, ...]:
-        """The walls of a room, whose corners are concave; none of a box."""
+        """The walls of a room, whose corners are concave; none for a box."""
         if not self.inside:
             return ()
         inward = np.eye(self.axes)
         return (*(RigidPlane(self.low, n) for n in inward), *(RigidPlane(self.high, -n) for n in inward))
 
     def corners(self) -> tuple[Array, Array]:
-        """Those of a box; none of a room."""
+        """The corners of a box; none for a room."""
         return (np.zeros((0, self.axes)), np.zeros((0, 7))) if self.inside else self._hull.corners()
 
     def edges(self) -> tuple[Array, Array]:
-        """Those of a box in space; none of a room."""
+        """The edges of a box in space; none for a room."""
         return (np.zeros((0, 2, 3)), np.zeros((0, 2, 3))) if self.inside else self._hull.edges()
 
     def facing(self, positions: Array, cones: Array) -> tuple[Array, Array]:
-        """Gaps and normals; where a point that touches could not meet the closest face, those of one that it can."""
+        """Gaps and normals; for a touching point that cannot face the closest face, those of a face that it can."""
         gap, normals = self.closest(positions)
-        wrong = (gap <= _TOUCHING * float((self.high - self.low).max())) & ~facing(cones, normals)
-        if wrong.any():
-            gap[wrong], normals[wrong] = self._hull.facing(positions[wrong], cones[wrong])
+        cannot_face = (gap <= _TOUCHING * float((self.high - self.low).max())) & ~facing(cones, normals)
+        if cannot_face.any():
+            gap[cannot_face], normals[cannot_face] = self._hull.facing(positions[cannot_face], cones[cannot_face])
         return gap, normals
 
     @cached_property
@@ -214,6 +214,6 @@ def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:
     return vector
 
 
-def _turned(inside: bool, gap: Array, normals: Array) -> tuple[Array, Array]:
-    """Gaps and normals, of the complement where `inside`."""
+def _complement_if(inside: bool, gap: Array, normals: Array) -> tuple[Array, Array]:
+    """Gaps and normals; those of the complement where `inside`."""
     return (-gap, -normals) if inside else (gap, normals)

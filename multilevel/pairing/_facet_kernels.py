@@ -13,7 +13,7 @@ from arlequin.models.kernel_cache import njit
 
 CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
 LOBATTO_LINE, LOBATTO_QUAD = 10, 20  # plus the order, 3 to 6
-MOST_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
+MAX_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
 COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
 
 Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
@@ -21,7 +21,7 @@ Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
 # of each order the Lobatto points of [−1, 1], and the places of the nodes of a facet along its two axes
 LOBATTO = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
 LINE_PLACES = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1), dtype=np.int64)
-QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MOST_NODES, 2), dtype=np.int64)
+QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MAX_NODES, 2), dtype=np.int64)
 for _order in range(3, LARGEST_ORDER + 1):
     LOBATTO[_order, : _order + 1] = lobatto_rule(_order)[0]
     LINE_PLACES[_order, : _order + 1] = facet_places(2, _order)[:, 0]
@@ -92,25 +92,25 @@ def shapes(kind, x, y, value, slope):
         value[4], slope[4, 0], slope[4, 1] = 4.0 * x * y, 4.0 * y, 4.0 * x
         value[5], slope[5, 0], slope[5, 1] = 4.0 * y * z, -4.0 * y, 4.0 * (z - y)
     elif kind == QUAD4:
-        left, right, low, high = 0.5 * (1.0 - x), 0.5 * (1.0 + x), 0.5 * (1.0 - y), 0.5 * (1.0 + y)
-        value[0], slope[0, 0], slope[0, 1] = left * low, -0.5 * low, -0.5 * left
-        value[1], slope[1, 0], slope[1, 1] = right * low, 0.5 * low, -0.5 * right
-        value[2], slope[2, 0], slope[2, 1] = right * high, 0.5 * high, 0.5 * right
-        value[3], slope[3, 0], slope[3, 1] = left * high, -0.5 * high, 0.5 * left
+        x_low, x_high, y_low, y_high = 0.5 * (1.0 - x), 0.5 * (1.0 + x), 0.5 * (1.0 - y), 0.5 * (1.0 + y)
+        value[0], slope[0, 0], slope[0, 1] = x_low * y_low, -0.5 * y_low, -0.5 * x_low
+        value[1], slope[1, 0], slope[1, 1] = x_high * y_low, 0.5 * y_low, -0.5 * x_high
+        value[2], slope[2, 0], slope[2, 1] = x_high * y_high, 0.5 * y_high, 0.5 * x_high
+        value[3], slope[3, 0], slope[3, 1] = x_low * y_high, -0.5 * y_high, 0.5 * x_low
     else:
-        left, right, centre = 0.5 * x * (x - 1.0), 0.5 * x * (x + 1.0), 1.0 - x * x
-        low, high, middle = 0.5 * y * (y - 1.0), 0.5 * y * (y + 1.0), 1.0 - y * y
-        dleft, dright, dcentre = x - 0.5, x + 0.5, -2.0 * x
-        dlow, dhigh, dmiddle = y - 0.5, y + 0.5, -2.0 * y
-        value[0], slope[0, 0], slope[0, 1] = left * low, dleft * low, left * dlow
-        value[1], slope[1, 0], slope[1, 1] = right * low, dright * low, right * dlow
-        value[2], slope[2, 0], slope[2, 1] = right * high, dright * high, right * dhigh
-        value[3], slope[3, 0], slope[3, 1] = left * high, dleft * high, left * dhigh
-        value[4], slope[4, 0], slope[4, 1] = centre * low, dcentre * low, centre * dlow
-        value[5], slope[5, 0], slope[5, 1] = right * middle, dright * middle, right * dmiddle
-        value[6], slope[6, 0], slope[6, 1] = centre * high, dcentre * high, centre * dhigh
-        value[7], slope[7, 0], slope[7, 1] = left * middle, dleft * middle, left * dmiddle
-        value[8], slope[8, 0], slope[8, 1] = centre * middle, dcentre * middle, centre * dmiddle
+        x_low, x_high, x_mid = 0.5 * x * (x - 1.0), 0.5 * x * (x + 1.0), 1.0 - x * x
+        y_low, y_high, y_mid = 0.5 * y * (y - 1.0), 0.5 * y * (y + 1.0), 1.0 - y * y
+        dx_low, dx_high, dx_mid = x - 0.5, x + 0.5, -2.0 * x
+        dy_low, dy_high, dy_mid = y - 0.5, y + 0.5, -2.0 * y
+        value[0], slope[0, 0], slope[0, 1] = x_low * y_low, dx_low * y_low, x_low * dy_low
+        value[1], slope[1, 0], slope[1, 1] = x_high * y_low, dx_high * y_low, x_high * dy_low
+        value[2], slope[2, 0], slope[2, 1] = x_high * y_high, dx_high * y_high, x_high * dy_high
+        value[3], slope[3, 0], slope[3, 1] = x_low * y_high, dx_low * y_high, x_low * dy_high
+        value[4], slope[4, 0], slope[4, 1] = x_mid * y_low, dx_mid * y_low, x_mid * dy_low
+        value[5], slope[5, 0], slope[5, 1] = x_high * y_mid, dx_high * y_mid, x_high * dy_mid
+        value[6], slope[6, 0], slope[6, 1] = x_mid * y_high, dx_mid * y_high, x_mid * dy_high
+        value[7], slope[7, 0], slope[7, 1] = x_low * y_mid, dx_low * y_mid, x_low * dy_mid
+        value[8], slope[8, 0], slope[8, 1] = x_mid * y_mid, dx_mid * y_mid, x_mid * dy_mid
 
 
 @njit(types.UniTuple(Cube, 2)(int64, int64, Matrix), cache=True)

@@ -9,7 +9,7 @@ from arlequin.models.kernel_cache import called_njit, njit
 
 MAX_ITERATIONS = 30  # of Newton's method; three suffice where the nodes are almost evenly spaced along the axis
 ROUND_OFF = 4e-16  # change of ξ below which Newton's method has converged
-CENTRED = 1e-9  # offset from the centre, in clearances, below which its direction is that of round-off
+CENTRED = 1e-9  # offset from the centre, in clearances, below which its direction is round-off
 
 
 @called_njit()
@@ -50,17 +50,17 @@ def dot(a, b):
 
 
 @njit(cache=True)
-def pair_rings(nodes, along, curve, rings, found):
+def pair_rings(nodes, along, curve, rings, kinematics):
     """Pair the k rings of `GuidePairing` with the curve through the nodes (n, 3) of the rod.
 
     along (n,), ascending: coordinates of the nodes along the axis times the sense (±1). curve: stencils, tables and
     knots of its cells, sense. rings: axis, a vector across it, centres, heights along the axis (k,), clearance (k,),
-    nose (length, 0 for none, and depth). found receives gap (k,), position (k, 3), frame (k, 3, 3), values (k, w)
-    and cell (k,); for rings that the rod does not reach the gap is left as it is and the cell is −1.
+    nose (length, 0 for none, and depth). kinematics receives gap (k,), position (k, 3), frame (k, 3, 3), values (k, w)
+    and cell (k,); for rings that the rod does not reach the gap is unchanged and the cell is −1.
     """
     stencils, tables, knots, sense = curve
     axis, across, centres, heights, clearance, nose = rings
-    gap, position, frame, values, cell = found
+    gap, position, frame, values, cell = kinematics
     width = stencils.shape[1]
     slope, near = np.empty(width), np.empty(width)
     x, tangent, out = np.empty(3), np.empty(3), np.empty(3)

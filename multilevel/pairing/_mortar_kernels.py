@@ -11,7 +11,7 @@ from numba import boolean, float64, int32, int64, types
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.pairing._facet_kernels import (
     COVERED,
-    MOST_NODES,
+    MAX_NODES,
     Cube,
     Matrix,
     Vector,
@@ -21,7 +21,7 @@ from arlequin.multilevel.pairing._facet_kernels import (
     shapes,
 )
 
-MOST_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴
+MAX_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴
 FACING = -0.1  # ν_s·ν_m of facets that can be partners: within 84° of opposite, which excludes side walls
 TOUCHED = 1e-15  # clipped areas below this share of the slave facet are round-off
 
@@ -151,17 +151,17 @@ def fit_boxes(x, pieces, order, leaves, low, high):
 
 
 @njit(int64(Vector, Vector, Numbers, int64, Matrix, Matrix, Numbers), cache=True)
-def near_pieces(low, high, order, leaves, box_low, box_high, found):
-    """Write the pieces in the leaves that intersect a box to `found`; return their number."""
+def near_pieces(low, high, order, leaves, box_low, box_high, pieces):
+    """Write the pieces in the leaves that intersect a box to `pieces`; return their number."""
     stack = np.empty(64, dtype=np.int64)
     stack[0], depth, count = 0, 1, 0
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        apart = False
+        separated = False
         for i in range(3):
-            apart = apart or box_low[node, i] > high[i] or box_high[node, i] < low[i]
-        if apart:
+            separated = separated or box_low[node, i] > high[i] or box_high[node, i] < low[i]
+        if separated:
             continue
         if node < leaves - 1:
             stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
@@ -169,7 +169,7 @@ def near_pieces(low, high, order, leaves, box_low, box_high, found):
             continue
         leaf = node - leaves + 1
         for entry in range(order.size * leaf // leaves, order.size * (leaf + 1) // leaves):
-            found[count] = order[entry]
+            pieces[count] = order[entry]
             count += 1
     return count
 
@@ -188,20 +188,20 @@ def clip(window, sides, polygon, corners, spare):
     for s in range(sides):
         ax, ay = window[s, 0], window[s, 1]
         ex, ey = window[(s + 1) % sides, 0] - ax, window[(s + 1) % sides, 1] - ay
-        kept = 0
+        written = 0
         for c in range(corners):
             px, py = polygon[c, 0], polygon[c, 1]
             qx, qy = polygon[(c + 1) % corners, 0], polygon[(c + 1) % corners, 1]
-            here = ex * (py - ay) - ey * (px - ax)
-            there = ex * (qy - ay) - ey * (qx - ax)
-            if here >= 0.0:
-                spare[kept, 0], spare[kept, 1] = px, py
-                kept += 1
-            if (here > 0.0 and there < 0.0) or (here < 0.0 and there > 0.0):
-                share = here / (here - there)
-                spare[kept, 0], spare[kept, 1] = px + share * (qx - px), py + share * (qy - py)
-                kept += 1
-        corners = kept
+            side_p = ex * (py - ay) - ey * (px - ax)
+            side_q = ex * (qy - ay) - ey * (qx - ax)
+            if side_p >= 0.0:
+                spare[written, 0], spare[written, 1] = px, py
+                written += 1
+            if (side_p > 0.0 and side_q < 0.0) or (side_p < 0.0 and side_q > 0.0):
+                share = side_p / (side_p - side_q)
+                spare[written, 0], spare[written, 1] = px + share * (qx - px), py + share * (qy - py)
+                written += 1
+        corners = written
         for c in range(corners):
             polygon[c, 0], polygon[c, 1] = spare[c, 0], spare[c, 1]
         if corners < 3:
@@ -229,7 +229,7 @@ def _content(polygon, corners, centroid):
 
 
 @njit(boolean(Matrix, int64, float64, float64), cache=True)
-def _holds(polygon, corners, u, v):
+def _contains(polygon, corners, u, v):
     """Whether a point lies in a convex counter-clockwise polygon."""
     if corners == 2:
         return polygon[0, 0] <= u <= polygon[1, 0]
@@ -280,7 +280,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     model is axisymmetric.
     """
     x, kind, facets, pieces, parents, starts = slave
-    y, other_kind, others, other_pieces, other_parents, other_starts = master
+    y, other_kind, other_facets, other_pieces, other_parents, other_starts = master
     normal, centre, size = frames
     other_normal, other_size = other_frames
     order, leaves, box_low, box_high = tree
@@ -289,40 +289,40 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     depth, radial = measure
     count = pieces.shape[0]
     corners, other_corners = pieces.shape[1], other_pieces.shape[1]
-    nodes, other_nodes = facets.shape[1], others.shape[1]
-    own = np.zeros((count, functions, nodes))
-    weight, absolute_weight, opening = (
+    nodes, other_nodes = facets.shape[1], other_facets.shape[1]
+    slave_integrals = np.zeros((count, functions, nodes))
+    weight, absolute_weight, weighted_gap = (
         np.zeros((count, functions)),
         np.zeros((count, functions)),
         np.zeros((count, functions)),
     )
     first = np.zeros(count + 1, dtype=np.int64)
     partner = np.empty(4 * count + 16, dtype=np.int64)
-    cross = np.zeros((4 * count + 16, functions, other_nodes))
+    master_integrals = np.zeros((4 * count + 16, functions, other_nodes))
     pairs = 0
 
     largest = other_size.max()
-    found = np.empty(order.size, dtype=np.int64)
+    candidates = np.empty(order.size, dtype=np.int64)
     axes = np.zeros((3, 3))
     low, high, point = np.zeros(3), np.zeros(3), np.zeros(2)
     centroid, inverse, other_inverse = np.zeros(2), np.zeros(6), np.zeros(6)
-    local, other_local, window = np.zeros((MOST_NODES, 3)), np.zeros((MOST_NODES, 3)), np.zeros((4, 3))
-    spare = np.zeros((MOST_CORNERS, 2))
-    value, other_value, psi = np.zeros(MOST_NODES), np.zeros(MOST_NODES), np.zeros(MOST_NODES)
-    slope = np.zeros((MOST_NODES, 2))
+    local, other_local, window = np.zeros((MAX_NODES, 3)), np.zeros((MAX_NODES, 3)), np.zeros((4, 3))
+    spare = np.zeros((MAX_CORNERS, 2))
+    value, other_value, psi = np.zeros(MAX_NODES), np.zeros(MAX_NODES), np.zeros(MAX_NODES)
+    slope = np.zeros((MAX_NODES, 2))
     for p in range(count):
         first[p] = pairs
         outward = normal[p]
         for i in range(3):
             low[i], high[i] = np.inf, -np.inf
-        wide = max(size[p], largest)
+        diameter = max(size[p], largest)
         for c in pieces[p]:
             for i in range(3):
-                for along in (reach[0] + reach[1] * wide, -(reach[2] + reach[3] * wide)):
+                for along in (reach[0] + reach[1] * diameter, -(reach[2] + reach[3] * diameter)):
                     low[i] = min(low[i], x[c, i] + along * outward[i])
                     high[i] = max(high[i], x[c, i] + along * outward[i])
-        near = near_pieces(low, high, order, leaves, box_low, box_high, found)
-        if near == 0:
+        candidate_count = near_pieces(low, high, order, leaves, box_low, box_high, candidates)
+        if candidate_count == 0:
             continue
 
         # the frame of the piece: its first edge made orthogonal to ν, ν × that, ν
@@ -339,31 +339,31 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
         scale = _localise(x, facets[parent], centre[p], axes, local)
         _localise(x, pieces[p], centre[p], axes, window)
         invert(kind, nodes, local, starts[p, 0], starts[p, 1], value, slope, inverse)
-        whole = _content(window[:, :2].copy(), corners, centroid)
+        piece_content = _content(window[:, :2].copy(), corners, centroid)
 
-        polygons = np.empty((near, MOST_CORNERS, 2))
-        sides = np.zeros(near, dtype=np.int64)
-        gaps = np.zeros(near)
-        kept, covered = 0, 0.0
-        for entry in range(near):
-            t = found[entry]
+        polygons = np.empty((candidate_count, MAX_CORNERS, 2))
+        sides = np.zeros(candidate_count, dtype=np.int64)
+        gaps = np.zeros(candidate_count)
+        partners, covered = 0, 0.0
+        for entry in range(candidate_count):
+            t = candidates[entry]
             facing = 0.0
             for i in range(3):
                 facing += outward[i] * other_normal[t, i]
             if facing >= FACING:
                 continue
             _localise(y, other_pieces[t], centre[p], axes, other_local)
-            polygon = polygons[kept]
+            polygon = polygons[partners]
             for c in range(other_corners):  # seen from the slave the master is clockwise
                 reversed_corner = other_corners - 1 - c
                 polygon[c, 0], polygon[c, 1] = other_local[reversed_corner, 0], other_local[reversed_corner, 1]
-            sides[kept] = clip(window, corners, polygon, other_corners, spare)
-            if sides[kept] == 0:
+            sides[partners] = clip(window, corners, polygon, other_corners, spare)
+            if sides[partners] == 0:
                 continue
-            content = _content(polygon, sides[kept], centroid)
-            if content <= TOUCHED * whole:
+            content = _content(polygon, sides[partners], centroid)
+            if content <= TOUCHED * piece_content:
                 continue
-            other_scale = _localise(y, others[other_parents[t]], centre[p], axes, other_local)
+            other_scale = _localise(y, other_facets[other_parents[t]], centre[p], axes, other_local)
             invert(
                 other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
                 other_inverse,
@@ -378,24 +378,24 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                 gap -= value[j] * local[j, 2]
             for j in range(other_nodes):
                 gap += other_value[j] * other_local[j, 2]
-            wide = max(size[p], other_size[t])
-            if not inside or gap > reach[0] + reach[1] * wide or -gap > reach[2] + reach[3] * wide:
+            diameter = max(size[p], other_size[t])
+            if not inside or gap > reach[0] + reach[1] * diameter or -gap > reach[2] + reach[3] * diameter:
                 continue
-            found[kept], gaps[kept] = t, gap
+            candidates[partners], gaps[partners] = t, gap
             covered += content
-            kept += 1
-        layers = covered > (1.0 + 1e-6) * whole  # a folded master: each point is paired with the nearest layer
+            partners += 1
+        layers = covered > (1.0 + 1e-6) * piece_content  # a folded master: only the nearest layer counts at a point
 
-        for entry in range(kept):
-            t = found[entry]
+        for entry in range(partners):
+            t = candidates[entry]
             if pairs == partner.size:
                 partner = np.append(partner, np.empty(pairs, dtype=np.int64))
                 longer = np.zeros((2 * pairs, functions, other_nodes))
-                longer[:pairs] = cross
-                cross = longer
+                longer[:pairs] = master_integrals
+                master_integrals = longer
             partner[pairs] = other_parents[t]
             polygon = polygons[entry]
-            other_scale = max(scale, _localise(y, others[other_parents[t]], centre[p], axes, other_local))
+            other_scale = max(scale, _localise(y, other_facets[other_parents[t]], centre[p], axes, other_local))
             invert(
                 other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
                 other_inverse,
@@ -411,10 +411,10 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                     v = polygon[0, 1] + points[q, 0] * bv + points[q, 1] * cv
                     if layers:
                         hidden = False
-                        for rival in range(kept):
+                        for rival in range(partners):
                             nearer = abs(gaps[rival]) < abs(gaps[entry])
                             if nearer or (abs(gaps[rival]) == abs(gaps[entry]) and rival < entry):
-                                hidden = hidden or _holds(polygons[rival], sides[rival], u, v)
+                                hidden = hidden or _contains(polygons[rival], sides[rival], u, v)
                         if hidden:
                             continue
                     if not locate(
@@ -438,14 +438,22 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                         share = w * psi[i]
                         weight[p, i] += share
                         absolute_weight[p, i] += abs(share)
-                        opening[p, i] += share * gap
+                        weighted_gap[p, i] += share * gap
                         for j in range(nodes):
-                            own[p, i, j] += share * value[j]
+                            slave_integrals[p, i, j] += share * value[j]
                         for j in range(other_nodes):
-                            cross[pairs, i, j] += share * other_value[j]
+                            master_integrals[pairs, i, j] += share * other_value[j]
             pairs += 1
     first[count] = pairs
-    return own, weight, absolute_weight, opening, first, partner[:pairs].copy(), cross[:pairs].copy()
+    return (
+        slave_integrals,
+        weight,
+        absolute_weight,
+        weighted_gap,
+        first,
+        partner[:pairs].copy(),
+        master_integrals[:pairs].copy(),
+    )
 
 
 @njit(
@@ -466,10 +474,10 @@ def contact_rows(axes, slave, integrals, master, points):
     τ_p = τ − (τ·ν) ν.
     """
     x, facets, pieces, parents, normal, length = slave
-    own, weight, absolute_weight, opening, first, partner, cross = integrals
-    others, other_count = master
+    slave_integrals, weight, absolute_weight, weighted_gap, first, partner, master_integrals = integrals
+    other_facets, other_count = master
     start, piece, function, areas = points
-    count, nodes, other_nodes = start.size - 1, facets.shape[1], others.shape[1]
+    count, nodes, other_nodes = start.size - 1, facets.shape[1], other_facets.shape[1]
     shift = x.shape[0]
     corners = pieces.shape[1]
     gap = np.full(count, np.inf)
@@ -479,7 +487,7 @@ def contact_rows(axes, slave, integrals, master, points):
         for e in range(start[k], start[k + 1]):
             total += weight[piece[e], function[e]]
             absolute += absolute_weight[piece[e], function[e]]
-            sum_gap += opening[piece[e], function[e]]
+            sum_gap += weighted_gap[piece[e], function[e]]
         # ψ ≥ 0 makes the two sums equal; a P2 end function covered only where it is negative carries no pressure
         paired = total > COVERED * areas[k] and total > 0.1 * absolute
         if paired:
@@ -495,16 +503,16 @@ def contact_rows(axes, slave, integrals, master, points):
     make_tangents(mean, axes, tangent)
 
     slot = np.full(shift + other_count, -1, dtype=np.int64)
-    used = np.empty(shift + other_count, dtype=np.int64)
-    ahead = np.zeros((shift + other_count, 3))
-    along = np.zeros((shift + other_count, 3, 3))  # row 0 unused
+    used_nodes = np.empty(shift + other_count, dtype=np.int64)
+    normal_row = np.zeros((shift + other_count, 3))
+    slip_rows = np.zeros((shift + other_count, 3, 3))  # row 0 unused
     starts = np.zeros(axes * count + 1, dtype=np.int32)
     columns = np.empty(1024, dtype=np.int32)
     values = np.empty(1024)
-    d1, d2, flat, lever1, lever2 = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    d1, d2, in_plane, lever1, lever2 = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     filled = 0
     for k in range(count):
-        met, total = 0, 0.0
+        node_count, total = 0, 0.0
         if gap[k] < np.inf:
             for e in range(start[k], start[k + 1]):
                 total += weight[piece[e], function[e]]
@@ -512,56 +520,56 @@ def contact_rows(axes, slave, integrals, master, points):
                 p, i = piece[e], function[e]
                 if first[p] == first[p + 1]:
                     continue
-                for r in range(first[p] - 1, first[p + 1]):  # first the slave's own nodes, then each partner's
-                    ours = r < first[p]
-                    for j in range(nodes if ours else other_nodes):
-                        node = facets[parents[p], j] if ours else shift + others[partner[r], j]
-                        share = own[p, i, j] / total if ours else -cross[r, i, j] / total
+                for r in range(first[p] - 1, first[p + 1]):  # first the slave's nodes, then each partner's
+                    is_slave = r < first[p]
+                    for j in range(nodes if is_slave else other_nodes):
+                        node = facets[parents[p], j] if is_slave else shift + other_facets[partner[r], j]
+                        share = slave_integrals[p, i, j] / total if is_slave else -master_integrals[r, i, j] / total
                         if slot[node] < 0:
-                            slot[node] = met
-                            used[met] = node
-                            ahead[met] = 0.0
-                            along[met] = 0.0
-                            met += 1
+                            slot[node] = node_count
+                            used_nodes[node_count] = node
+                            normal_row[node_count] = 0.0
+                            slip_rows[node_count] = 0.0
+                            node_count += 1
                         for c in range(axes):
-                            ahead[slot[node], c] -= share * normal[p, c]
+                            normal_row[slot[node], c] -= share * normal[p, c]
                             for t in range(1, axes):
-                                along[slot[node], t, c] += share * tangent[k, t - 1, c]
+                                slip_rows[slot[node], t, c] += share * tangent[k, t - 1, c]
                 _spans(x, pieces[p], d1, d2)
-                turn = opening[p, i] / (total * length[p])
+                rotation = weighted_gap[p, i] / (total * length[p])
                 for t in range(1, axes):
                     tilt = 0.0
                     for c in range(axes):
                         tilt += tangent[k, t - 1, c] * normal[p, c]
                     for c in range(3):
-                        flat[c] = (tangent[k, t - 1, c] if c < axes else 0.0) - tilt * normal[p, c]
-                    cross_product(d2, flat, lever1)
-                    cross_product(flat, d1, lever2)
+                        in_plane[c] = (tangent[k, t - 1, c] if c < axes else 0.0) - tilt * normal[p, c]
+                    cross_product(d2, in_plane, lever1)
+                    cross_product(in_plane, d1, lever2)
                     if corners == 2:
                         lever2[:] = 0.0  # ẑ is constant
                     for c in range(axes):
                         if corners == 4:
-                            along[slot[pieces[p, 2]], t, c] += turn * lever1[c]
-                            along[slot[pieces[p, 0]], t, c] -= turn * lever1[c]
-                            along[slot[pieces[p, 3]], t, c] += turn * lever2[c]
-                            along[slot[pieces[p, 1]], t, c] -= turn * lever2[c]
+                            slip_rows[slot[pieces[p, 2]], t, c] += rotation * lever1[c]
+                            slip_rows[slot[pieces[p, 0]], t, c] -= rotation * lever1[c]
+                            slip_rows[slot[pieces[p, 3]], t, c] += rotation * lever2[c]
+                            slip_rows[slot[pieces[p, 1]], t, c] -= rotation * lever2[c]
                         else:
-                            along[slot[pieces[p, 1]], t, c] += turn * lever1[c]
-                            along[slot[pieces[p, 0]], t, c] -= turn * (lever1[c] + lever2[c])
+                            slip_rows[slot[pieces[p, 1]], t, c] += rotation * lever1[c]
+                            slip_rows[slot[pieces[p, 0]], t, c] -= rotation * (lever1[c] + lever2[c])
                             if corners == 3:
-                                along[slot[pieces[p, 2]], t, c] += turn * lever2[c]
-        used[:met].sort()
-        while filled + met * axes * axes > columns.size:
+                                slip_rows[slot[pieces[p, 2]], t, c] += rotation * lever2[c]
+        used_nodes[:node_count].sort()
+        while filled + node_count * axes * axes > columns.size:
             columns = np.append(columns, np.empty(columns.size, dtype=np.int32))
             values = np.append(values, np.empty(values.size))
         for row in range(axes):
-            for m in range(met):
-                node = used[m]
+            for m in range(node_count):
+                node = used_nodes[m]
                 for c in range(axes):
                     columns[filled] = axes * node + c
-                    values[filled] = ahead[slot[node], c] if row == 0 else along[slot[node], row, c]
+                    values[filled] = normal_row[slot[node], c] if row == 0 else slip_rows[slot[node], row, c]
                     filled += 1
             starts[axes * k + row + 1] = filled
-        for m in range(met):
-            slot[used[m]] = -1
+        for m in range(node_count):
+            slot[used_nodes[m]] = -1
     return gap, mean, tangent, starts, columns[:filled].copy(), values[:filled].copy()

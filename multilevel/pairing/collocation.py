@@ -41,14 +41,16 @@ class PointPairing:
         along = finite_array("direction", np.atleast_1d(direction), (axes,))
         if not along.any():
             raise UserError.parameter("direction", along.tolist(), "must not be zero")
-        apart = np.linalg.norm(slave.positions[:, None] - master.positions[None], axis=2)
-        near = apart.argmin(axis=1)
-        if len(master.nodes) > 1 and (len(slave.nodes) != len(master.nodes) or np.unique(near).size != near.size):
+        distances = np.linalg.norm(slave.positions[:, None] - master.positions[None], axis=2)
+        partners = distances.argmin(axis=1)
+        if len(master.nodes) > 1 and (
+            len(slave.nodes) != len(master.nodes) or np.unique(partners).size != partners.size
+        ):
             raise UserError(
                 f"{len(slave.nodes)} points of '{slave.name}' and {len(master.nodes)} of '{master.name}': the master "
                 "must be one point, or match the slave point by point"
             )
-        return cls(-along / np.linalg.norm(along), near.astype(np.int64), slave.areas)
+        return cls(-along / np.linalg.norm(along), partners.astype(np.int64), slave.areas)
 
     @property
     def fixed(self) -> bool:
@@ -89,7 +91,7 @@ class SlavePoints:
 
 
 def at_nodes(surface: Surface, nodes: Indices | None = None) -> SlavePoints:
-    """The nodes of the surface, with the areas ∫ φ_k dΓ; or some (k,), with their mean, as those may be none."""
+    """The nodes of the surface, with the areas ∫ φ_k dΓ; or chosen ones (k,), with the mean, as ∫ φ_k dΓ may be 0."""
     if nodes is not None:
         areas = np.full(nodes.size, float(np.abs(surface.areas).mean()))
         return SlavePoints(nodes[:, None], np.ones((nodes.size, 1)), areas)
@@ -105,8 +107,8 @@ def at_gauss_points(surface: Surface) -> SlavePoints:
     measure = facet_measure(basis, part.depth, part.axisymmetric)  # type: ignore[attr-defined]
     values = np.stack([np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis])
     # a basis function of the cell → the node of the facet that it belongs to (none: it vanishes on the facet)
-    same = basis.element_dofs.T[:, :, None] == surface.facets[:, None, :]
-    weights = np.einsum("bfq,fbm->fqm", values, same.astype(float)).reshape(measure.size, -1)
+    is_node = basis.element_dofs.T[:, :, None] == surface.facets[:, None, :]
+    weights = np.einsum("bfq,fbm->fqm", values, is_node.astype(float)).reshape(measure.size, -1)
     nodes = np.repeat(np.searchsorted(surface.nodes, surface.facets), measure.shape[1], axis=0)
     return SlavePoints(nodes, np.ascontiguousarray(weights), measure.ravel())
 
@@ -127,8 +129,8 @@ def pair_points(
 ) -> Pairing:
     """Pairing of the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
 
-    Nodes meet only faces of the master that their own facets can face, where the master has sharp edges, at which the
-    closest face may be another. nodes (k,): some of the slave alone.
+    Where the master has sharp edges, the closest face may be on the wrong side: nodes are then paired only with faces
+    that can face the slave's facets at the node. nodes (k,): a subset of the slave's, by default all.
     direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): largest
     distance of partners (default: twice the largest facet of the master); overhang, in facet sizes: distance past a
     free end of the master within which points are still paired. These three are for deformable masters; a master of
@@ -138,16 +140,16 @@ def pair_points(
     axes = slave.positions.shape[1]
     if axes == 1 and points == "gauss":
         raise UserError.parameter("points", points, "must be nodes: the end of a bar is one point")
-    made = at_nodes(slave, nodes) if points == "nodes" else at_gauss_points(slave)
+    contact_points = at_nodes(slave, nodes) if points == "nodes" else at_gauss_points(slave)
     cones = _cones(slave, master, nodes) if points == "nodes" and direction is None else None
     if not isinstance(master, Surface):
-        for name, given in (("direction", direction), ("reach", reach)):
-            if given is not None:
-                raise UserError.parameter(name, given, "is for a deformable master")
+        for name, value in (("direction", direction), ("reach", reach)):
+            if value is not None:
+                raise UserError.parameter(name, value, "is for a deformable master")
         if master.axes != axes:
             raise UserError(f"the obstacle is {master.axes}D, part '{slave.part.name}' {axes}D")
         parts = master.patches() if isinstance(master, PatchedObstacle) else ()
-        return stacked([ObstaclePairing(made, patch, cones) for patch in parts or (master,)])
+        return stacked([ObstaclePairing(contact_points, patch, cones) for patch in parts or (master,)])
     other = master.positions.shape[1]
     if other != axes:
         raise UserError(f"part '{master.part.name}' is {other}D, part '{slave.part.name}' {axes}D")
@@ -156,9 +158,9 @@ def pair_points(
             raise UserError(f"'{master.name}' of '{master.part.name}' is a point: make it the slave of '{slave.name}'")
         return PointPairing.of(slave, master, direction)
     if axes == 1:
-        return EndPairing(made, master.normals)
+        return EndPairing(contact_points, master.normals)
     mesh = FacetMesh.of(master)
-    far = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
+    max_distance = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
     if direction is not None:
         direction = finite_array("direction", direction, (axes,))
         if not direction.any():
@@ -169,13 +171,18 @@ def pair_points(
     overhang = non_negative("overhang", overhang)
     patches = SmoothPatches.of(mesh) if direction is None else None
     if patches is None:
-        return SurfacePairing(made, mesh, far, overhang, direction, cones=cones)
+        return SurfacePairing(contact_points, mesh, max_distance, overhang, direction, cones=cones)
     layers = enumerate(patches.meshes)
-    return stacked([SurfacePairing(made, own, far, overhang, layer=(patches, i), cones=cones) for i, own in layers])
+    return stacked(
+        [
+            SurfacePairing(contact_points, layer, max_distance, overhang, layer=(patches, i), cones=cones)
+            for i, layer in layers
+        ]
+    )
 
 
 def _cones(slave: Surface, master: Obstacle | Surface, nodes: Indices | None) -> NormalCones | None:
-    """Of the slave's nodes; None where the master has no sharp corners, or the slave no facets."""
+    """Normal cones of the slave's nodes; None where the master has no sharp corners, or the slave no facets."""
     if not FacetMesh.suits(slave):
         return None
     if isinstance(master, Surface):
@@ -280,28 +287,28 @@ class SurfacePairing:
             def trees(mesh: FacetMesh) -> FacetTree:
                 return tree if mesh is self.mesh else FacetTree.build(mesh, master)
 
-            found = patches.closest(number, trees, spatial, Limits(self.reach, self.overhang), cones)
+            projections = patches.closest(number, trees, spatial, Limits(self.reach, self.overhang), cones)
         elif self.direction is None:
-            found = tree.closest(spatial, self.reach, self.overhang, DEPTH, cones)
+            projections = tree.closest(spatial, self.reach, self.overhang, DEPTH, cones)
         else:
-            found = tree.along(spatial, self._directions, self.reach, self.overhang)
-        normals = np.ascontiguousarray(found.normal[:, : self.mesh.axes])
-        partners = Partners(found.facet, found.reference)
-        return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, partners)
+            projections = tree.along(spatial, self._directions, self.reach, self.overhang)
+        normals = np.ascontiguousarray(projections.normal[:, : self.mesh.axes])
+        partners = Partners(projections.facet, projections.reference)
+        return _kinematics(self.points, len(slave), positions, projections.gap, normals, tree, partners)
 
-    def with_partners(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
-        """Kinematics with fixed partners; the gap is n·r, as along a direction."""
+    def with_partners(self, reference: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """Kinematics with the partners of `reference`; the gap is n·r, as along a direction."""
         from arlequin.multilevel.search._kernels import positions_on_facets
 
-        assert found.partners is not None
-        positions, partners = self.points.positions(slave), found.partners
+        assert reference.partners is not None
+        positions, partners = self.points.positions(slave), reference.partners
         tree, projections = FacetTree.build(self.mesh, master), np.zeros((len(positions), 3))
         positions_on_facets(
             self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, projections
         )
-        apart = positions - projections[:, : self.mesh.axes]
-        gap = np.where(found.paired, np.einsum("ka,ka->k", found.normals, apart), np.inf)
-        return _kinematics(self.points, len(slave), positions, gap, found.normals, tree, partners)
+        offsets = positions - projections[:, : self.mesh.axes]
+        gap = np.where(reference.paired, np.einsum("ka,ka->k", reference.normals, offsets), np.inf)
+        return _kinematics(self.points, len(slave), positions, gap, reference.normals, tree, partners)
 
 
 def _kinematics(

@@ -14,26 +14,26 @@ from arlequin.multilevel.search.corners import NormalCones
 from arlequin.multilevel.search.facets import FacetMesh, frames, in_space
 from arlequin.multilevel.search.search import DEPTH, FacetTree
 
-# nearer to a node of the slave than this, relative to the extent of the surface, the corner is left to the node, whose
-# gap then counts as zero; a node that stands out by more does not touch
+# distance to a node of the slave, relative to the extent of the surface, below which the node is the contact point
+# instead of the corner, and its gap counts as zero
 AT_NODE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class CornerPairing:
-    """Contact of the master's corners c with the facets of the slave, the roles of both exchanged.
+    """Contact of the master's corners c with the facets of the slave, with exchanged roles.
 
     With n_s the outward normal of the slave at the foot of the corner, the normal out of the master is n = −n_s, the
     gap g = n_s·(x_c − x_s), and the rows are those of a slave point with the opposite frame, e → −e, so that they are
     rates of slave − master as all others.
 
     corners: nodes of a master surface with their cones, or positions (k, a) and cones (k, 7) of a fixed obstacle.
-    held (n,): nodes of the slave that are contact points themselves: a corner at one of them is left to it. reach, m;
-    areas (k,), m².
+    contact_nodes (n,): nodes of the slave that are contact points; a corner at one of them is left out. reach, m; areas
+    (k,), m².
     """
 
     mesh: FacetMesh
-    held: NDArray[np.bool_]
+    contact_nodes: NDArray[np.bool_]
     reach: float
     areas: Array
     corners: NormalCones | tuple[Array, Array]
@@ -46,32 +46,36 @@ class CornerPairing:
         """slave, master (n, a), m."""
         positions, cones = self._corners(master)
         tree = FacetTree.build(self.mesh, slave)
-        found = tree.closest(in_space(positions), self.reach, 0.0, DEPTH, cones)
-        facet, at = found.facet, np.maximum(found.facet, 0)
+        projections = tree.closest(in_space(positions), self.reach, 0.0, DEPTH, cones)
+        facet, at = projections.facet, np.maximum(projections.facet, 0)
         corners = self.mesh.facets[at]
-        apart = np.linalg.norm(slave[corners] - positions[:, None], axis=2)
-        at_node = ((apart <= AT_NODE * self.mesh.extent) & self.held[corners]).any(axis=1)
+        distances = np.linalg.norm(slave[corners] - positions[:, None], axis=2)
+        at_node = ((distances <= AT_NODE * self.mesh.extent) & self.contact_nodes[corners]).any(axis=1)
         facet = np.where(at_node, -1, facet)
-        gap = np.where(facet < 0, np.inf, found.gap)
-        normals = np.where(facet[:, None] < 0, 0.0, -found.normal[:, : self.mesh.axes])
-        return self._kinematics(tree, positions, gap, normals, Partners(facet, found.reference), len(master))
+        gap = np.where(facet < 0, np.inf, projections.gap)
+        normals = np.where(facet[:, None] < 0, 0.0, -projections.normal[:, : self.mesh.axes])
+        return self._kinematics(tree, positions, gap, normals, Partners(facet, projections.reference), len(master))
 
-    def with_partners(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+    def with_partners(self, reference: Kinematics, slave: Array, master: Array) -> Kinematics:
         """Kinematics with fixed partners."""
         from arlequin.multilevel.search._kernels import positions_on_facets
 
-        assert found.partners is not None
-        positions, partners = self._corners(master)[0], found.partners
+        assert reference.partners is not None
+        positions, partners = self._corners(master)[0], reference.partners
         tree, feet = FacetTree.build(self.mesh, slave), np.zeros((len(positions), 3))
         positions_on_facets(self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, feet)
-        apart = feet[:, : self.mesh.axes] - positions
-        gap = np.where(found.paired, np.vecdot(found.normals, apart), np.inf)
-        return self._kinematics(tree, positions, gap, found.normals, partners, len(master))
+        offsets = feet[:, : self.mesh.axes] - positions
+        gap = np.where(reference.paired, np.vecdot(reference.normals, offsets), np.inf)
+        return self._kinematics(tree, positions, gap, reference.normals, partners, len(master))
 
     def _corners(self, master: Array) -> tuple[Array, Array]:
         """Positions (k, a) and cones (k, 7)."""
-        own = self.corners
-        return (np.ascontiguousarray(master[own.nodes]), own.at(master)) if isinstance(own, NormalCones) else own
+        corners = self.corners
+        return (
+            (np.ascontiguousarray(master[corners.nodes]), corners.at(master))
+            if isinstance(corners, NormalCones)
+            else corners
+        )
 
     def _kinematics(
         self, tree: FacetTree, positions: Array, gap: Array, normals: Array, partners: Partners, masters: int
@@ -96,11 +100,11 @@ class CornerPairing:
 
 
 def corner_pairing(
-    slave: Surface, master: object, held: NDArray[np.bool_], reach: float, free: bool
+    slave: Surface, master: object, contact_nodes: NDArray[np.bool_], reach: float, free: bool
 ) -> CornerPairing | None:
-    """Of the sharp corners of a master surface or an obstacle; None where it has none, or the slave has no facets.
+    """The pairing of the sharp corners of a master surface or obstacle; None without corners or facets of the slave.
 
-    held (n,): see `CornerPairing`; reach, in sizes of the largest facet; free: also the ends of a master surface.
+    contact_nodes (n,): see `CornerPairing`; reach, in sizes of the largest facet; free: with the ends of the master.
     """
     if not FacetMesh.suits(slave):
         return None
@@ -114,4 +118,4 @@ def corner_pairing(
     else:
         return None
     mesh, areas = FacetMesh.of(slave), np.full(count, float(np.abs(slave.areas).mean()))
-    return CornerPairing(mesh, held, reach * float(mesh.size.max()), areas, corners) if count else None
+    return CornerPairing(mesh, contact_nodes, reach * float(mesh.size.max()), areas, corners) if count else None

@@ -14,23 +14,23 @@ from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.search.corners import WIDER, NormalCones, facet_normals, sharp_edges
 from arlequin.multilevel.search.facets import FacetMesh, frames
 
-PARALLEL = np.sin(np.deg2rad(10.0))  # edges of a smaller angle do not cross: their nodes meet faces
-_JOINT = 0.01  # of its length, at each end of an edge where another one goes on, belongs to both (their joint)
-_OVERLAP = 0.2  # of it is the edge's as well, as bent edges would leave out points between
-_CORNER = 1e-6  # of its length, at each end where none goes on, is left to the corner, which meets a face
+PARALLEL = np.sin(np.deg2rad(10.0))  # edges of a smaller angle do not cross: their nodes are in contact with faces
+_JOINT = 0.01  # share of an edge's length, at an end where another edge continues it, that belongs to their joint
+_OVERLAP = 0.2  # share of the joint that belongs to the edge as well: bent edges would leave out points in between
+_CORNER = 1e-6  # share of an edge's length, at other ends, left to the corner, which is in contact with a face
 _NEAR = 0.5  # distance and depth of partners, in lengths of the longest edge
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceEdges:
-    """Sharp edges of a surface in space, as straight pieces x = x₀ + σ d, with its mesh.
+    """Sharp edges of a surface in space as straight pieces x = x₀ + σ d, with the mesh of the surface.
 
     A piece is an edge, x₀ and x₀ + d its ends, or a joint, x₀ the node at which two edges meet within `STRAIGHT` and
     d half the vector from the node before to the node after: crossing edges with a node at their contact would be
     paired with one or the other edge by round-off, and their normal with it.
 
-    nodes (e, 3): that at x₀, and two more; along (e, 3): weights of d over them; span (e, 2): least and largest σ of
-    the piece; facets (e, 2) on both sides.
+    nodes (e, 3): at x₀, and two others; along (e, 3): weights of d over them; span (e, 2): least and largest σ of the
+    piece; facets (e, 2) on both sides.
     """
 
     mesh: FacetMesh
@@ -41,24 +41,28 @@ class SurfaceEdges:
 
     @classmethod
     def of(cls, mesh: FacetMesh, free: bool) -> "SurfaceEdges":
-        """free: also the edges at which the surface ends."""
+        """The sharp edges of a mesh; free: with its border."""
         edges, cones = sharp_edges(mesh, free), NormalCones.of(mesh, free=free)
         joined = cones.ends[:, 0] >= 0
         middle, (before, after) = cones.nodes[joined], cones.ends[joined].T
-        beside, straight = np.zeros(mesh.node_count, dtype=np.int64), np.zeros(mesh.node_count, dtype=bool)
+        edge_at, straight = np.zeros(mesh.node_count, dtype=np.int64), np.zeros(mesh.node_count, dtype=bool)
         straight[middle] = True
-        beside[edges.nodes] = np.arange(len(edges.nodes))[:, None]
-        less = np.where(straight[edges.nodes], (1.0 - _OVERLAP) * _JOINT, _CORNER)
+        edge_at[edges.nodes] = np.arange(len(edges.nodes))[:, None]
+        left_out = np.where(straight[edges.nodes], (1.0 - _OVERLAP) * _JOINT, _CORNER)
         x = mesh.origin
         half = 0.5 * np.linalg.norm(x[after] - x[before], axis=1)
-        back, ahead = (_JOINT * np.linalg.norm(x[other] - x[middle], axis=1) / half for other in (before, after))
+        behind, before_next = (
+            _JOINT * np.linalg.norm(x[other] - x[middle], axis=1) / half for other in (before, after)
+        )
         counts = [len(edges.nodes), len(middle)]
         return cls(
             mesh,
             np.concatenate([edges.nodes[:, [0, 1, 0]], np.stack([middle, before, after], axis=1)]),
             np.repeat([[-1.0, 1.0, 0.0], [0.0, -0.5, 0.5]], counts, axis=0),
-            np.concatenate([np.stack([less[:, 0], 1.0 - less[:, 1]], axis=1), np.stack([-back, ahead], axis=1)]),
-            np.concatenate([edges.facets, edges.facets[beside[middle]]]),
+            np.concatenate(
+                [np.stack([left_out[:, 0], 1.0 - left_out[:, 1]], axis=1), np.stack([-behind, before_next], axis=1)]
+            ),
+            np.concatenate([edges.facets, edges.facets[edge_at[middle]]]),
         )
 
     def at(self, positions: Array) -> tuple[Array, Array, Array]:
@@ -66,9 +70,9 @@ class SurfaceEdges:
         along = np.einsum("ek,ekx->ex", self.along, positions[self.nodes])
         return positions[self.nodes[:, 0]], along, facet_normals(self.mesh, positions, self.facets)
 
-    def weights(self, chosen: Indices, place: Array) -> tuple[Array, Array]:
-        """Weights (p, 3) of x and of d over the nodes, of some pieces (p,) at σ (p,)."""
-        along = self.along[chosen]
+    def weights(self, pieces: Indices, place: Array) -> tuple[Array, Array]:
+        """Weights (p, 3) of x and of d over the nodes, for the pieces (p,) at σ (p,)."""
+        along = self.along[pieces]
         return np.array([1.0, 0.0, 0.0]) + place[:, None] * along, along
 
 
@@ -81,7 +85,7 @@ class FixedEdges:
 
     @cached_property
     def span(self) -> Array:
-        """(e, 2), see `SurfaceEdges`: a long edge is one."""
+        """Least and largest σ (e, 2), see `SurfaceEdges`; there are no joints."""
         return np.tile([_CORNER, 1.0 - _CORNER], (len(self.ends), 1))
 
     def at(self, positions: Array) -> tuple[Array, Array, Array]:
@@ -100,8 +104,8 @@ class EdgePairing:
 
     which vanish in every rigid motion of both. Edges touch where n lies between the normals of the master's two faces,
     and −n between those of the slave's. Each piece (see `SurfaceEdges`) of the slave's edges has a contact point, with
-    the nearest of the master's that it crosses, and so has each of the master's, if that pair is not there
-    yet. areas (k,), m².
+    the nearest of the master's that it crosses, and so has each of the master's, unless that pair exists already.
+    areas (k,), m².
     """
 
     slave: SurfaceEdges
@@ -115,38 +119,39 @@ class EdgePairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave, master (n, 3), m."""
-        (one, along, own), (two, across, other) = self.slave.at(slave), self.master.at(master)
+        (x_s, d_s, normals_s), (x_m, d_m, normals_m) = self.slave.at(slave), self.master.at(master)
         middles = [
             x + edges.span.mean(axis=1)[:, None] * d
-            for edges, x, d in ((self.slave, one, along), (self.master, two, across))
+            for edges, x, d in ((self.slave, x_s, d_s), (self.master, x_m, d_m))
         ]
-        i, j = _near(middles, (along, across))
-        first, second = along[i], across[j]
-        apart, cross = one[i] - two[j], np.cross(first, second)
+        i, j = _near(middles, (d_s, d_m))
+        first, second = d_s[i], d_m[j]
+        separation, cross = x_s[i] - x_m[j], np.cross(first, second)
         a, b, c = np.vecdot(first, first), np.vecdot(first, second), np.vecdot(second, second)
-        d, e, size = np.vecdot(first, apart), np.vecdot(second, apart), np.vecdot(cross, cross)
+        d, e, size = np.vecdot(first, separation), np.vecdot(second, separation), np.vecdot(cross, cross)
         crossing = size > PARALLEL**2 * a * c
         safe = np.where(crossing, size, 1.0)
         s, t = (b * e - c * d) / safe, (a * e - b * d) / safe
         for place, span in ((s, self.slave.span[i]), (t, self.master.span[j])):
             crossing &= (place >= span[:, 0]) & (place <= span[:, 1])
-        scale = np.where(np.vecdot(cross, other[j].sum(axis=1)) < 0.0, -1.0, 1.0) / np.sqrt(safe)
+        scale = np.where(np.vecdot(cross, normals_m[j].sum(axis=1)) < 0.0, -1.0, 1.0) / np.sqrt(safe)
         n = scale[:, None] * cross
-        gap = np.vecdot(n, apart + s[:, None] * first - t[:, None] * second)
-        crossing &= _between(n, other[j]) & _between(-n, own[i]) & (np.abs(gap) <= _NEAR * np.sqrt(np.maximum(a, c)))
-        pairs = _chosen(i, j, np.where(crossing, np.abs(gap), np.inf), len(one), len(two))
+        gap = np.vecdot(n, separation + s[:, None] * first - t[:, None] * second)
+        crossing &= _between(n, normals_m[j]) & _between(-n, normals_s[i])
+        crossing &= np.abs(gap) <= _NEAR * np.sqrt(np.maximum(a, c))
+        pairs = _nearest_pairs(i, j, np.where(crossing, np.abs(gap), np.inf), len(x_s), len(x_m))
         points = np.flatnonzero(pairs >= 0)
-        at = pairs[points]  # from here on, of the points alone
+        at = pairs[points]  # from here on, of paired points only
         frame, gaps = np.zeros((len(pairs), 3, 3)), np.full(len(pairs), np.inf)
         frame[points], gaps[points] = frames(n[at]), gap[at]
         positions = np.concatenate(middles)
-        positions[points] = (one[i] + s[:, None] * first)[at]
-        turn, count = (scale * gap)[at, None], self.slave_nodes
+        positions[points] = (x_s[i] + s[:, None] * first)[at]
+        factor, count = (scale * gap)[at, None], self.slave_nodes
         weights, direction = self.slave.weights(i[at], s[at])
-        shares, nodes = _rows(frame[points], weights, direction, turn * second[at]), self.slave.nodes[i[at]]
+        shares, nodes = _rows(frame[points], weights, direction, factor * second[at]), self.slave.nodes[i[at]]
         if isinstance(self.master, SurfaceEdges):
             weights, direction = self.master.weights(j[at], t[at])
-            shares = np.concatenate([shares, -_rows(frame[points], weights, direction, turn * first[at])], axis=2)
+            shares = np.concatenate([shares, -_rows(frame[points], weights, direction, factor * first[at])], axis=2)
             nodes = np.hstack([nodes, count + self.master.nodes[j[at]]])
             count += len(master)
         entry = 3 * points[:, None, None, None] + np.arange(3)[:, None, None]
@@ -158,14 +163,14 @@ class EdgePairing:
 
 def _near(middles: list[Array], along: tuple[Array, Array]) -> tuple[Indices, Indices]:
     """Pairs of edges of both sides, of middles and directions (e, 3), that may be within reach."""
-    longest = [float(np.linalg.norm(own, axis=1).max()) for own in along]
+    longest = [float(np.linalg.norm(directions, axis=1).max()) for directions in along]
     reach = 0.5 * sum(longest) + _NEAR * max(longest)
     from scipy.spatial import cKDTree
 
-    trees = [cKDTree(own) for own in middles]
-    found = trees[0].sparse_distance_matrix(trees[1], reach, output_type="ndarray")
-    order = np.lexsort([found["j"], found["i"]])
-    return found["i"][order].astype(np.int64), found["j"][order].astype(np.int64)
+    trees = [cKDTree(points) for points in middles]
+    distances = trees[0].sparse_distance_matrix(trees[1], reach, output_type="ndarray")
+    order = np.lexsort([distances["j"], distances["i"]])
+    return distances["i"][order].astype(np.int64), distances["j"][order].astype(np.int64)
 
 
 def _between(n: Array, normals: Array) -> NDArray[np.bool_]:
@@ -176,43 +181,45 @@ def _between(n: Array, normals: Array) -> NDArray[np.bool_]:
     return np.asarray(np.vecdot(n, mean) >= np.cos(np.minimum(half + WIDER, np.pi)))
 
 
-def _chosen(i: Indices, j: Indices, distance: Array, ones: int, twos: int) -> Indices:
-    """Numbers of the pairs of all edges (ones + twos,), −1 for none: the nearest, each pair once."""
-    pairs = np.full(ones + twos, -1)
+def _nearest_pairs(i: Indices, j: Indices, distance: Array, slaves: int, masters: int) -> Indices:
+    """Numbers of the pairs of all edges (slaves + masters,), −1 for none: the nearest, each pair once."""
+    pairs = np.full(slaves + masters, -1)
     order = np.argsort(distance, kind="stable")[::-1]
     order = order[np.isfinite(distance[order])]
     pairs[i[order]] = order
-    taken = np.zeros(distance.size, dtype=bool)
-    taken[pairs[:ones][pairs[:ones] >= 0]] = True
-    order = order[~taken[order]]
-    pairs[ones + j[order]] = order
+    used = np.zeros(distance.size, dtype=bool)
+    used[pairs[:slaves][pairs[:slaves] >= 0]] = True
+    order = order[~used[order]]
+    pairs[slaves + j[order]] = order
     return pairs
 
 
-def _rows(frame: Array, weights: Array, direction: Array, turn: Array) -> Array:
+def _rows(frame: Array, weights: Array, direction: Array, rotation: Array) -> Array:
     """Rows (p, row, node, axis) over the nodes of the edges of the slave, see `EdgePairing`; minus those of a master.
 
-    weights, direction (p, node): of the point and of d; turn (p, 3): ± g/|d_s × d_m| times the other edge's direction.
+    weights, direction (p, node): of the point and of d; rotation (p, 3): ± g/|d_s × d_m| times the other edge's
+    direction.
     """
     shares = weights[:, None, :, None] * frame[:, :, None, :]
     for row in (1, 2):
-        shares[:, row] -= direction[:, :, None] * np.cross(turn, frame[:, row])[:, None, :]
+        shares[:, row] -= direction[:, :, None] * np.cross(rotation, frame[:, row])[:, None, :]
     return np.asarray(shares)
 
 
 def edge_pairing(slave: Surface, master: object, free: bool) -> EdgePairing | None:
-    """Of the sharp edges of both sides in space; None where one has none; free: also those at which surfaces end."""
+    """The pairing of the sharp edges of both sides in space; None where a side has none; free: with the borders of
+    surfaces."""
     if slave.positions.shape[1] != 3 or not FacetMesh.suits(slave):
         return None
-    two: SurfaceEdges | FixedEdges
+    master_edges: SurfaceEdges | FixedEdges
     if isinstance(master, Surface) and FacetMesh.suits(master):
-        two = SurfaceEdges.of(FacetMesh.of(master), free)
+        master_edges = SurfaceEdges.of(FacetMesh.of(master), free)
     elif isinstance(master, CorneredObstacle):
-        two = FixedEdges(*master.edges())
+        master_edges = FixedEdges(*master.edges())
     else:
         return None
-    one = SurfaceEdges.of(FacetMesh.of(slave), free)
-    if not len(one.span) or not len(two.span):
+    slave_edges = SurfaceEdges.of(FacetMesh.of(slave), free)
+    if not len(slave_edges.span) or not len(master_edges.span):
         return None
-    areas = np.full(len(one.span) + len(two.span), float(np.abs(slave.areas).mean()))
-    return EdgePairing(one, two, areas, len(slave.nodes))
+    areas = np.full(len(slave_edges.span) + len(master_edges.span), float(np.abs(slave.areas).mean()))
+    return EdgePairing(slave_edges, master_edges, areas, len(slave.nodes))

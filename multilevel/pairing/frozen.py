@@ -12,7 +12,7 @@ from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, faces
 
 @dataclass(frozen=True, eq=False)
 class FrozenPairing:
-    """Small sliding: the gap is linear in the positions, g = g₀ + N (x − X); origin: X, m; faces (k,): as those of a
+    """Small sliding: the gap is linear in the positions, g = g₀ + N (x − X); origin: X, m; faces (k,): see
     `StackedPairing`."""
 
     areas: Array
@@ -34,6 +34,6 @@ class FrozenPairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave, master (n, a), m."""
-        moved = np.concatenate([slave.ravel(), master.ravel()]) - self.origin
+        displacements = np.concatenate([slave.ravel(), master.ravel()]) - self.origin
         kin = self.reference
-        return replace(kin, gap=kin.gap + (kin.rows @ moved)[:: kin.normals.shape[1]])
+        return replace(kin, gap=kin.gap + (kin.rows @ displacements)[:: kin.normals.shape[1]])

@@ -89,7 +89,7 @@ class CentreLine:
 
 
 def _slopes(knots: Array) -> Array:
-    """Slopes (n, n) at the nodes as rows on their values: of the parabola through the nearest three, or the line."""
+    """Slopes (n, n) at the nodes as rows on their values: of the parabola through three nodes, or of the line."""
     count = knots.size
     out = np.zeros((count, count))
     if count == 2:
@@ -166,8 +166,8 @@ class GuidePairing:
         ė = ν·v,   ν = −w/‖w‖ + a (w/‖w‖·x′ − τ′)/(a·x′),   v = Σ N_m v_m,
 
     as the point slides along the rod by ṡ = −a·v/(a·x′). ν is the normal of the rod's surface, ν·x′ = −τ′; the gap is
-    the distance along it, g = e/‖ν‖, with ġ = n·v, n = ν/‖ν‖, but for e d(1/‖ν‖)/dt, which vanishes in contact and
-    for straight rods. Slips are v along the rod and around it; ΣN_m = 1 and ΣN_m x_m = x keep force and moment. Where
+    the distance along it, g = e/‖ν‖, with ġ = n·v, n = ν/‖ν‖, except for e d(1/‖ν‖)/dt, which vanishes in contact and
+    for straight rods. Slips are v along the rod and around it; ΣN_m = 1, ΣN_m x_m = x conserve force and moment. Where
     w = 0 a fixed direction across the axis is −n. The force acts on the axis: friction has no lever arm about it.
     """
 
@@ -187,14 +187,14 @@ class GuidePairing:
         """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ, in any configuration.
 
         Gershgorin, over the nodes: a max Σ_m |N_m|, times the most rings in the reach of a node, a = max |N_m|; over
-        the rings: max ‖N‖² times the most that share a node with one. Rods that stretch by 1 % are covered.
+        the rings: max ‖N‖² times the most that share a node with one. Valid for axial strains of the rod up to 1 %.
         """
-        own, reach = self.curve.largest(), 1.01 * self.curve.reach
+        bounds, reach = self.curve.largest(), 1.01 * self.curve.reach
         heights = np.sort(self.guides.centres @ self.guides.axis)
         first = np.searchsorted(heights, heights - reach, side="left")
         last = np.searchsorted(heights, heights + reach, side="right")
-        ahead = last - np.arange(heights.size)
-        return float(min(own.value * own.total * ahead.max(), own.square * (last - first).max()))
+        points_after = last - np.arange(heights.size)
+        return float(min(bounds.value * bounds.total * points_after.max(), bounds.square * (last - first).max()))
 
     @cached_property
     def _sense(self) -> float:
@@ -203,13 +203,13 @@ class GuidePairing:
 
     @cached_property
     def _fixed(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Curve and rings as `pair_rings` takes them."""
+        """Curve and rings as arguments of `pair_rings`."""
         guides, curve = self.guides, self.curve
         axis = guides.axis
         across = np.eye(axis.size)[np.argmin(np.abs(axis))]
         across = across - (across @ axis) * axis
         across /= np.linalg.norm(across)
-        vectors = (np.ascontiguousarray(in_space(each[None])[0]) for each in (axis, across))
+        vectors = (np.ascontiguousarray(in_space(vector[None])[0]) for vector in (axis, across))
         heights = self._sense * (guides.centres @ axis)
         nose = np.array((0.0, 0.0) if guides.nose is None else guides.nose, dtype=float)
         table = np.ascontiguousarray(curve.table)
@@ -236,5 +236,5 @@ class GuidePairing:
         indices, data = np.empty(pointers[-1], np.int32), np.empty(pointers[-1])
         fill_rows(frame, values, stencil, cell, axes, indices, data)
         rows = csr_array((data, indices, pointers), shape=(count * axes, slave.size))
-        normals, tangents = (np.ascontiguousarray(each) for each in (frame[:, 0], frame[:, 1:]))
+        normals, tangents = (np.ascontiguousarray(vectors) for vectors in (frame[:, 0], frame[:, 1:]))
         return Kinematics(rows, gap, normals, tangents, np.ascontiguousarray(position[:, :axes]))

@@ -1,4 +1,4 @@
-"""Contact kinematics at a configuration, and the interfaces of the pairings that compute them."""
+"""Contact kinematics in a configuration, and the protocols of the pairings that compute them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,7 @@ class Kinematics:
     none). [[v]] = v_slave − v_master in material rates: the rows vanish for every rigid motion of slave and master
     together, so that the forces rowsᵀ P have neither resultant nor moment at these positions.
     gap (k,), m, +inf where a point has no partner (its rows are 0); normals (k, a) out of the master; tangents
-    (k, a − 1, a); positions (k, a) of the points on the slave, m. partners: of pairings that can fix them.
+    (k, a − 1, a); positions (k, a) of the points on the slave, m. partners: for pairings with fixed partners.
     """
 
     rows: csr_array
@@ -75,10 +75,10 @@ class PairingMaster(Protocol):
 
 @runtime_checkable
 class FixedPartnerPairing(Protocol):
-    """A pairing whose partners jump where two are equally close, and which can be evaluated with fixed partners."""
+    """A pairing that can be evaluated with fixed partners, as those jump where two are equally close."""
 
-    def with_partners(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
-        """The kinematics at these positions with the partners, reference coordinates and normals of `found`."""
+    def with_partners(self, reference: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """The kinematics at these positions with the partners, reference coordinates and normals of `reference`."""
         ...
 
 

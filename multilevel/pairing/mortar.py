@@ -1,7 +1,4 @@
-"""Mortar pairing: contact weakly against multiplier functions on the slave surface.
-
-Mortar contact with a rigid obstacle: weakly against multiplier functions on the slave surface.
-"""
+"""Mortar pairings: contact enforced weakly by multiplier functions on the slave surface."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,10 +47,10 @@ class MortarPairing:
         _ = self._multipliers
         if self.reach is not None:
             positive("reach", self.reach)
-        if self._other.axes != self._facets.axes:
+        if self._master_facets.axes != self._facets.axes:
             raise UserError(
                 f"boundary '{self.slave.name}' is in {self._facets.axes}D, its master '{self.master.name}' in "
-                f"{self._other.axes}D"
+                f"{self._master_facets.axes}D"
             )
         if self.master.part is self.slave.part and np.isin(self.slave.nodes, self.master.nodes).all():
             raise UserError(f"slave and master have the same nodes of part '{self.slave.part.name}'")
@@ -71,25 +68,25 @@ class MortarPairing:
         """The kinematics at node positions (n, a) of the slave and of the master surface."""
         from arlequin.multilevel.pairing import _mortar_kernels as kernels
 
-        own, other, axes = self._facets, self._other, self._facets.axes
+        on_slave, on_master, axes = self._facets, self._master_facets, self._facets.axes
         x, y = _three(slave), _three(master)
-        normal, centre, length, size = kernels.piece_frames(x, own.pieces)
-        other_normal, _, _, other_size = kernels.piece_frames(y, other.pieces)
+        normal, centre, length, size = kernels.piece_frames(x, on_slave.pieces)
+        master_normal, _, _, master_size = kernels.piece_frames(y, on_master.pieces)
         order, leaves = self._tree
         low, high = np.empty((2 * leaves - 1, 3)), np.empty((2 * leaves - 1, 3))
-        kernels.fit_boxes(y, other.pieces, order, leaves, low, high)
+        kernels.fit_boxes(y, on_master.pieces, order, leaves, low, high)
         open_reach = (0.0, OPEN) if self.reach is None else (self.reach, 0.0)
         rule, weights = self._rule
         integrals: tuple[Any, ...] = kernels.moments(
-            (x, own.kind.code, own.nodes, own.pieces, own.parents, own.starts),
-            (y, other.kind.code, other.nodes, other.pieces, other.parents, other.starts),
-            (normal, centre, size), (other_normal, other_size), (order, leaves, low, high),
+            (x, on_slave.kind.code, on_slave.nodes, on_slave.pieces, on_slave.parents, on_slave.starts),
+            (y, on_master.kind.code, on_master.nodes, on_master.pieces, on_master.parents, on_master.starts),
+            (normal, centre, size), (master_normal, master_size), (order, leaves, low, high),
             (self._multipliers.code, self._multipliers.table.shape[1]), np.array([*open_reach, 0.0, INSIDE]),
-            (rule, weights), (own.depth, own.axisymmetric),
+            (rule, weights), (on_slave.depth, on_slave.axisymmetric),
         )  # fmt: skip
         gap, mean, tangents, starts, columns, values = kernels.contact_rows(
-            axes, (x, own.nodes, own.pieces, own.parents, normal, length), integrals, (other.nodes, len(y)),
-            (*self._incidence, self.areas),
+            axes, (x, on_slave.nodes, on_slave.pieces, on_slave.parents, normal, length), integrals,
+            (on_master.nodes, len(y)), (*self._incidence, self.areas),
         )  # fmt: skip
         rows = csr_array((values, columns, starts), shape=(axes * gap.size, axes * (len(x) + len(y))))
         return Kinematics(rows, gap, mean, tangents, self._multipliers.positions(slave))
@@ -99,7 +96,7 @@ class MortarPairing:
         return Facets.of(self.slave)
 
     @cached_property
-    def _other(self) -> Facets:
+    def _master_facets(self) -> Facets:
         return Facets.of(self.master)
 
     @cached_property
@@ -108,16 +105,16 @@ class MortarPairing:
 
     @cached_property
     def _rule(self) -> tuple[Array, Array]:
-        degree = self._multipliers.degree + max(self._facets.kind.degree, self._other.kind.degree)
+        degree = self._multipliers.degree + max(self._facets.kind.degree, self._master_facets.kind.degree)
         return simplex_rule(self._facets.axes, degree)
 
     @cached_property
     def _tree(self) -> tuple[Indices, int]:
-        return tree_order(self.master.positions[self._other.pieces].mean(axis=1))
+        return tree_order(self.master.positions[self._master_facets.pieces].mean(axis=1))
 
     @cached_property
     def _incidence(self) -> tuple[Indices, Indices, Indices]:
-        """Pieces and functions on them of each point: starts (k + 1,), pieces, functions."""
+        """Incidence of points and pieces: starts (k + 1,), pieces, functions on the pieces."""
         points = self._multipliers.table[self._facets.parents]
         order = np.argsort(points, axis=None, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(points.ravel(), minlength=self._multipliers.count))])
@@ -171,9 +168,9 @@ class MortarObstacle:
         x = np.einsum("qj,fja->fqa", shape, slave[facets.nodes])
         gap, normal = self.master.closest(x.reshape(-1, axes))
         gap, normal = gap.reshape(measure.shape), normal.reshape(x.shape)
-        near = np.isfinite(gap)
-        gap, normal = np.where(near, gap, 0.0), np.where(near[:, :, None], normal, 0.0)
-        weight = np.where(near, measure, 0.0)
+        has_partner = np.isfinite(gap)
+        gap, normal = np.where(has_partner, gap, 0.0), np.where(has_partner[:, :, None], normal, 0.0)
+        weight = np.where(has_partner, measure, 0.0)
 
         gathered = self._multipliers.gathered
         covered, absolute = gathered(weight @ psi), gathered(weight @ np.abs(psi))
@@ -187,10 +184,10 @@ class MortarObstacle:
         make_tangents(mean, axes, tangents)
 
         scale = np.where(paired, 1.0 / total, 0.0)[table]
-        ahead = np.einsum("fi,fq,qi,qj,fqa->fija", scale, weight, psi, shape, normal, optimize=True)
-        along = np.einsum("fi,fq,qi,qj->fij", scale, weight, psi, shape, optimize=True)
-        blocks = [ahead, *(along[..., None] * tangents[table][:, :, None, t] for t in range(axes - 1))]
-        row = axes * table[:, :, None, None] + np.zeros_like(ahead, dtype=np.int64)
+        normal_blocks = np.einsum("fi,fq,qi,qj,fqa->fija", scale, weight, psi, shape, normal, optimize=True)
+        weights_blocks = np.einsum("fi,fq,qi,qj->fij", scale, weight, psi, shape, optimize=True)
+        blocks = [normal_blocks, *(weights_blocks[..., None] * tangents[table][:, :, None, t] for t in range(axes - 1))]
+        row = axes * table[:, :, None, None] + np.zeros_like(normal_blocks, dtype=np.int64)
         column = axes * facets.nodes[:, None, :, None] + np.arange(axes) + np.zeros_like(row)
         rows = csr_array(
             (

@@ -69,7 +69,7 @@ for _order in range(3, LARGEST_ORDER + 1):
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """The facets of a surface in the numbering of its own nodes.
+    """The facets of a surface, with nodes numbered within the surface.
 
     nodes (f, n); pieces (p, c) linear pieces by their corners' nodes, parents (p,) their facets, starts (p, 2)
     parent coordinates of their centres.
@@ -150,13 +150,13 @@ class Facets:
 
     @cached_property
     def rule(self) -> tuple[Array, Array]:
-        """Quadrature of a whole facet: parent points (q, 2) and weights; ψ_i φ_j r is exact on affine facets."""
+        """Quadrature of a facet: parent points (q, 2) and weights; ψ_i φ_j r is exact on affine facets."""
         nodes, weights = np.polynomial.legendre.leggauss(max(3, self.kind.order // 2 + 2))
         if self.axes == 2:
             return np.stack([nodes, np.zeros_like(nodes)], axis=1), weights
         if self.kind.corners == 3:
-            points, share = simplex_rule(3, 4)
-            return points, 0.5 * share
+            points, sub_weights = simplex_rule(3, 4)
+            return points, 0.5 * sub_weights
         u, v = (grid.ravel() for grid in np.meshgrid(nodes, nodes))
         return np.stack([u, v], axis=1), np.outer(weights, weights).ravel()
 
@@ -174,18 +174,18 @@ def simplex_rule(axes: int, degree: int) -> tuple[Array, Array]:
         return np.array([[1, 1], [4, 1], [1, 4]]) / 6, np.full(3, 1 / 3)
     if degree <= 4:
         root, inner = math.sqrt(10), math.sqrt(38 - 44 * math.sqrt(0.4))
-        share = math.sqrt(213125 - 53320 * root)
+        radical = math.sqrt(213125 - 53320 * root)
         a, b = (8 - root + inner) / 18, (8 - root - inner) / 18
         corners = [[p, q] for c in (a, b) for p, q in ((c, c), (1 - 2 * c, c), (c, 1 - 2 * c))]
-        return np.array(corners), np.repeat(np.array([620 + share, 620 - share]) / 3720, 3)
+        return np.array(corners), np.repeat(np.array([620 + radical, 620 - radical]) / 3720, 3)
     count = degree // 2 + 1
     from scipy.special import roots_jacobi  # slow to import
 
-    u, across = roots_jacobi(count, 1.0, 0.0)
-    v, along = np.polynomial.legendre.leggauss(count)
+    u, weights_u = roots_jacobi(count, 1.0, 0.0)
+    v, weights_v = np.polynomial.legendre.leggauss(count)
     u, v = 0.5 * (1 + u), 0.5 * (1 + v)
     points = np.stack([np.repeat(u, count), np.outer(1 - u, v).ravel()], axis=1)
-    weights = np.outer(across, along).ravel()
+    weights = np.outer(weights_u, weights_v).ravel()
     return points, weights / weights.sum()
 
 
@@ -249,7 +249,7 @@ class Multipliers:
 
     @cached_property
     def nodes(self) -> Indices:
-        """Node of each function (k,); none for P0."""
+        """Node of each function (k,); empty for P0."""
         if self.space == "P0":
             return np.empty(0, dtype=np.int64)
         corners = self.facets.kind.corners if self.space == "P1" else self.facets.nodes.shape[1]
@@ -275,7 +275,7 @@ class Multipliers:
         return np.asarray(np.bincount(self.table.ravel(), parts.ravel(), self.count), dtype=float)
 
     def positions(self, slave: Array) -> Array:
-        """Where the functions are (k, a) at node positions (n, a): their nodes, or their facets' corner means."""
+        """Positions of the functions (k, a) at node positions (n, a): those of nodes, or the facets' corner means."""
         if self.space == "P0":
             return np.asarray(slave[self.facets.nodes[:, : self.facets.kind.corners]].mean(axis=1))
         return slave[self.nodes]

@@ -16,9 +16,9 @@ from arlequin.multilevel.laws.asperity_table import AsperityTable
 
 Law = TypeVar("Law", Asperities, AsperityTable)
 
-_TAIL = 1e-2  # of the smallest pressure of the curve: where a table of it ends
+_TAIL = 1e-2  # pressure at the end of a table, relative to the smallest one of the curve
 _PER_DECADE = 12  # knots of a table
-_STEEPEST = 20.0  # exponent of a power law: κ, in Pa/m^m, stays a number
+_STEEPEST = 20.0  # largest exponent of a power law, for which κ, in Pa/m^m, is finite
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def fit_table(
     count = min(g.size, round(_PER_DECADE * np.log10(p[0] / p[-1])) + 2) if knots is None else knots
     if positive_integer("knots", count) < 2:
         raise UserError.parameter("knots", count, "must be 2 or more")
-    whole = AsperityTable(tuple(g), tuple(p))
+    full_table = AsperityTable(tuple(g), tuple(p))
     values = p if count >= g.size else p[0] * np.geomspace(1.0, p[-1] / p[0], count)
-    at = g if count >= g.size else np.array([_gap_of(whole, value, g, p) for value in values])
-    decay = whole.pressure(g[-1:])[0] / -whole.slope(g[-1:])[0]
+    at = g if count >= g.size else np.array([_gap_of(full_table, value, g, p) for value in values])
+    decay = full_table.pressure(g[-1:])[0] / -full_table.slope(g[-1:])[0]
     tail = values[-1] * np.geomspace(1.0, _TAIL, max(round(-_PER_DECADE * np.log10(_TAIL)), 2))[1:]
-    beyond = at[-1] + decay * np.log(values[-1] / tail)
-    law = AsperityTable(tuple(np.append(at, beyond)), tuple(np.append(values, tail)), loss_factor, frequency)
+    tail_gaps = at[-1] + decay * np.log(values[-1] / tail)
+    law = AsperityTable(tuple(np.append(at, tail_gaps)), tuple(np.append(values, tail)), loss_factor, frequency)
     return _fit(law, g, p)
 
 
@@ -86,12 +86,12 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> LawFit[Asperities]:
     g, p = _curve(gaps, pressures)
     span = g[-1] - g[0]
 
-    def parts(x: Array) -> tuple[Array, Array]:
+    def crush_and_log_pressure(x: Array) -> tuple[Array, Array]:
         crush = g[-1] + span * np.exp(x[0]) - g
         return np.log(crush), x[2] + x[1] * np.log(crush / span)
 
-    def miss(x: Array) -> Array:
-        return parts(x)[1] - np.log(p / p[0])
+    def residual(x: Array) -> Array:
+        return crush_and_log_pressure(x)[1] - np.log(p / p[0])
 
     best = None
     for start in (-3.0, -1.0, 1.0):
@@ -101,10 +101,10 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> LawFit[Asperities]:
             min(exponent, 0.99 * _STEEPEST),
             -min(exponent, 0.99 * _STEEPEST) * float(np.log1p(np.exp(start))),
         ]
-        found = least_squares(
-            miss, x0, bounds=([-20.0, 1.0, -np.inf], [10.0, _STEEPEST, np.inf]), x_scale=[1.0, 1.0, 1.0]
+        optimum = least_squares(
+            residual, x0, bounds=([-20.0, 1.0, -np.inf], [10.0, _STEEPEST, np.inf]), x_scale=[1.0, 1.0, 1.0]
         )
-        best = found if best is None or found.cost < best.cost else best
+        best = optimum if best is None or optimum.cost < best.cost else best
     assert best is not None
     exponent = float(best.x[1])
     law = Asperities(
@@ -128,7 +128,7 @@ def _fit(law: Law, g: Array, p: Array) -> LawFit[Law]:
 
 
 def _curve(gaps: ArrayLike, pressures: ArrayLike) -> tuple[Array, Array]:
-    """The curve by growing gaps."""
+    """The curve sorted by gaps, checked."""
     g, p = finite_array("gaps", gaps, (None,)), finite_array("pressures", pressures, (None,))
     if g.size != p.size or g.size < 3:
         raise UserError(f"a curve needs as many gaps as pressures, 3 or more: {g.size} and {p.size} are given")

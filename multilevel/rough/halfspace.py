@@ -97,7 +97,7 @@ def halfspace_curve(
             )
         p, u = np.array(model.traction), np.array(model.displacement)
         energy = 0.5 * stress * height * np.mean(p * (u - u.mean()))
-        # the unknown of the solver is cut at 0 exactly, the other keeps what the tolerance leaves
+        # the unknown of the solver is exactly 0 at the bound, the other only to the tolerance
         touching = u - surface <= rounding if by_gap else p > 0.0
         counted, corrected = contact_area(touching)
         rows.append((stress * p.mean(), height * np.mean(u - surface), corrected, counted, energy, residual))
@@ -118,7 +118,7 @@ def contact_area(contact: np.ndarray) -> tuple[float, float]:
 
 
 def _targets(pressures: ArrayLike | None, gaps: ArrayLike | None, highest: float) -> tuple[bool, Array]:
-    """Whether gaps are given, and the given values from the smallest to the largest load."""
+    """Whether gaps are prescribed, and the prescribed values from the smallest to the largest load."""
     if (pressures is None) == (gaps is None):
         raise UserError("give the half-space either pressures or gaps")
     if gaps is None:

@@ -10,7 +10,7 @@ from arlequin.models.types import Array
 
 
 def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:
-    """Heights (n, m) in which the points that are not finite obey Laplace's equation, the others are kept.
+    """Heights (n, m) in which the points that are not finite obey Laplace's equation, and the others are unchanged.
 
     At each hole (i, j): Σ_neighbours w (h_neighbour − h_ij) = 0 with w = 1/Δx² along x and 1/Δy² along y, over the
     edge where the map is periodic, without the missing neighbour where it is not. The values stay within those around
@@ -22,26 +22,26 @@ def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:
     number = np.cumsum(hole).reshape(hole.shape) - 1
     count = int(hole.sum())
     rows, columns, values = [], [], []
-    right = np.zeros(count)
+    rhs = np.zeros(count)
     i, j = np.nonzero(hole)
-    own = number[i, j]
+    equation = number[i, j]
     for axis, step in ((0, -1), (0, 1), (1, -1), (1, 1)):
         weight = (min(pixel) / pixel[axis]) ** 2
-        there = [i + step, j] if axis == 0 else [i, j + step]
-        inside = (there[axis] >= 0) & (there[axis] < heights.shape[axis]) | periodic
-        p, q = (t[inside] % length for t, length in zip(there, heights.shape, strict=True))
-        mine = own[inside]
-        rows.append(mine)
-        columns.append(mine)
-        values.append(np.full(len(mine), weight))
+        neighbour = [i + step, j] if axis == 0 else [i, j + step]
+        inside = (neighbour[axis] >= 0) & (neighbour[axis] < heights.shape[axis]) | periodic
+        p, q = (t[inside] % length for t, length in zip(neighbour, heights.shape, strict=True))
+        rows_inside = equation[inside]
+        rows.append(rows_inside)
+        columns.append(rows_inside)
+        values.append(np.full(len(rows_inside), weight))
         unknown = hole[p, q]
-        rows.append(mine[unknown])
+        rows.append(rows_inside[unknown])
         columns.append(number[p, q][unknown])
         values.append(np.full(int(unknown.sum()), -weight))
-        np.add.at(right, mine[~unknown], weight * heights[p, q][~unknown])
+        np.add.at(rhs, rows_inside[~unknown], weight * heights[p, q][~unknown])
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     filled = np.array(heights)
-    filled[hole] = np.atleast_1d(spsolve(coo_array(entries, shape=(count, count)).tocsc(), right))
+    filled[hole] = np.atleast_1d(spsolve(coo_array(entries, shape=(count, count)).tocsc(), rhs))
     return filled
 
 

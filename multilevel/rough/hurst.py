@@ -12,10 +12,10 @@ from arlequin.models.types import Array
 from arlequin.multilevel.rough.spectrum import spectrum_of
 from arlequin.multilevel.rough.topography import Topography, TopographyWarning
 
-NOTHING = 1e-20  # modes below this share of the largest are round-off
-RINGS = 4  # and an octave: less gives no slope
+ROUND_OFF = 1e-20  # share of the largest mode below which modes are round-off
+RINGS = 4  # least number of rings, which must also span an octave
 SCORINGS = 30
-NEAR = 0.1  # how far H may lie outside [0, 1] by chance
+NEAR = 0.1  # scatter by which H may lie outside [0, 1]
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
     cutoff is the last mode above round-off; for a measured map give that of the instrument, below which it shows noise.
     """
     spectrum = spectrum_of(topography)
-    held = spectrum.power > NOTHING * spectrum.power.max()
-    if not held.any():
+    above_noise = spectrum.power > ROUND_OFF * spectrum.power.max()
+    if not above_noise.any():
         raise UserError("topography: flat: it has no spectrum")
-    last = min(float(spectrum.q[held].max()), spectrum.nyquist)
+    last = min(float(spectrum.q[above_noise].max()), spectrum.nyquist)
     if cutoff is not None:
         last = min(last, 2 * np.pi / checks.positive("cutoff", cutoff))
     first = 0.0 if rolloff is None else 2 * np.pi / checks.positive("rolloff", rolloff)
@@ -63,8 +63,8 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
     knees = q[: len(q) - RINGS + 1] if rolloff is None else np.array([first])
     knees = knees[2 * knees <= last * (1 + 1e-9)]
     if len(q) < RINGS or not len(knees):
-        given = f"{len(q)} rings of the spectrum between rolloff and cutoff"
-        raise UserError(f"topography: {given}: a slope needs at least {RINGS}, and an octave")
+        rings = f"{len(q)} rings of the spectrum between rolloff and cutoff"
+        raise UserError(f"topography: {rings}: a slope needs at least {RINGS}, and an octave")
     lines = [_line(np.log(np.maximum(q / knee, 1.0)), density, modes) for knee in knees]
     best = int(np.argmin([deviance for *_, deviance in lines]))
     constant, slope, error, _ = lines[best]
@@ -81,15 +81,20 @@ def _line(x: Array, density: Array, modes: Array) -> tuple[float, float, float, 
     """c, p, the standard error of p and the deviance of log C = c − p x, by Fisher's scoring."""
     basis = np.stack([np.ones_like(x), -x], axis=1)
     information = basis.T @ (modes[:, None] * basis)
-    # empty rings of a map that is no random process would have no logarithm
-    some = np.maximum(density, NOTHING * density.max())
-    found = np.linalg.solve(information, basis.T @ (modes * np.log(some)))
+    # the logarithm of empty rings, of a map that is no random process, is not finite
+    positive = np.maximum(density, ROUND_OFF * density.max())
+    coefficients = np.linalg.solve(information, basis.T @ (modes * np.log(positive)))
     for _ in range(SCORINGS):
-        ratio = some * np.exp(-basis @ found)
+        ratio = positive * np.exp(-basis @ coefficients)
         # at least the curvature of the deviance, so that no step overshoots
         curvature = basis.T @ ((modes * np.maximum(ratio, 1.0))[:, None] * basis)
-        found = found + np.linalg.solve(curvature, basis.T @ (modes * (ratio - 1)))
-    ratio = some * np.exp(-basis @ found)
+        coefficients = coefficients + np.linalg.solve(curvature, basis.T @ (modes * (ratio - 1)))
+    ratio = positive * np.exp(-basis @ coefficients)
     scatter = float((modes * (ratio - 1) ** 2).sum()) / max(len(x) - 2, 1)
     error = np.sqrt(scatter * np.linalg.inv(information)[1, 1])
-    return float(found[0]), float(found[1]), float(error), float(2 * (modes * (ratio - 1 - np.log(ratio))).sum())
+    return (
+        float(coefficients[0]),
+        float(coefficients[1]),
+        float(error),
+        float(2 * (modes * (ratio - 1 - np.log(ratio))).sum()),
+    )

@@ -48,16 +48,18 @@ class IsotropicSpectrum:
         y, v = np.polynomial.legendre.leggauss(_FIRST)
         y, v = 0.5 * (y + 1.0), 0.5 * v
         # parts of the intervals' logarithms; y⁶ in the first, where G^{−1/2} and ln G of the integrands are singular
-        rest = self._lengths.size - 1
-        interval = np.concatenate([np.zeros(_FIRST, dtype=np.int64), np.repeat(np.arange(1, rest + 1), per)])
-        part = np.concatenate([y**6, np.tile(x, rest)])
-        weight = np.concatenate([6.0 * y**5 * v, np.tile(w, rest)]) * self._lengths[interval]
+        other_intervals = self._lengths.size - 1
+        interval = np.concatenate([np.zeros(_FIRST, dtype=np.int64), np.repeat(np.arange(1, other_intervals + 1), per)])
+        part = np.concatenate([y**6, np.tile(x, other_intervals)])
+        weight = np.concatenate([6.0 * y**5 * v, np.tile(w, other_intervals)]) * self._lengths[interval]
 
         length = part * self._lengths[interval]
         q = self.wavenumbers[interval] * np.exp(length)
         spectrum = self.values[interval] * np.exp(self._slopes[interval] * length)
-        whole = self._pieces(3.0, np.arange(rest + 1), self._lengths)
-        below = np.concatenate([[0.0], np.cumsum(whole)[:-1]])[interval] + self._pieces(3.0, interval, length)
+        interval_integrals = self._pieces(3.0, np.arange(other_intervals + 1), self._lengths)
+        below = np.concatenate([[0.0], np.cumsum(interval_integrals)[:-1]])[interval] + self._pieces(
+            3.0, interval, length
+        )
         return q, weight * q * spectrum, 2.0 * np.pi * below
 
     @cached_property

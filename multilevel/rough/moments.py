@@ -103,9 +103,9 @@ def difference_moments(topography: Topography) -> Differences:
     second = [(f - np.roll(f, 1, axis)) / step for f, axis, step in zip(forward, (0, 1), (dx, dy), strict=True)]
     m2, m4 = np.mean(forward[0] ** 2 + forward[1] ** 2) / 2, 3 / 8 * np.mean((second[0] + second[1]) ** 2)
     # numpy's sinc(x) is sin(πx)/(πx)
-    passed = [q**2 * np.sinc(q * step / (2 * np.pi)) ** 2 for q, step in ((spectrum.qx, dx), (spectrum.qy, dy))]
-    seen = passed[0] + passed[1]
-    factors = (spectrum.sum(seen**k) / spectrum.sum(spectrum.q ** (2 * k)) for k in (1, 2))
+    filtered = [q**2 * np.sinc(q * step / (2 * np.pi)) ** 2 for q, step in ((spectrum.qx, dx), (spectrum.qy, dy))]
+    filtered_square = filtered[0] + filtered[1]
+    factors = (spectrum.sum(filtered_square**k) / spectrum.sum(spectrum.q ** (2 * k)) for k in (1, 2))
     return Differences(Moments(float(h.var()), float(m2), float(m4)), *factors)
 
 

@@ -8,10 +8,10 @@ from scipy.special import gamma, gammaincc, ndtr, pbdv
 
 from arlequin.models.types import Array
 
-# from here down: the moments of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
-_FAR = -20.0
-_NONE = 50.0  # from here up there are no summits in doubles
-_WHOLE = -60.0  # from here down: the moments of the exponential distribution as a series
+# d below which moments are those of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
+_SERIES_BELOW = -20.0
+_ZERO_ABOVE = 50.0  # d above which the density of summits is zero in doubles
+_EXPONENTIAL_SERIES_BELOW = -60.0  # d below which the moments of the exponential distribution are computed by a series
 
 
 def partial_moment(order: float, distance: ArrayLike) -> Array:
@@ -30,10 +30,10 @@ def partial_moment(order: float, distance: ArrayLike) -> Array:
     d = np.asarray(distance, dtype=float)
     if order == 0.0:
         return ndtr(-d)
-    near = np.clip(d, _FAR, _NONE)
+    near = np.clip(d, _SERIES_BELOW, _ZERO_ABOVE)
     moment = gamma(order + 1.0) / math.sqrt(2.0 * math.pi) * np.exp(-0.25 * near**2) * pbdv(-order - 1.0, near)[0]
-    if (d < _FAR).any():
-        moment = np.where(d < _FAR, _whole_moment(order, -np.minimum(d, _FAR)), moment)
+    if (d < _SERIES_BELOW).any():
+        moment = np.where(d < _SERIES_BELOW, _full_moment(order, -np.minimum(d, _SERIES_BELOW)), moment)
     return moment
 
 
@@ -45,15 +45,15 @@ def exponential_moment(order: float, distance: ArrayLike) -> Array:
     Source: Greenwood & Williamson, Proc. R. Soc. A 295 (1966) 300–319, eq. 10 (d ≥ 0).
     """
     d = np.asarray(distance, dtype=float)
-    near = np.maximum(d, _WHOLE)
+    near = np.maximum(d, _EXPONENTIAL_SERIES_BELOW)
     moment = gamma(order + 1.0) * np.exp(-near) * gammaincc(order + 1.0, np.maximum(-near, 0.0))
-    a = -np.minimum(d, _WHOLE)
+    a = -np.minimum(d, _EXPONENTIAL_SERIES_BELOW)
     terms = np.cumprod([order - j for j in range(9)])
     series = a**order * (1.0 + sum(term * a ** -(j + 1.0) for j, term in enumerate(terms)))
-    return np.where(d < _WHOLE, series, moment)
+    return np.where(d < _EXPONENTIAL_SERIES_BELOW, series, moment)
 
 
-def _whole_moment(order: float, a: Array) -> Array:
+def _full_moment(order: float, a: Array) -> Array:
     """E[(s + a)ⁿ] of a standard normal s, as its series in 1/a²."""
     term, total = a**order, a**order
     for j in range(1, 6):

@@ -131,12 +131,12 @@ class Persson:
         target = np.log(gap / self.decay_length)
         p = np.interp(target, gaps, pressures)
         # above the table the exponential law is exact; below it gaps are negligible
-        far = target > gaps[-1]
-        p[far] = math.log(self.prefactor) - gap[far] / self.decay_length
-        near = ~far & (target > gaps[0])
+        beyond_table = target > gaps[-1]
+        p[beyond_table] = math.log(self.prefactor) - gap[beyond_table] / self.decay_length
+        in_table = ~beyond_table & (target > gaps[0])
         for _ in range(_NEWTON):
-            u = self._gap(np.exp(p[near]))
-            p[near] += (np.log(u / self.decay_length) - target[near]) * u / self._decay(np.exp(p[near]))
+            u = self._gap(np.exp(p[in_table]))
+            p[in_table] += (np.log(u / self.decay_length) - target[in_table]) * u / self._decay(np.exp(p[in_table]))
         return np.exp(p)
 
 

@@ -1,4 +1,4 @@
-"""Profiles: heights along a line over a surface, and the moments of the isotropic surface that they stand for."""
+"""Profiles: heights along a line over a surface, and the moments of the isotropic surface that they represent."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.moments import Moments
 
-_EVEN = 1e-3  # of the mean spacing, by which abscissae of a profile may differ from equally spaced ones
+_EVEN = 1e-3  # largest difference of abscissae from equally spaced ones, relative to the mean spacing
 
 
 @checked_call
@@ -23,15 +23,15 @@ class Profile:
     contact take those of the profile, and `self_affine` makes a map of its roughness,
 
         profile = aq.rough.read_profile("trace.txt", unit=("mm", "µm")).levelled()
-        found = profile.moments()
-        law = aq.rough.GreenwoodWilliamson.from_moments(1.1e11, found.m0, found.m2, found.m4)
-        alike = aq.rough.self_affine((512, 512), (1e-3, 1e-3), hurst=0.8, cutoff=8e-6, rms_slope=found.rms_slope)
+        moments = profile.moments()
+        law = aq.rough.GreenwoodWilliamson.from_moments(1.1e11, moments.m0, moments.m2, moments.m4)
+        map = aq.rough.self_affine((512, 512), (1e-3, 1e-3), hurst=0.8, cutoff=8e-6, rms_slope=moments.rms_slope)
 
-    Of a surface with a directed texture a profile tells one direction only: measure a map.
+    A profile across a surface with a directed texture has the moments of one direction only: measure a map.
 
     >>> x = np.arange(64) / 64  # m
-    >>> found = Profile(1e-3 * np.sin(2 * np.pi * 4 * x), 1.0, periodic=True).moments()
-    >>> round(found.m0 / (0.5 * 1e-3**2), 9), round(found.m2 / found.m0 / (2 * np.pi * 4) ** 2, 9)  # a²/2, q²
+    >>> moments = Profile(1e-3 * np.sin(2 * np.pi * 4 * x), 1.0, periodic=True).moments()
+    >>> round(moments.m0 / (0.5 * 1e-3**2), 9), round(moments.m2 / moments.m0 / (2 * np.pi * 4) ** 2, 9)  # a²/2, q²
     (1.0, 1.0)
     """
 
@@ -56,8 +56,8 @@ class Profile:
     def through(
         cls, x: ArrayLike, heights: ArrayLike, periodic: bool = False, corrections: tuple[str, ...] = ()
     ) -> "Profile":
-        """Through heights (n,), m, at increasing or decreasing abscissae x (n,), m; of unequal distances the linear
-        interpolation at as many equal ones."""
+        """The profile through heights (n,), m, at increasing or decreasing abscissae x (n,), m; where these are not
+        equally spaced, interpolated linearly at as many equally spaced ones."""
         at = checks.finite_array("abscissae", x, (None,))
         values = checks.finite_array("heights", heights, at.shape)
         order = slice(None, None, -1 if at.size > 1 and at[-1] < at[0] else 1)
@@ -83,8 +83,8 @@ class Profile:
             raise UserError.parameter("order", order, "a periodic profile has no tilt: 0 removes its mean")
         x = np.linspace(-1.0, 1.0, self.heights.size)
         trend = np.polynomial.Polynomial.fit(x, self.heights, order)(x)
-        told = f"levelled: mean {('height', 'line', 'parabola')[order]} removed, rms {trend.std():.3g} m"
-        return replace(self, heights=self.heights - trend, corrections=(*self.corrections, told))
+        correction = f"levelled: mean {('height', 'line', 'parabola')[order]} removed, rms {trend.std():.3g} m"
+        return replace(self, heights=self.heights - trend, corrections=(*self.corrections, correction))
 
     def moments(self) -> Moments:
         """m_n = Σ_k |H_k|² q_k^n of the Fourier series of the profile less its mean, n = 0, 2, 4.

@@ -20,9 +20,9 @@ from arlequin.multilevel.rough.topography import Topography
 
 UNITS = {"m": 1.0, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "nm": 1e-9, "Å": 1e-10, "A": 1e-10, "pm": 1e-12}
 TEXT = (".csv", ".txt", ".dat", ".asc")
-OFF_GRID = 0.05  # of a pixel, how far a point may lie off the regular grid
-ROUND_OFF = 1e-6  # of the side: values that differ by less are one
-BLANK = 1e30  # heights of this size and more stand for points that were not measured (1.70141e38)
+OFF_GRID = 0.05  # largest distance of a point from the regular grid, in pixels
+ROUND_OFF = 1e-6  # difference of equal values, relative to the side
+BLANK = 1e30  # heights from which on points count as not measured (1.70141e38)
 COMMENTS = ("#", "%", "//", "!")
 _NUMBER = r"[-+]?\d+(?:[.,]\d*)?(?:[eE][-+]?\d+)?"
 _LENGTH = re.compile(rf"[^:]*:\s*({_NUMBER})\s*(\S+)\s*$")  # of a header: «Width: 12.0 µm»
@@ -49,32 +49,32 @@ def read(
       commas too), tabs or blanks between (decimal commas with blanks, too); lines before the first number and lines
       that start with #, %, // or ! are skipped. A text of Gwyddion has its size and unit in its header, and is
       read by it, with x along its lines. Two columns are a profile, which `read_profile` reads.
-    * `.sur` (Digital Surf) and all other formats of the library SurfaceTopography (MIT licence), which carry units
-      and sizes themselves: `pip install "arlequin[rough]"`; where one carries none, `unit` and `size` give them.
+    * `.sur` (Digital Surf) and all other formats of the library SurfaceTopography (MIT licence), which contain units
+      and sizes: `pip install "arlequin[rough]"`; for files without them, give `unit` and `size`.
 
     unit: m, mm, µm (um), nm, Å (A) or pm; a pair where x, y and z differ, as ("mm", "µm"). size: (Lx, Ly) in m.
     periodic: whether the map is (files do not state it). fill: whether small holes are filled (`Topography.filled`).
     """
     file = _file(path)
-    ending = file.suffix.lower()
-    if ending == ".npy":
+    suffix = file.suffix.lower()
+    if suffix == ".npy":
         array = _array(file)
         if getattr(array, "ndim", 0) == 2 and array.dtype.kind in "iuf" and array.size:
             _refuse_profile(file, array)
-        heights, lengths, told = _matrix(array, unit, size)
-    elif ending == ".xyz":
-        heights, lengths, told = _table(file, _numbers(file, _text(file)), unit, size)
-    elif ending in TEXT:
-        heights, lengths, told = _plain(file, unit, size)
+        heights, lengths, remark = _matrix(array, unit, size)
+    elif suffix == ".xyz":
+        heights, lengths, remark = _table(file, _numbers(file, _text(file)), unit, size)
+    elif suffix in TEXT:
+        heights, lengths, remark = _plain(file, unit, size)
     else:
-        heights, lengths, told = _instrument(file, unit, size)
-    made = Topography.filled(heights, lengths, periodic) if fill else Topography(heights, lengths, periodic)
-    return replace(made, corrections=(f"read: {file.name}, {told}", *made.corrections))
+        heights, lengths, remark = _instrument(file, unit, size)
+    topography = Topography.filled(heights, lengths, periodic) if fill else Topography(heights, lengths, periodic)
+    return replace(topography, corrections=(f"read: {file.name}, {remark}", *topography.corrections))
 
 
 @checked_call
 def _file(path: str | Path) -> Path:
-    """The path of a file that is there."""
+    """The path of an existing file."""
     file = Path(checks.path("path", path))
     if not file.is_file():
         raise UserError.parameter("path", str(path), "no such file")
@@ -106,18 +106,18 @@ def read_profile(
         raise UserError.parameter("path", str(path), rule)
     numbers = numbers if numbers.shape[0] <= 2 and numbers.shape[1] > 2 else numbers.T
     lateral, height = _factors(unit)
-    told = f"read: {file.name}, {'profile' if isinstance(unit, str) else 'x, z'} in {unit}"
+    remark = f"read: {file.name}, {'profile' if isinstance(unit, str) else 'x, z'} in {unit}"
     if len(numbers) == 1:
         if length is None:
             raise UserError.parameter("length", length, "the file has heights alone: must be the length in m")
-        return Profile(numbers[0] * height, length, periodic, corrections=(told,))
+        return Profile(numbers[0] * height, length, periodic, corrections=(remark,))
     if length is not None:
         raise UserError.parameter("length", length, "a profile of two columns carries its own")
-    return Profile.through(numbers[0] * lateral, numbers[1] * height, periodic, corrections=(told,))
+    return Profile.through(numbers[0] * lateral, numbers[1] * height, periodic, corrections=(remark,))
 
 
 def _text(file: Path) -> str:
-    """The text of a file in UTF-8 or Latin-1; UserError for what is in UTF-16 or no text at all."""
+    """The text of a file in UTF-8 or Latin-1; UserError for UTF-16 and binary files."""
     content = file.read_bytes()
     name = f"path = {str(file)!r}"
     start = content[:4096]
@@ -173,8 +173,8 @@ def _gridded(file: Path, numbers: Array) -> bool:
 
 
 def _header(file: Path, text: str) -> tuple[tuple[float, float], str] | None:
-    """Width and height, m, and the unit of the values of the header that Gwyddion writes, in any of its languages: a
-    line of the channel, two lengths and the unit of the values; None where there is none.
+    """Width and height, m, and the unit of the values from a header of Gwyddion, in any of its languages: a line of
+    the channel, two lengths and the unit of the values; None without such a header.
 
         # Channel: Topography
         # Width: 12.0 µm
@@ -183,21 +183,23 @@ def _header(file: Path, text: str) -> tuple[tuple[float, float], str] | None:
     """
     lines = [line.strip() for line in text.splitlines()[:20] if line.strip()]
     head = [line.lstrip("#%!/ ").strip() for line in lines if line.startswith(COMMENTS)]
-    found = {k: match for k, match in enumerate(map(_LENGTH.match, head)) if match}
-    if len(found) != 2 or max(found) != min(found) + 1:
+    lengths_at = {k: match for k, match in enumerate(map(_LENGTH.match, head)) if match}
+    if len(lengths_at) != 2 or max(lengths_at) != min(lengths_at) + 1:
         return None
-    lengths = [(float(match[1].replace(",", ".")), match[2]) for match in found.values()]
-    value = next((match[1] for match in map(_UNIT.match, head[max(found) + 1 :]) if match), None)
-    if value is None:
+    lengths = [(float(match[1].replace(",", ".")), match[2]) for match in lengths_at.values()]
+    value_unit = next((match[1] for match in map(_UNIT.match, head[max(lengths_at) + 1 :]) if match), None)
+    if value_unit is None:
         return None
     sides = []
     for size, unit in lengths:
         if _spelled(unit) not in UNITS or not size > 0.0:
             raise UserError(f"path = {str(file)!r}: its header gives a side of {size:g} {unit}, no length")
         sides.append(size * UNITS[_spelled(unit)])
-    if _spelled(value) not in UNITS:
-        raise UserError(f"path = {str(file)!r}: its header says that the values are in {value}: they are no heights")
-    return (sides[0], sides[1]), _spelled(value)
+    if _spelled(value_unit) not in UNITS:
+        raise UserError(
+            f"path = {str(file)!r}: its header says that the values are in {value_unit}: they are no heights"
+        )
+    return (sides[0], sides[1]), _spelled(value_unit)
 
 
 def _spelled(unit: str) -> str:
@@ -206,13 +208,13 @@ def _spelled(unit: str) -> str:
 
 def _exported(numbers: Array, header: tuple[tuple[float, float], str], unit: Any, size: Any) -> tuple[Any, Any, str]:
     """Heights, m, size and a remark, of a matrix with a header: scan lines along x, one below the other."""
-    sides, own = header
-    if unit is not None and _factors(unit)[1] != UNITS[own]:
-        raise UserError.parameter("unit", unit, f"the file says {own}: leave it out")
+    sides, header_unit = header
+    if unit is not None and _factors(unit)[1] != UNITS[header_unit]:
+        raise UserError.parameter("unit", unit, f"the file says {header_unit}: leave it out")
     if size is not None and not np.allclose(checks.finite_array("size", size, (2,)), sides, rtol=1e-2, atol=0.0):
-        given = " × ".join(f"{side:g}" for side in sides)
-        raise UserError.parameter("size", size, f"the file says {given} m: leave it out")
-    return np.ascontiguousarray(numbers.T) * UNITS[own], sides, f"units of its header, {own}"
+        header_size = " × ".join(f"{side:g}" for side in sides)
+        raise UserError.parameter("size", size, f"the file says {header_size} m: leave it out")
+    return np.ascontiguousarray(numbers.T) * UNITS[header_unit], sides, f"units of its header, {header_unit}"
 
 
 def _factors(unit: str | Sequence[str] | None) -> tuple[float, float]:
@@ -223,7 +225,7 @@ def _factors(unit: str | Sequence[str] | None) -> tuple[float, float]:
     pair = (unit, unit) if isinstance(unit, str) else checks.items("unit", unit, str, rule)
     if len(pair) != 2:
         raise UserError.parameter("unit", unit, rule)
-    lateral, height = (UNITS[checks.one_of("unit", _spelled(each), UNITS)] for each in pair)
+    lateral, height = (UNITS[checks.one_of("unit", _spelled(name), UNITS)] for name in pair)
     return lateral, height
 
 
@@ -239,38 +241,38 @@ def _numbers(file: Path, text: str) -> Array:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(COMMENTS)]
     if not lines:
         raise UserError(f"path = {str(file)!r}: holds no numbers")
-    mark = next((each for each in (";", "\t", ",") if 2 * sum(each in line for line in lines) >= len(lines)), None)
-    if mark == "," and 2 * sum(map(_decimal_commas, lines)) > len(lines):
-        mark, lines = None, [line.replace(",", ".") for line in lines]
-    if mark in (";", "\t"):
+    delimiter = next((each for each in (";", "\t", ",") if 2 * sum(each in line for line in lines) >= len(lines)), None)
+    if delimiter == "," and 2 * sum(map(_decimal_commas, lines)) > len(lines):
+        delimiter, lines = None, [line.replace(",", ".") for line in lines]
+    if delimiter in (";", "\t"):
         lines = [line.replace(",", ".") for line in lines]
     # a heading holds no number, or not as many cells as most lines
-    count = Counter(len(line.split(mark)) for line in lines).most_common(1)[0][0]
+    count = Counter(len(line.split(delimiter)) for line in lines).most_common(1)[0][0]
     first = 0
-    while first < len(lines) and not _holds_numbers(lines[first].split(mark), count):
+    while first < len(lines) and not _holds_numbers(lines[first].split(delimiter), count):
         first += 1
     if first == len(lines):
         raise UserError(f"path = {str(file)!r}: holds no numbers")
     try:
-        return _measured(np.loadtxt(lines[first:], delimiter=mark, ndmin=2))
+        return _measured(np.loadtxt(lines[first:], delimiter=delimiter, ndmin=2))
     except ValueError:  # empty cells or words: slower, with NaN in their place
         pass
     try:
-        numbers = np.genfromtxt(lines[first:], delimiter=mark, dtype=float)
+        numbers = np.genfromtxt(lines[first:], delimiter=delimiter, dtype=float)
     except ValueError:
         raise UserError(f"path = {str(file)!r}: its lines have different numbers of columns") from None
     numbers = np.atleast_2d(numbers)
-    ends = mark is not None and all(line.rstrip(" ").endswith(mark) for line in lines[first:])
-    return _measured(numbers[:, :-1] if ends else numbers)
+    trailing_delimiter = delimiter is not None and all(line.rstrip(" ").endswith(delimiter) for line in lines[first:])
+    return _measured(numbers[:, :-1] if trailing_delimiter else numbers)
 
 
 def _measured(numbers: Array) -> Array:
-    """The numbers, NaN where they are so large that they stand for none."""
+    """The numbers, NaN in the place of blank values (`BLANK`)."""
     return np.where(np.abs(numbers) < BLANK, numbers, np.nan)
 
 
 def _decimal_commas(line: str) -> bool:
-    """Whether a line is of several numbers with decimal commas, and blanks between."""
+    """Whether a line has several numbers with decimal commas, separated by blanks."""
     words = line.split()
     return (
         len(words) > 1
@@ -322,7 +324,7 @@ def _places(file: Path, values: Array) -> tuple[NDArray[np.int64], int, float]:
         return np.zeros(len(values), int), 1, 1.0
     gaps = np.diff(np.unique(values))
     gaps = gaps[gaps > ROUND_OFF * span]
-    # all lines are there; or some are missing, and the usual gap tells how many
+    # all grid lines have points; or some are missing, and the median distance tells how many
     for count in (len(gaps), round(span / float(np.median(gaps)))):
         exact = (values - values.min()) * (count / span)
         number = np.rint(exact).astype(int)
@@ -338,23 +340,23 @@ def _instrument(file: Path, unit: Any, size: Any) -> tuple[Any, Any, str]:
     except ImportError:
         text = 'this format needs the library SurfaceTopography: pip install "arlequin[rough]"'
         raise UserError.parameter("path", str(file), text) from None
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     lateral = 1.0
     if unit is not None:
         lateral, height = _factors(unit)
         if lateral != height:
             raise UserError.parameter("unit", unit, "must be one unit for this format")
-        given["unit"] = unit if isinstance(unit, str) else unit[0]
+        options["unit"] = unit if isinstance(unit, str) else unit[0]
     if size is not None:
-        given["physical_sizes"] = tuple(checks.finite_array("size", size, (2,)) / lateral)
+        options["physical_sizes"] = tuple(checks.finite_array("size", size, (2,)) / lateral)
     try:
-        map_ = library.read_topography(str(file), **given)
-        own = map_.unit
-        if own is not None:
+        map_ = library.read_topography(str(file), **options)
+        file_unit = map_.unit
+        if file_unit is not None:
             map_ = map_.to_unit("m")
         heights, lengths = map_.heights(), map_.physical_sizes
     except Exception as error:  # any error of the library
         raise UserError(f"path = {str(file)!r}: SurfaceTopography cannot read it: {error!r}") from None
-    if own is None:
+    if file_unit is None:
         raise UserError.parameter("unit", unit, "the file has none: must be one of " + ", ".join(UNITS))
-    return heights, lengths, f"units of the file, {own}"
+    return heights, lengths, f"units of the file, {file_unit}"

@@ -40,8 +40,8 @@ class SelfAffine:
         for name in ("longest", "rolloff", "cutoff", "level"):
             checks.positive(name, getattr(self, name))
         if not self.longest >= self.rolloff >= self.cutoff:
-            given = f"{self.longest:g}, {self.rolloff:g}, {self.cutoff:g}"
-            raise UserError(f"longest, rolloff, cutoff = {given}: wavelengths must not increase in this order")
+            wavelengths = f"{self.longest:g}, {self.rolloff:g}, {self.cutoff:g}"
+            raise UserError(f"longest, rolloff, cutoff = {wavelengths}: wavelengths must not increase in this order")
 
     def __call__(self, q: ArrayLike) -> Array:
         """C at wave numbers q (any shape, rad/m), m⁴."""
@@ -101,8 +101,10 @@ def self_affine(
     dx, dy = lx / n, ly / m
     if checks.positive("cutoff", cutoff) < 2 * max(dx, dy) * (1 - 1e-9):
         raise UserError.parameter("cutoff", cutoff, f"must be at least two pixels, {2 * max(dx, dy):g} m")
-    whole = max(lx, ly) if longest is None else checks.within("longest", longest, 0.0, max(lx, ly), open_low=True)
-    form = SelfAffine(hurst, whole, whole if rolloff is None else rolloff, cutoff)
+    longest_wave = (
+        max(lx, ly) if longest is None else checks.within("longest", longest, 0.0, max(lx, ly), open_low=True)
+    )
+    form = SelfAffine(hurst, longest_wave, longest_wave if rolloff is None else rolloff, cutoff)
     q = np.hypot(2 * np.pi * np.fft.fftfreq(n, dx)[:, None], 2 * np.pi * np.fft.fftfreq(m, dy))
     power = form(q) * (2 * np.pi) ** 2 / (lx * ly)
     if not power.any():

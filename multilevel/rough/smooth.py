@@ -6,12 +6,12 @@ from arlequin.models.types import Array
 
 
 def periodic_part(heights: Array, pixel: tuple[float, float]) -> Array:
-    """Heights (n, m) less the smooth map s that carries the jumps between opposite edges, so that the rest is periodic.
+    """Heights (n, m) less the smooth map s with the jumps between opposite edges: a periodic map.
 
     s minimises, with p = heights − s, the sum of ((p − p_neighbour)/Δ)² over the pairs that meet across the edges and
     of ((s − s_neighbour)/Δ)² over the pairs inside. Its Euler equation is a periodic Poisson equation, L s = v, with L
     the five-point Laplacian and v the jumps at the edges over Δ², solved by Fourier transform; s is harmonic off the
-    edges and has zero mean, so curvatures inside are left as they are.
+    edges and has zero mean, so curvatures inside are unchanged.
 
     Source: Moisan, J. Math. Imaging Vis. 39 (2011) 161–179, with pixels Δx ≠ Δy.
     """

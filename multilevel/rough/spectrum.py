@@ -51,20 +51,21 @@ class Spectrum:
         """C averaged over directions in rings of equal width in log q: q, C (m⁴) and modes of each ring.
 
         Of the modes with low ≤ q ≤ high (rad/m) only; q of a ring is the geometric mean of its modes, rings without a
-        mode are left out. Beyond the Nyquist wave number of the larger pixel not all directions are there: left out.
+        mode are left out, and so are modes beyond the Nyquist wave number of the larger pixel, in which some directions
+        are missing.
         """
         q, density = self.q.ravel(), self.density.ravel()
         # a wave number at an end is inside, whatever its round-off
-        kept = (q > 0) & (q >= low * (1 - 1e-9)) & (q <= min(high, self.nyquist) * (1 + 1e-9))
-        if not kept.any():
+        selected = (q > 0) & (q >= low * (1 - 1e-9)) & (q <= min(high, self.nyquist) * (1 + 1e-9))
+        if not selected.any():
             return np.empty(0), np.empty(0), np.empty(0)
-        q, density = q[kept], density[kept]
+        q, density = q[selected], density[selected]
         # the ring of the smallest q is centred on it
         ring = np.rint(per_octave * np.log2(q / q.min())).astype(int)
         modes = np.bincount(ring).astype(float)
-        full = modes > 0
-        means = [np.bincount(ring, weights=w)[full] / modes[full] for w in (np.log(q), density)]
-        return np.exp(means[0]), means[1], modes[full]
+        not_empty = modes > 0
+        means = [np.bincount(ring, weights=w)[not_empty] / modes[not_empty] for w in (np.log(q), density)]
+        return np.exp(means[0]), means[1], modes[not_empty]
 
 
 @checked_call

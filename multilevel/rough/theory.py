@@ -1,4 +1,4 @@
-"""Interface of theories of rough elastic contact: pressure, contact area and stiffness at a mean gap."""
+"""Protocol of theories of rough elastic contact: pressure, contact area and stiffness at a mean gap."""
 
 from typing import Protocol
 

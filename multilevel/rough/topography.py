@@ -15,7 +15,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.rough import holes, smooth
 from arlequin.multilevel.rough.trend import Trend, fit
 
-STEEPEST = 1.0  # rms slopes beyond are no engineering surface: units are likely confused
+STEEPEST = 1.0  # rms slope beyond which a surface is implausible: units are likely confused
 FLATTEST = 1e-6
 USUAL = 0.1  # rms slope that a guess of the unit aims at
 UNITS = {-9: "nm", -6: "µm", -3: "mm"}
@@ -72,7 +72,7 @@ class Topography:
     ) -> "Topography":
         """A map whose points without a finite height follow Laplace's equation between their neighbours.
 
-        most: the share of the points that may be missing. The share and the largest hole are told in `corrections`.
+        most: the share of the points that may be missing. The share and the largest hole are stated in `corrections`.
         """
         values = _heights(heights)
         lengths = _size(size)
@@ -83,12 +83,12 @@ class Topography:
         if not share:
             return cls(values, lengths, periodic)
         pixel = (lengths[0] / values.shape[0], lengths[1] / values.shape[1])
-        told = (
+        correction = (
             f"filled: {int(hole.sum())} points ({share:.2g} of all; the largest hole has {holes.largest(hole)}) by "
             "Laplace's equation between their neighbours"
         )
-        made = cls(holes.fill(values, pixel, periodic), lengths, periodic)
-        return made._corrected(made.heights, told)
+        topography = cls(holes.fill(values, pixel, periodic), lengths, periodic)
+        return topography._corrected(topography.heights, correction)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,8 +119,8 @@ class Topography:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Reasons to doubt the units, a line each; empty if there are none."""
-        found = []
+        """Reasons to doubt the units, a line each; empty for a plausible map."""
+        lines = []
         dx, dy = (np.diff(self.heights, axis=a) / step for a, step in enumerate(self.pixel))
         slope = float(np.sqrt((dx**2).mean() + (dy**2).mean()))
         height = float(self.heights.std())
@@ -128,13 +128,13 @@ class Topography:
             power = 3 * int(np.clip(abs(np.round(np.log10(USUAL / slope) / 3)), 1, 3))
             large, small = ("heights seem", "size") if slope > STEEPEST else ("size seems", "heights")
             rule = f"above {STEEPEST:g}" if slope > STEEPEST else f"below {FLATTEST:g}"
-            found.append(
+            lines.append(
                 f"rms slope {slope:.3g}, {rule}: the {large} 1e{power} times too large for the {small}: "
                 f"in {UNITS[-power]} instead of m?"
             )
         if height > min(self.size):
-            found.append(f"rms height {height:.3g} m beyond the size {min(self.size):.3g} m: are both in m?")
-        return tuple(found)
+            lines.append(f"rms height {height:.3g} m beyond the size {min(self.size):.3g} m: are both in m?")
+        return tuple(lines)
 
     @property
     def report(self) -> str:
@@ -151,12 +151,14 @@ class Topography:
             raise UserError.parameter("order", order, "a periodic topography has no tilt: 0 removes its mean")
         x, y = (axis - axis.mean() for axis in self.axes)
         trend = fit(self.heights, x, y, order)
-        away = trend(x[:, None], y)
+        fitted = trend(x[:, None], y)
         what = ("mean", "plane", "parabola")[order]
-        told = f"levelled: mean {what} removed, rms {away.std():.3g} m, {trend.coefficients[0]:.3g} m at the middle"
+        correction = (
+            f"levelled: mean {what} removed, rms {fitted.std():.3g} m, {trend.coefficients[0]:.3g} m at the middle"
+        )
         if order:
-            told += ", tilt {:.3g}, {:.3g}".format(*trend.tilt)
-        return self._corrected(self.heights - away, told, trend=trend)
+            correction += ", tilt {:.3g}, {:.3g}".format(*trend.tilt)
+        return self._corrected(self.heights - fitted, correction, trend=trend)
 
     def windowed(self) -> "Topography":
         """For the spectrum of a map that is not periodic: mean removed, Hann window in x and y with ⟨w²⟩ = 1.
@@ -174,8 +176,8 @@ class Topography:
         taper = np.multiply.outer(*sides)
         taper /= np.sqrt((taper**2).mean())
         middle = (taper * self.heights).sum() / taper.sum()
-        told = "windowed: Hann in x and y, variance kept on average; for spectra only"
-        return self._corrected(taper * (self.heights - middle), told, window="hann")
+        correction = "windowed: Hann in x and y, variance kept on average; for spectra only"
+        return self._corrected(taper * (self.heights - middle), correction, window="hann")
 
     def made_periodic(self) -> "Topography":
         """The periodic part of the map, without the smooth part that has the jumps between opposite edges.
@@ -189,9 +191,9 @@ class Topography:
         if self.periodic:
             return self
         heights = smooth.periodic_part(self.heights, self.pixel)
-        away = float((self.heights - heights).std())
-        told = f"made periodic: a smooth map of rms {away:.3g} m, harmonic off the edges, removed (Moisan 2011)"
-        return self._corrected(heights, told, periodic=True)
+        rms = float((self.heights - heights).std())
+        correction = f"made periodic: a smooth map of rms {rms:.3g} m, harmonic off the edges, removed (Moisan 2011)"
+        return self._corrected(heights, correction, periodic=True)
 
     def resampled(self, shape: Sequence[int]) -> "Topography":
         """On (n, m) points: a periodic map by its Fourier series, another one by bicubic splines.
@@ -204,19 +206,21 @@ class Topography:
         from scipy.interpolate import RectBivariateSpline
         from scipy.signal import resample
 
-        told = "resampled: from {} x {} to {} x {} points by ".format(*self.shape, n, m)
+        correction = "resampled: from {} x {} to {} x {} points by ".format(*self.shape, n, m)
         if self.periodic:
             heights = resample(resample(self.heights, n, axis=0), m, axis=1)
-            return self._corrected(heights, told + "Fourier series")
+            return self._corrected(heights, correction + "Fourier series")
         if min(self.shape) < 4:
             raise UserError.parameter("heights", self.shape, "splines need at least 4 points along x and y")
         spans = [axis[-1] for axis in self.axes]
         x, y = (np.linspace(0.0, span, count) for span, count in zip(spans, (n, m), strict=True))
         heights = RectBivariateSpline(*self.axes, self.heights)(x, y)
-        return self._corrected(heights, told + "bicubic splines", size=(spans[0] * n / (n - 1), spans[1] * m / (m - 1)))
+        return self._corrected(
+            heights, correction + "bicubic splines", size=(spans[0] * n / (n - 1), spans[1] * m / (m - 1))
+        )
 
-    def _corrected(self, heights: Array, told: str, **changed: Any) -> "Topography":
-        return replace(self, heights=heights, corrections=(*self.corrections, told), **changed)
+    def _corrected(self, heights: Array, correction: str, **changed: Any) -> "Topography":
+        return replace(self, heights=heights, corrections=(*self.corrections, correction), **changed)
 
 
 def _heights(value: Any) -> Array:

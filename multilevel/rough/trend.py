@@ -32,8 +32,8 @@ class Trend:
     @property
     def tilt(self) -> tuple[float, float]:
         """Slopes ∂t/∂x, ∂t/∂y at the middle of the map."""
-        found = dict(zip(self.powers, self.coefficients, strict=True))
-        return found.get((1, 0), 0.0), found.get((0, 1), 0.0)
+        coefficients = dict(zip(self.powers, self.coefficients, strict=True))
+        return coefficients.get((1, 0), 0.0), coefficients.get((0, 1), 0.0)
 
 
 def fit(heights: Array, x: Array, y: Array, order: int) -> Trend:
@@ -43,6 +43,6 @@ def fit(heights: Array, x: Array, y: Array, order: int) -> Trend:
     scale = (abs(x).max() or 1.0, abs(y).max() or 1.0)
     columns = [np.multiply.outer((x / scale[0]) ** a, (y / scale[1]) ** b).ravel() for a, b in powers]
     basis = np.stack(columns, axis=1)
-    found = np.linalg.solve(basis.T @ basis, basis.T @ heights.ravel())
+    scaled = np.linalg.solve(basis.T @ basis, basis.T @ heights.ravel())
     sizes = [scale[0] ** a * scale[1] ** b for a, b in powers]
-    return Trend(powers, tuple(float(c / s) for c, s in zip(found, sizes, strict=True)))
+    return Trend(powers, tuple(float(c / s) for c, s in zip(scaled, sizes, strict=True)))

@@ -12,8 +12,8 @@ from arlequin.models.kernel_cache import called_njit, njit
 
 LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)
-COINCIDENT = 1e-8  # in facet sizes: nearer to an edge or corner than this, the direction to it is noise
-BESIDE = 0.1  # in s and t: a point whose foot on the plane of the corners is farther out is beside the facet
+COINCIDENT = 1e-8  # in facet sizes: distance to an edge or corner below which the direction to it is round-off
+BESIDE = 0.1  # in s and t: distance of the foot on the plane of the corners from the facet beyond which p is beside it
 GRAZING = 0.05  # smallest cosine between a line and the normal of a facet that it intersects
 ACROSS = 0.42  # sine of the largest angle between a normal at an edge and the plane across it, 25°
 LEAF = 4  # facets in a leaf of the tree
@@ -194,14 +194,14 @@ def nearest_on_curve(x, i, j, k, p):
             tangent += v * v
             curvature += v * v - 2.0 * r * q[c]
         step = -slope / (curvature if curvature > 0.0 else max(tangent, 1e-300))
-        new = min(max(s + step, 0.0), 1.0)
-        d = distance2_on_curve(b, q, r0, new)
-        while d > best * (1.0 + 1e-14) and abs(new - s) > 1e-14:
-            new = 0.5 * (s + new)
-            d = distance2_on_curve(b, q, r0, new)
-        moved = abs(new - s)
-        s, best = new, d
-        if moved < 1e-14:
+        trial = min(max(s + step, 0.0), 1.0)
+        d = distance2_on_curve(b, q, r0, trial)
+        while d > best * (1.0 + 1e-14) and abs(trial - s) > 1e-14:
+            trial = 0.5 * (s + trial)
+            d = distance2_on_curve(b, q, r0, trial)
+        change = abs(trial - s)
+        s, best = trial, d
+        if change < 1e-14:
             break
     return s, best
 
@@ -270,7 +270,7 @@ def descend(kind, x, p, s, t, value, first, second, g):
             share *= 0.5
         if abs(ds) + abs(dt) < 1e-10:
             return s + ds, t + dt, True
-        if share <= 1e-4:  # held at another edge
+        if share <= 1e-4:  # stopped at another edge
             return s, t, False
         s, t = s + share * ds, t + share * dt
     return s, t, False
@@ -296,8 +296,8 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
     """Closest point of one facet: squared distance, s, t, feature; anything ≥ `bound` where it is farther than that.
 
     (s, t) is the foot of p on the plane of the corners. Newton from there; if it leaves the facet, the best of the
-    edges, and from its point inwards where a curved facet falls towards p. Where the foot lies outside (`beside`),
-    edges out of bound are passed over.
+    edges, and Newton inwards from its point where a curved facet approaches p. Where the foot lies outside (`beside`),
+    edges out of bound are skipped.
     """
     if kind <= LINE3:
         s, d = nearest_on_curve(x, 0, 1, 2 if kind == LINE3 else -1, p)
@@ -331,7 +331,7 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
             s, t = s + ds, t + dt
             if not inside(kind, s, t, 0.4):
                 break
-            if longest < 1e-8:  # the step just taken leaves the square of that
+            if longest < 1e-8:  # the error after this step is of the order of its square
                 if exact and inside(kind, s, t, ON_EDGE):
                     geometry(kind, x, s, t, value, first, second, g)
                     r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])
@@ -357,7 +357,7 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
         return best, s0, t0, 1 + corners + edge
     if along > 1.0 - ON_EDGE:
         return best, s1, t1, 1 + corners + (edge + 1) % corners
-    if kind != TRI3:  # a warped or curved face may fall towards p inside of the edge
+    if kind != TRI3:  # a warped or curved face may approach p inside of the edge
         geometry(kind, x, s, t, value, first, second, g)
         r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])
         a, b = dot(r, g[1]), dot(r, g[2])
@@ -379,7 +379,7 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
 @called_njit()
 def foot_on_continuation(kind, x, p, s, t, most, value, first, second, g):
     """Foot of p on the smooth continuation of a facet, at most `most` of it past its edge, by Newton from (s, t):
-    (s, t, found)."""
+    (s, t, converged)."""
     for _ in range(20):
         geometry(kind, x, s, t, value, first, second, g)
         if kind <= LINE3:
@@ -489,7 +489,7 @@ def distance2_to_box(box, p):
 
 @called_njit()
 def faces(cone, n):
-    """Whether a point whose outward normals lie in a cone (7,) can meet a facet of the normal n."""
+    """Whether a point with outward normals in a cone (7,) can be in contact with a facet of the normal n."""
     along = cone[4] * n[0] + cone[5] * n[1] + cone[6] * n[2]
     return -(cone[0] * n[0] + cone[1] * n[1] + cone[2] * n[2]) >= cone[3] and abs(along) <= ACROSS
 
@@ -598,13 +598,13 @@ def corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
 
 
 @njit(cache=True)
-def resolve(mesh, topology, points, limits, cones, feature, found):
+def resolve(mesh, topology, points, limits, cones, feature, projections):
     """Normals (k, 3) and gaps (k,) of the nearest points; a point past a free end or too deep has no facet (−1).
 
     mesh: kind, facets, node positions (n, 3); topology: neighbours, starts, star, free and size of `FacetMesh`;
-    limits: overhang and depth, in facet sizes; cones and feature (k,) of `nearest`; found: fields of
-    `FacetProjections`. Where −n is not in the cone of the point, n is the normal of the facet, up to as far past its
-    edge as the point is from its plane.
+    limits: overhang and depth, in facet sizes; cones and feature (k,) of `nearest`; projections: fields of
+    `FacetProjections`. Where −n is not in the cone of the point, n is the normal of the facet, up to a distance past
+    its edge equal to that of the point from its plane.
 
     Inside a facet n is its normal. At an edge or corner within the surface n = ± (p − x)/|p − x|, the sign that of the
     angle-weighted normal of the facets there (itself n where p lies on the feature). Past a free end by no more than
@@ -613,7 +613,7 @@ def resolve(mesh, topology, points, limits, cones, feature, found):
     kind, facets, positions = mesh
     neighbours, starts, star, free, size = topology
     overhang, depth = limits
-    facet, reference, normal, gap = found
+    facet, reference, normal, gap = projections
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
     corners = corner_count(kind)
@@ -652,10 +652,10 @@ def resolve(mesh, topology, points, limits, cones, feature, found):
             for i in range(3):
                 past += (r[i] - distance * n[i]) ** 2
             gather(facets, positions, f, x)
-            s, t, found = foot_on_continuation(
+            s, t, converged = foot_on_continuation(
                 kind, x, points[k], reference[k, 0], reference[k, 1], max(0.5, overhang), value, first, second, g
             )
-            if past > (overhang * size[f]) ** 2 or not found:
+            if past > (overhang * size[f]) ** 2 or not converged:
                 facet[k] = -1
                 continue
             reference[k, 0], reference[k, 1] = s, t
@@ -741,10 +741,10 @@ def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
         past = (-t, s + t - 1.0, -s, -1.0)
     else:
         past = (-t, s - 1.0, t - 1.0, -s)
-    fits = True
+    inside_facet = True
     for e in range(corner_count(kind)):
-        fits = fits and past[e] <= (overhang if neighbours[f, e, 0] < 0 else tight)
-    return fits
+        inside_facet = inside_facet and past[e] <= (overhang if neighbours[f, e, 0] < 0 else tight)
+    return inside_facet
 
 
 @called_njit()
@@ -870,14 +870,14 @@ def rate_of_rotation(kind, g, first, a, spin):
     # Σ_α N_,α a^α
     c1, c2 = (tt * first[0, a] - st * first[1, a]) / det, (ss * first[1, a] - st * first[0, a]) / det
     dual = (c1 * g[1, 0] + c2 * g[2, 0], c1 * g[1, 1] + c2 * g[2, 1], c1 * g[1, 2] + c2 * g[2, 2])
-    turned = (
+    n_cross_dual = (
         n[1] * dual[2] - n[2] * dual[1],
         n[2] * dual[0] - n[0] * dual[2],
         n[0] * dual[1] - n[1] * dual[0],
     )
     for i in range(3):
         for j in range(3):
-            spin[i, j] = 0.5 * n[i] * turned[j] - turned[i] * n[j]
+            spin[i, j] = 0.5 * n[i] * n_cross_dual[j] - n_cross_dual[i] * n[j]
 
 
 @njit(cache=True)
@@ -932,6 +932,6 @@ def fill_rows(mesh, points, partners, frames, slave, offset, matrix):
             for c in range(axes):
                 at = pointers[k * axes + c] + width + a * axes
                 for j in range(axes):
-                    turn = lever[c, 0] * spin[0, j] + lever[c, 1] * spin[1, j] + lever[c, 2] * spin[2, j]
+                    rotation = lever[c, 0] * spin[0, j] + lever[c, 1] * spin[1, j] + lever[c, 2] * spin[2, j]
                     indices[at + j] = offset + facets[facet[k], a] * axes + j
-                    data[at + j] = -value[a] * frames[k, c, j] - turn
+                    data[at + j] = -value[a] * frames[k, c, j] - rotation

@@ -8,28 +8,28 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import Edges, FacetMesh, in_space
 
-SHARP = np.deg2rad(30.0)  # turn of the normal from which on a convex edge is sharp
-WIDER = np.deg2rad(5.0)  # by how much normals of what meets a sharp corner may leave its cone
-LOOSE = np.deg2rad(60.0)  # the same for any node of a surface, whose normal is that of a discrete surface
-STRAIGHT = np.deg2rad(30.0)  # angle between two sharp edges up to which the node between them is none of their corners
+SHARP = np.deg2rad(30.0)  # angle of the normals from which on a convex edge is sharp
+WIDER = np.deg2rad(5.0)  # angle by which normals of faces in contact with a sharp corner may lie outside its cone
+LOOSE = np.deg2rad(60.0)  # the same for any node of a surface, as normals are those of a discrete surface
+STRAIGHT = np.deg2rad(30.0)  # angle between two sharp edges up to which the node between them is no corner
 
 
 def sharp_edges(mesh: FacetMesh, free: bool = False) -> Edges:
-    """The convex edges at which the normal turns by more than `SHARP`; free: also those at which the mesh ends."""
+    """The convex edges at which the normal changes by more than `SHARP`; free: also the border of the mesh."""
     edges, ends = mesh.edges, mesh.free_edges
-    sharp = edges.turn > SHARP
-    chosen = Edges(edges.nodes[sharp], edges.facets[sharp], edges.turn[sharp])
+    sharp = edges.angle > SHARP
+    chosen = Edges(edges.nodes[sharp], edges.facets[sharp], edges.angle[sharp])
     if not free:
         return chosen
     return Edges(
         np.concatenate([chosen.nodes, ends.nodes]),
         np.concatenate([chosen.facets, ends.facets]),
-        np.concatenate([chosen.turn, ends.turn]),
+        np.concatenate([chosen.angle, ends.angle]),
     )
 
 
 def facet_normals(mesh: FacetMesh, positions: Array, facets: Indices) -> Array:
-    """Unit outward normals (…, 3) of some facets (…) in space, by their corners, at node positions (n, 3)."""
+    """Unit outward normals (…, 3) of facets (…) in space, by their corners, at node positions (n, 3)."""
     corners = positions[mesh.facets[facets, : mesh.neighbours.shape[1]]]
     normals = np.cross(corners[..., 2, :] - corners[..., 0, :], corners[..., -1, :] - corners[..., 1, :])
     return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=-1), 1e-300)[..., None])
@@ -39,8 +39,8 @@ def facet_normals(mesh: FacetMesh, positions: Array, facets: Indices) -> Array:
 class NormalCones:
     """Cones of the outward normals of the facets at nodes (k,) of a mesh.
 
-    ends (k, 2): on a straight sharp edge in space, the nodes before and after; −1 elsewhere. wider: by how much the
-    cones are, rad; at the ends of the mesh by `LOOSE` at least, as the faces beyond are not known.
+    ends (k, 2): on a straight sharp edge in space, the nodes before and after; −1 elsewhere. wider: widening of the
+    cones, rad; at the border of the mesh `LOOSE` at least, as the adjacent faces are not known.
     """
 
     mesh: FacetMesh
@@ -56,7 +56,7 @@ class NormalCones:
         wider: float = WIDER,
         free: bool = False,
     ) -> "NormalCones":
-        """Of some nodes, or of those on sharp edges; free: see `sharp_edges`."""
+        """The cones of `nodes`, by default those on sharp edges; free: see `sharp_edges`."""
         edges, positions = sharp_edges(mesh, free).nodes, mesh.origin
         nodes = np.unique(edges) if nodes is None else nodes
         ends = np.full((nodes.size, 2), -1)
@@ -67,12 +67,17 @@ class NormalCones:
             first, counts = np.unique(at, return_index=True, return_counts=True)[1:]
             first = first[counts == 2]
             pairs = np.stack([other[first], other[first + 1]], axis=1)
-            back, ahead = positions[at[first]] - positions[pairs[:, 0]], positions[pairs[:, 1]] - positions[at[first]]
-            cosines = np.vecdot(back, ahead) / (np.linalg.norm(back, axis=1) * np.linalg.norm(ahead, axis=1))
+            incoming, outgoing = (
+                positions[at[first]] - positions[pairs[:, 0]],
+                positions[pairs[:, 1]] - positions[at[first]],
+            )
+            cosines = np.vecdot(incoming, outgoing) / (
+                np.linalg.norm(incoming, axis=1) * np.linalg.norm(outgoing, axis=1)
+            )
             straight = cosines > np.cos(STRAIGHT)
-            whole = np.full((mesh.node_count, 2), -1)
-            whole[at[first[straight]]] = pairs[straight]
-            ends = whole[nodes]
+            ends_of_nodes = np.full((mesh.node_count, 2), -1)
+            ends_of_nodes[at[first[straight]]] = pairs[straight]
+            ends = ends_of_nodes[nodes]
         return cls(mesh, nodes, np.ascontiguousarray(ends), wider)
 
     def at(self, positions: Array) -> Array:
@@ -92,13 +97,13 @@ class NormalCones:
             cones,
         )
         free = mesh.free[self.nodes]
-        more = max(LOOSE - self.wider, 0.0)
-        cones[free, 3] = np.cos(np.minimum(np.arccos(cones[free, 3]) + more, np.pi))
+        widening = max(LOOSE - self.wider, 0.0)
+        cones[free, 3] = np.cos(np.minimum(np.arccos(cones[free, 3]) + widening, np.pi))
         return cones
 
 
 def facing(cones: Array, normals: Array) -> NDArray[np.bool_]:
-    """Whether points whose outward normals lie in cones (k, 7) can meet faces of the outward normals (k, axes)."""
+    """Whether points with outward normals in cones (k, 7) can be in contact with faces of outward normals (k, axes)."""
     from arlequin.multilevel.search._kernels import ACROSS
 
     axes = normals.shape[1]

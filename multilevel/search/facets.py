@@ -79,7 +79,7 @@ class FacetMesh:
     def of(cls, surface: Surface) -> "FacetMesh":
         """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`.
 
-        A surface has one mesh, whose edges are found once.
+        The mesh of a surface is cached.
         """
         if surface not in _MESHES:
             _MESHES[surface] = cls._made(surface)
@@ -110,17 +110,17 @@ class FacetMesh:
             for corner in (0, 1):
                 ends[corner, self.facets[:, corner]] = np.arange(len(self.facets))
             nodes = np.flatnonzero((np.diff(self.starts) == 2) & (ends >= 0).all(axis=0))[:, None]
-            other, one = ends[:, nodes[:, 0]]  # the facet that starts at the node, and the one that ends there
-            first, second, along = normals[one, 1], normals[other, 0], np.array([[0.0, 0.0, 1.0]])
+            facet_b, facet_a = ends[:, nodes[:, 0]]  # the facet that starts at the node, and the one that ends there
+            first, second, along = normals[facet_a, 1], normals[facet_b, 0], np.array([[0.0, 0.0, 1.0]])
         else:
-            one, edge = np.nonzero(self.neighbours[:, :, 0] > np.arange(len(self.facets))[:, None])
-            other, across = self.neighbours[one, edge].T
-            nodes = self._ends(one, edge)
-            first, second = normals[one, edge], normals[other, across]
+            facet_a, edge_a = np.nonzero(self.neighbours[:, :, 0] > np.arange(len(self.facets))[:, None])
+            facet_b, edge_b = self.neighbours[facet_a, edge_a].T
+            nodes = self._ends(facet_a, edge_a)
+            first, second = normals[facet_a, edge_a], normals[facet_b, edge_b]
             along = spatial[nodes[:, 1]] - spatial[nodes[:, 0]]
         cross = np.cross(first, second)
         angle = np.arctan2(np.linalg.norm(cross, axis=1), np.vecdot(first, second))
-        return Edges(nodes, np.stack([one, other], axis=1), np.copysign(angle, np.vecdot(cross, along)))
+        return Edges(nodes, np.stack([facet_a, facet_b], axis=1), np.copysign(angle, np.vecdot(cross, along)))
 
     @cached_property
     def extent(self) -> float:
@@ -130,7 +130,7 @@ class FacetMesh:
 
     @cached_property
     def free_edges(self) -> "Edges":
-        """The edges of one facet, which stands twice."""
+        """The edges of a single facet, which is listed twice."""
         if self.axes == 2:
             nodes = np.flatnonzero(self.free)[:, None]
             facet = self.star[self.starts[nodes[:, 0]], 0]
@@ -146,12 +146,12 @@ class FacetMesh:
 
 
 class Edges(NamedTuple):
-    """Edges of facets, in the plane nodes: nodes (e, 2), in the plane (e, 1); facets (e, 2) on both sides; turn (e,):
-    angle of the normal from the first to the second, positive where the body is convex."""
+    """Edges of facets, in the plane nodes: nodes (e, 2), in the plane (e, 1); facets (e, 2) on both sides; angle (e,)
+    of the normal from the first facet to the second, rad, positive where the body is convex."""
 
     nodes: Indices
     facets: Indices
-    turn: Array
+    angle: Array
 
 
 def in_space(positions: Array) -> Array:
@@ -165,27 +165,27 @@ _MESHES: WeakKeyDictionary[Surface, FacetMesh] = WeakKeyDictionary()
 
 
 def _neighbours(corners: Indices) -> Indices:
-    """Facet and edge across each edge (f, e, 2): the one that runs the other way, where there is just one."""
+    """Facet and edge across each edge (f, e, 2): the unique one of opposite direction; −1 where there is none."""
     facets, edges = corners.shape
     start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
     count = int(corners.max()) + 1
-    there, back = start * count + end, end * count + start
-    order = np.argsort(there, kind="stable")
-    sorted_keys = there[order]
-    at = np.searchsorted(sorted_keys, back)
-    after = np.searchsorted(sorted_keys, back, side="right")
-    repeated = np.searchsorted(sorted_keys, there, side="right") - np.searchsorted(sorted_keys, there) > 1
+    forward, backward = start * count + end, end * count + start
+    order = np.argsort(forward, kind="stable")
+    sorted_keys = forward[order]
+    at = np.searchsorted(sorted_keys, backward)
+    after = np.searchsorted(sorted_keys, backward, side="right")
+    repeated = np.searchsorted(sorted_keys, forward, side="right") - np.searchsorted(sorted_keys, forward) > 1
     single = (after - at == 1) & ~repeated
-    other = np.where(single, order[np.minimum(at, order.size - 1)], -1)
-    found = np.where(single[:, None], np.stack(np.divmod(other, edges), axis=1), -1)
-    return found.reshape(facets, edges, 2)
+    opposite = np.where(single, order[np.minimum(at, order.size - 1)], -1)
+    neighbours = np.where(single[:, None], np.stack(np.divmod(opposite, edges), axis=1), -1)
+    return neighbours.reshape(facets, edges, 2)
 
 
 def frames(normals: Array) -> Array:
     """Orthonormal frames (k, a, a) of the unit normals (k, a): the normal, then the tangents; 0 where the normal is 0.
 
     2D: t = e_z × n. 3D: t₁ is the coordinate axis least along n (the first of those within 0.1 of the least, so that
-    round-off does not turn the frame of a normal along an axis) made perpendicular to n, and t₂ = n × t₁.
+    round-off does not rotate the frame of a normal along an axis) made perpendicular to n, and t₂ = n × t₁.
     """
     count, axes = normals.shape
     out = np.empty((count, axes, axes))

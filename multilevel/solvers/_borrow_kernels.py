@@ -52,5 +52,5 @@ borrow: Any = _borrow if config.DISABLE_JIT else intrinsic(_typed_borrow)  # typ
 
 @called_njit()
 def hold(arrays):
-    """A use of arrays that does nothing: numba frees what a function made after the last use of its name, even where a
+    """A use of arrays without effect: numba frees an array of a function after the last use of its name, even where a
     borrowed array refers to it."""

@@ -9,7 +9,7 @@ from arlequin.models.kernel_cache import called_njit
 from arlequin.multilevel.solvers._borrow_kernels import hold
 
 LAPACK_FROM = 96  # unknowns
-LEAST_NORM_MOST = 400  # unknowns of which singular values are found
+LEAST_NORM_MAX = 400  # largest number of unknowns for which singular values are computed
 RANK = 1e-11  # singular value over the largest, below which it is round-off
 
 # LAPACK's dgesv and dgelsd as numba exports them: `np.linalg.solve` inside of a kernel takes four seconds to compile
@@ -25,40 +25,40 @@ _DGELSD: Any = types.intc(
 _dgelsd: Any = types.ExternalFunction("numba_ez_gelsd", _DGELSD)
 
 
-def _by_lapack(matrix, right, n):
-    """Solves the leading n × n system for the rows of right (2, n) in place; False where a pivot is zero."""
+def _by_lapack(matrix, rhs, n):
+    """Solves the leading n × n system for the rows of rhs (2, n) in place; False where a pivot is zero."""
     columns, pivots = np.empty((n, n)), np.empty(n, dtype=np.int32)
     for i in range(n):
         for j in range(n):
             columns[j, i] = matrix[i, j]
-    info = _dgesv(ord("d"), n, 2, columns.ctypes, n, pivots.ctypes, right.ctypes, n)
-    hold((columns, pivots, right))
+    info = _dgesv(ord("d"), n, 2, columns.ctypes, n, pivots.ctypes, rhs.ctypes, n)
+    hold((columns, pivots, rhs))
     return info == 0
 
 
-def _by_numpy(matrix, right, n):
+def _by_numpy(matrix, rhs, n):
     """`_by_lapack` where kernels run as Python."""
     try:
-        right[:] = np.linalg.solve(matrix[:n, :n], right.T).T
+        rhs[:] = np.linalg.solve(matrix[:n, :n], rhs.T).T
     except np.linalg.LinAlgError:
         return False
     return True
 
 
-def _least_norm_by_lapack(matrix, right, n):
-    """The solution of least norm of the leading n × n system, into right (n,); False where it is not found."""
+def _least_norm_by_lapack(matrix, rhs, n):
+    """The solution of least norm of the leading n × n system, into rhs (n,); False where LAPACK does not converge."""
     columns, values, rank = np.empty((n, n)), np.empty(n), np.empty(1, dtype=np.int32)
     for i in range(n):
         for j in range(n):
             columns[j, i] = matrix[i, j]
-    info = _dgelsd(ord("d"), n, n, 1, columns.ctypes, n, right.ctypes, n, values.ctypes, RANK, rank.ctypes)
-    hold((columns, values, rank, right))
+    info = _dgelsd(ord("d"), n, n, 1, columns.ctypes, n, rhs.ctypes, n, values.ctypes, RANK, rank.ctypes)
+    hold((columns, values, rank, rhs))
     return info == 0
 
 
-def _least_norm_by_numpy(matrix, right, n):
+def _least_norm_by_numpy(matrix, rhs, n):
     """`_least_norm_by_lapack` where kernels run as Python."""
-    right[:n] = np.linalg.lstsq(matrix[:n, :n], right[:n], rcond=RANK)[0]
+    rhs[:n] = np.linalg.lstsq(matrix[:n, :n], rhs[:n], rcond=RANK)[0]
     return True
 
 
@@ -69,10 +69,10 @@ _solve_by_lapack: Any = _by_numpy if config.DISABLE_JIT else called_njit()(_by_l
 
 
 @called_njit()
-def eliminate(matrix, right, n):
+def eliminate(matrix, rhs, n):
     """Solves the leading n × n system in place by Gauss elimination with row pivoting; False where it is singular.
 
-    The rows are of unit size: a pivot of the size of round-off tells that they depend on each other.
+    The rows are of unit size: a pivot of the size of round-off means that they are linearly dependent.
     """
     floor = 1e-14 * max(n, 10)
     for i in range(n):
@@ -85,7 +85,7 @@ def eliminate(matrix, right, n):
         if best != i:
             for j in range(i, n):
                 matrix[i, j], matrix[best, j] = matrix[best, j], matrix[i, j]
-            right[i], right[best] = right[best], right[i]
+            rhs[i], rhs[best] = rhs[best], rhs[i]
         pivot = matrix[i, i + 1 : n]  # slices, whose indices need no check, make the loop vectorise
         inverse = 1.0 / matrix[i, i]
         for r in range(i + 1, n):
@@ -94,34 +94,34 @@ def eliminate(matrix, right, n):
                 row = matrix[r, i + 1 : n]
                 for j in range(pivot.size):
                     row[j] -= factor * pivot[j]
-                right[r] -= factor * right[i]
+                rhs[r] -= factor * rhs[i]
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
-            right[i] -= matrix[i, j] * right[j]
-        right[i] /= matrix[i, i]
+            rhs[i] -= matrix[i, j] * rhs[j]
+        rhs[i] /= matrix[i, i]
     return True
 
 
 @called_njit()
-def solve_dense(matrix, right, n):
-    """Solves the leading n × n system into `right`; False where it is singular (rows of unit size).
+def solve_dense(matrix, rhs, n):
+    """Solves the leading n × n system into `rhs`; False where it is singular (rows of unit size).
 
-    LAPACK tells only of pivots that are exactly zero, so a second right-hand side without structure measures how
-    much the inverse enlarges.
+    LAPACK detects only pivots that are exactly zero: a second right-hand side without structure estimates the norm of
+    the inverse.
     """
     if n <= LAPACK_FROM:
-        return eliminate(matrix, right, n)
-    both = np.empty((2, n))
+        return eliminate(matrix, rhs, n)
+    rhs_and_probe = np.empty((2, n))
     for i in range(n):
-        both[0, i] = right[i]
-        both[1, i] = np.cos(1.0 + i * i)
-    if not _solve_by_lapack(matrix, both, n):
+        rhs_and_probe[0, i] = rhs[i]
+        rhs_and_probe[1, i] = np.cos(1.0 + i * i)
+    if not _solve_by_lapack(matrix, rhs_and_probe, n):
         return False
     for i in range(n):
-        if not abs(both[1, i]) < 1e13:
+        if not abs(rhs_and_probe[1, i]) < 1e13:
             return False
     for i in range(n):
-        right[i] = both[0, i]
+        rhs[i] = rhs_and_probe[0, i]
     return True
 
 
@@ -145,8 +145,8 @@ def solve_lower(lower, start, x):
 def solve_lower_transposed(lower, x):
     """x (n,) ← L⁻ᵀ x."""
     for i in range(x.size - 1, -1, -1):
-        own = x[i] / lower[i, i]
+        x_i = x[i] / lower[i, i]
         row, above = lower[i, :i], x[:i]
         for j in range(above.size):
-            above[j] -= own * row[j]
-        x[i] = own
+            above[j] -= x_i * row[j]
+        x[i] = x_i

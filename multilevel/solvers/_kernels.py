@@ -13,10 +13,10 @@ from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._borrow_kernels import borrow
-from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MOST, solve_dense, solve_least_norm
+from arlequin.multilevel.solvers._dense_kernels import LEAST_NORM_MAX, solve_dense, solve_least_norm
 from arlequin.multilevel.solvers._krylov_kernels import (
-    KRYLOV_LEAST,
-    KRYLOV_MOST,
+    KRYLOV_MAX,
+    KRYLOV_MIN,
     KRYLOV_SHARE,
     KRYLOV_VERIFIED,
     round_operator,
@@ -31,11 +31,11 @@ NEWTON = 0  # methods, see `arlequin.multilevel.solvers.options.METHODS`
 NEWTON_STEPS = 500  # before other methods are tried
 PROXIMAL = 1e-3  # proximal term of large singular systems, relative to the compliance of a row
 MAX_STALLED = 10  # Newton steps that do not halve the certificate
-# increments by a symmetric factor are given up where they do not halve the certificate: from this certificate on at
-# once, before after some of them
+# increments by a symmetric factor are abandoned where they do not halve the certificate: below this certificate at
+# once, above it after `SLOW` of them
 SETTLING, SLOW = 1e-6, 3
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps
-KRYLOV_FROM = 300  # unknowns from which increments are found iteratively
+KRYLOV_FROM = 300  # unknowns from which increments are computed iteratively
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
 MAX_OPERATIONS, MIN_BUDGET = 3e11, 500
 
@@ -70,8 +70,8 @@ class ContactProblem(NamedTuple):
 
 
 class ContactResponse(NamedTuple):
-    """What impulses cause: velocity_change (r,) = W P, tractions (k, 4) as of `sum_laws`, slack and multiplier (k,)
-    of the set-valued laws, slip rates (r,)."""
+    """Response to impulses: velocity_change (r,) = W P, tractions (k, 4) as of `sum_laws`, slack and multiplier (k,) of
+    the set-valued laws, slip rates (r,)."""
 
     velocity_change: Any
     tractions: Any
@@ -120,8 +120,7 @@ def allocate_response(points, count):
 
 @called_njit()
 def allocate_factor(count):
-    """An empty `SymmetricFactor` of r rows, as the plain tuple that solvers take: without memory where none would be
-    used."""
+    """An empty `SymmetricFactor` of r rows, as a plain tuple for solvers; without memory where it would not be used."""
     size = count if SYMMETRIC_FROM <= count <= KRYLOV_FROM else 0
     return (
         np.full(size + 2, np.nan), np.empty((size, size)), np.empty((size, size)), np.zeros(size, dtype=np.bool_),
@@ -131,7 +130,7 @@ def allocate_factor(count):
 
 @njit(cache=True)
 def copy(x, out):
-    """out (n,) ← x: unlike an assignment to a slice, without code for shapes and memory that do not fit."""
+    """out (n,) ← x: unlike an assignment to a slice, without code for mismatching shapes and overlapping memory."""
     for i in range(out.size):
         out[i] = x[i]
 
@@ -143,11 +142,11 @@ def may_act(level, closed):
 
 
 @njit(inline="always")
-def normal_law(p, k, normal, moved, gap, law):
-    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse, a change `moved` of the rate
-    and a gap; law (4,): as of `sum_laws`."""
+def normal_law(p, k, normal, velocity_change, gap, law):
+    """Impulse of the regular laws of point k, multiplier and slack at a normal impulse, velocity change and gap; law
+    (4,): as of `sum_laws`."""
     regular = p.area[k] * (law[0] + law[2])
-    slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[p.first[k]] + moved
+    slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[p.first[k]] + velocity_change
     return regular, normal - regular, slack + (p.compliance[k] * (normal - regular) + p.shift[p.first[k]])
 
 
@@ -164,9 +163,9 @@ def multiply(delassus, impulse, out):
 
 @called_njit()
 def diagonal_scaling(p):
-    """Slack per unit of a row's own impulse (r,), by which the natural map is scaled.
+    """Slack per unit of the impulse of the same row (r,), by which the natural map is scaled.
 
-    The rows of a friction disk share one value, so that the disk stays round.
+    The rows of a friction disk share one value, so that the disk remains circular.
     """
     diagonal = np.empty(p.rate_free.size)
     for k in range(p.area.size):
@@ -216,9 +215,9 @@ def evaluate_response(p, diagonal, trial, impulse, response):
             if p.kind[row] != kind:  # reading a typed list takes longer than most laws
                 kind = p.kind[row]
                 kernel = p.kernels[kind]
-            own = kernel(p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row])
+            tractions = kernel(p.coefficients[row], p.history[row], gap, p.step, p.theta, trial[row])
             for i in range(4):
-                law[i] += own[i]
+                law[i] += tractions[i]
         regular, multiplier, slack = normal_law(p, k, impulse[n], velocity_change[n], gap, law)
         response.multiplier[k] = multiplier
         response.slack[k] = slack
@@ -343,7 +342,7 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
     Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows scaled
     to unit size; `mass` is added to the diagonal of those that depend on a velocity. least_norm: whether the scaled
     increments are the smallest of a singular system, with the least squares of the residuals, of up to
-    `LEAST_NORM_MOST` unknowns. krylov: None, or W in single precision, its size, the tolerance of `solve_iteratively`,
+    `LEAST_NORM_MAX` unknowns. krylov: None, or W in single precision, its size, the tolerance of `solve_iteratively`,
     by which systems of more than `KRYLOV_FROM` unknowns are solved first, and whether these are shown to be regular, by
     a right-hand side without structure.
     """
@@ -375,35 +374,35 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
     for j in range(unknowns):
         diagonal = p.delassus[unknown[j], unknown[j]]
         root[j] = 1.0 / np.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    right, unit = np.empty(unknowns), np.empty(unknowns)
+    rhs, unit = np.empty(unknowns), np.empty(unknowns)
     depends = np.zeros(unknowns, dtype=np.bool_)
     for row in range(unknowns):
         i, k = unknown[row], point[row]
         n, end = p.first[k], p.first[k + 1]
         a = i - n
         bound = 0.0  # of the entries of the row, as |W_ij| ≤ √W_ii √W_jj
-        right[row] = -residual[i]
+        rhs[row] = -residual[i]
         for b in range(end - n):
             bound += (
                 abs(on_velocity[k, a, b]) * np.sqrt(p.delassus[n + b, n + b]) + abs(on_impulse[k, a, b]) * root[row]
             )
-            right[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
+            rhs[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
             depends[row] = depends[row] or on_velocity[k, a, b] != 0.0
         unit[row] = 1.0 / bound if bound > 0.0 else 1.0
-        right[row] *= unit[row]
+        rhs[row] *= unit[row]
     if krylov is not None and unknowns > KRYLOV_FROM and mass == 0.0 and not least_norm:
         rounded, size, tolerance, verified = krylov
-        found = right.copy()
+        solution = rhs.copy()
         iterative = unknown[:unknowns], point[:unknowns], root, unit
-        solved = solve_iteratively(p, system, iterative, (rounded, size, tolerance), found)
+        solved = solve_iteratively(p, system, iterative, (rounded, size, tolerance), solution)
         if solved and verified:  # a singular system has solutions for some right-hand sides only
-            other = np.empty(unknowns)
+            probe = np.empty(unknowns)
             for j in range(unknowns):
-                other[j] = np.cos(1.0 + j * j)
-            solved = solve_iteratively(p, system, iterative, (rounded, size, KRYLOV_VERIFIED), other)
+                probe[j] = np.cos(1.0 + j * j)
+            solved = solve_iteratively(p, system, iterative, (rounded, size, KRYLOV_VERIFIED), probe)
         if solved:
             for j in range(unknowns):
-                increment[unknown[j]] = found[j] * root[j]
+                increment[unknown[j]] = solution[j] * root[j]
             return True
     for row in range(unknowns):
         i, k = unknown[row], point[row]
@@ -429,12 +428,12 @@ def newton_increment(p, system, increment, matrix, krylov, mass, least_norm):
         if depends[row]:
             line[row] += mass
     if least_norm:
-        if right.size > LEAST_NORM_MOST or not solve_least_norm(matrix, right, right.size):
+        if rhs.size > LEAST_NORM_MAX or not solve_least_norm(matrix, rhs, rhs.size):
             return False
-    elif not solve_dense(matrix, right, right.size):
+    elif not solve_dense(matrix, rhs, rhs.size):
         return False
     for j in range(unknowns):
-        increment[unknown[j]] = right[j] * root[j]
+        increment[unknown[j]] = rhs[j] * root[j]
     return True
 
 
@@ -446,10 +445,10 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, factor, re
     Without friction, statuses that cycle change one at a time: with a positive definite operator, changing only the
     last wrong one never cycles (least-index rule; Murty, Linear Complementarity, Linear and Nonlinear Programming,
     1988, §4.3). With friction the method stops after MAX_STALLED steps that do not halve the error. Where the system
-    is singular the increment is that of least norm, with many unknowns that of a proximal term, which slows bodies on
-    much lighter ones. rounded: None, or room in single precision for the increments of more than `KRYLOV_FROM`
-    unknowns, (r, r) or empty where r is smaller. factor: `SymmetricFactor` on the same W, one without memory, or None;
-    its increments, less exact where W is nearly singular, are given up where they do not converge.
+    is singular the increment is that of least norm, with many unknowns that of a proximal term, which slows convergence
+    for bodies on much lighter ones. rounded: None, or a work array in single precision for the increments of more than
+    `KRYLOV_FROM` unknowns, (r, r) or empty where r is smaller. factor: `SymmetricFactor` on the same W, one without
+    memory, or None; its increments, less exact where W is nearly singular, are abandoned where they do not converge.
 
     Returns steps, certificate, whether the last system was singular.
     """
@@ -495,8 +494,8 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, factor, re
         else:
             violation = 0.0
             for k in range(points):
-                own = abs(response.slack[k] / diagonal[k]) if active[k] else abs(response.multiplier[k])
-                violation = max(violation, own)
+                point_violation = abs(response.slack[k] / diagonal[k]) if active[k] else abs(response.multiplier[k])
+                violation = max(violation, point_violation)
             if violation <= 1e-12 * scale:  # otherwise Newton first converges with the present statuses
                 for k in range(points - 1, -1, -1):
                     if active[k] != proposed.active[k]:
@@ -516,7 +515,7 @@ def newton(p, diagonal, rho, impulse, trial, max_iterations, rounded, factor, re
                 solved = newton_increment(p, system, increment, matrix, None, mass, least_norm)
             else:
                 verified = unverified and error <= KRYLOV_VERIFIED
-                tolerance = min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
+                tolerance = min(max(KRYLOV_SHARE * error, KRYLOV_MIN), KRYLOV_MAX)
                 krylov = rounded, weight, tolerance, verified
                 solved = newton_increment(p, system, increment, matrix, krylov, mass, least_norm)
                 unverified = unverified and not (solved and verified and attempt == 0)
@@ -586,18 +585,18 @@ def project_and_split(p, diagonal, solution, error, response):
 
 @called_njit()
 def release_or_close_on_mean(p, start, mean, friction, impulse, velocity_change):
-    """Take friction away in this step where its work would be positive, P_t·(v_t⁰ + v_t¹) > 0; where the slip rate then
-    leaves the range between 0 and −v_t⁰, friction acts again and closes the mean slip rate of the step.
+    """Remove friction in this step where its work would be positive, P_t·(v_t⁰ + v_t¹) > 0; where the slip rate then
+    leaves the range between 0 and −v_t⁰, friction is restored and closes the mean slip rate of the step.
 
     start, mean (r,): second and third row of `closing`; friction (k,): coefficients of the laws; velocity_change (r,) =
-    W P. Returns whether any point changed: each does so twice at most. Slip rates v_t⁰ of round-off, of points that
-    stuck, decide nothing.
+    W P. Returns whether any point changed: each does so twice at most. Slip rates v_t⁰ that are round-off, of points
+    that stuck, are ignored.
     """
-    found, least = False, 0.0
+    changed, round_off = False, 0.0
     for r in range(start.size):
-        least = max(least, AT_REST * (abs(p.rate_free[r]) + abs(velocity_change[r])))
+        round_off = max(round_off, AT_REST * (abs(p.rate_free[r]) + abs(velocity_change[r])))
     for k in range(p.area.size):
-        work, size, along, before, after, other = 0.0, 0.0, 0.0, 0.0, 0.0, False
+        work, size, along, before, after, differs = 0.0, 0.0, 0.0, 0.0, 0.0, False
         for t in range(p.first[k] + 1, p.first[k + 1]):
             end = p.rate_free[t] + velocity_change[t]
             work += impulse[t] * (start[t] + end)
@@ -605,19 +604,19 @@ def release_or_close_on_mean(p, start, mean, friction, impulse, velocity_change)
             along += start[t] * end
             before += start[t] * start[t]
             after += end * end
-            other = other or p.shift[t] != mean[t]
-        if not other or friction[k] == 0.0 or not before > least * least:
+            differs = differs or p.shift[t] != mean[t]
+        if not differs or friction[k] == 0.0 or not before > round_off * round_off:
             continue
         if p.friction[k] == 0.0:  # released before
             if along > 0.0 or after > before:
                 p.friction[k] = friction[k]
                 for t in range(p.first[k] + 1, p.first[k + 1]):
                     p.shift[t] = mean[t]
-                found = True
+                changed = True
         elif work > 1e-14 * size:
             p.friction[k] = 0.0
-            found = True
-    return found
+            changed = True
+    return changed
 
 
 @called_njit()
@@ -654,14 +653,14 @@ def contact_problem(motion, laws, kernels, history, closing):
 
 
 @njit(cache=True)
-def most_iterations(count, given):
-    """Of Newton's method on `count` rows: at most those given."""
-    return min(given, max(MIN_BUDGET, int(3.0 * MAX_OPERATIONS / float(count) ** 3)))
+def most_iterations(count, max_iterations):
+    """Largest number of iterations of Newton's method on `count` rows: `max_iterations`, limited by the time."""
+    return min(max_iterations, max(MIN_BUDGET, int(3.0 * MAX_OPERATIONS / float(count) ** 3)))
 
 
 @called_njit()
-def closes_otherwise(p, closing, friction, impulse, velocity_change, error, singular):
-    """Whether friction closes otherwise at some points of a solution, so that the problem is to be solved again;
+def friction_closing_changes(p, closing, friction, impulse, velocity_change, error, singular):
+    """Whether the closing of friction changes at some points of a solution, so that the problem is to be solved again;
     velocity_change (r,) = W P."""
     if impulse.size == p.area.size or singular or not error < np.inf:
         return False
@@ -682,12 +681,12 @@ def solve_members(members, motion, laws, kernels, solvers, history, start, optio
     closing, factor = np.empty((3, impulse.shape[1])), allocate_factor(impulse.shape[1])
     for i in members:
         onset_closing(laws[0], laws[2], start[i], closing)
-        own = (
+        member_motion = (
             m.delassus, m.gap_per_velocity, m.gap_free[i], m.rate_free[i], m.closed[i], m.step, m.theta,
             m.impulse_factor,
         )  # fmt: skip
         iterations[i], residual[i], singular[i] = solvers[0](
-            own,
+            member_motion,
             laws,
             kernels,
             history[i],

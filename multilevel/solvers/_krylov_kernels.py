@@ -5,17 +5,17 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.solvers._dense_kernels import eliminate
 
-KRYLOV = 80  # iterations of an increment at most
+KRYLOV = 80  # largest number of iterations of an increment
 # relative residual of such an increment: this share of the certificate, within bounds
-KRYLOV_SHARE, KRYLOV_LEAST, KRYLOV_MOST = 0.1, 1e-5, 1e-2
-KRYLOV_VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
+KRYLOV_SHARE, KRYLOV_MIN, KRYLOV_MAX = 0.1, 1e-5, 1e-2
+KRYLOV_VERIFIED = 1e-3  # certificate below which the system is verified to be regular, and the residual of that
 
 
 @njit(cache=True)
 def _blocks(p, system, unknown, point, root, unit):
     """Inverses (k, 3, 3) of the diagonal blocks of the points in the scaled system of `newton_increment`; where one is
     singular, the identity."""
-    out, block, right = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
+    out, block, rhs = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
     first = 0
     while first < unknown.size:
         k, last = point[first], first
@@ -32,10 +32,10 @@ def _blocks(p, system, unknown, point, root, unit):
                     for b in range(p.first[k + 1] - n):
                         value += system.on_velocity[k, a, b] * p.delassus[n + b, j]
                     block[r, c] = value * root[first + c] * unit[first + r]
-                right[r] = 1.0 if r == column else 0.0
-            regular = eliminate(block, right, size)
+                rhs[r] = 1.0 if r == column else 0.0
+            regular = eliminate(block, rhs, size)
             for r in range(size):
-                out[k, r, column] = right[r] if regular else (1.0 if r == column else 0.0)
+                out[k, r, column] = rhs[r] if regular else (1.0 if r == column else 0.0)
         first = last
     return out
 
@@ -58,23 +58,23 @@ def _multiply_rounded(rounded, x, out):
     """out (r,) = W x in single precision, by the lower triangle: half the memory is read."""
     out[:] = 0.0
     for i in range(x.size):
-        row, own, total = rounded[i], x[i], np.float32(0.0)
+        row, x_i, total = rounded[i], x[i], np.float32(0.0)
         for j in range(i):
             total += row[j] * x[j]
-            out[j] += row[j] * own
-        out[i] += total + row[i] * own
+            out[j] += row[j] * x_i
+        out[i] += total + row[i] * x_i
 
 
 @called_njit()
-def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size, full, moved, out):
+def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size, impulse, velocity, out):
     """out (n,): the preconditioned scaled system of `newton_increment` times x (n,), W in single precision.
 
-    full, moved (r,) are room.
+    impulse, velocity (r,): work arrays.
     """
-    full[:] = 0.0
+    impulse[:] = 0.0
     for j in range(unknown.size):
-        full[unknown[j]] = root[j] * size * x[j]
-    _multiply_rounded(rounded, full, moved)
+        impulse[unknown[j]] = root[j] * size * x[j]
+    _multiply_rounded(rounded, impulse, velocity)
     rows = np.empty(3)
     first = 0
     while first < unknown.size:
@@ -86,7 +86,9 @@ def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size,
             a = unknown[j] - n
             value = 0.0
             for b in range(p.first[k + 1] - n):
-                value += system.on_velocity[k, a, b] * moved[n + b] + system.on_impulse[k, a, b] * full[n + b] / size
+                value += (
+                    system.on_velocity[k, a, b] * velocity[n + b] + system.on_impulse[k, a, b] * impulse[n + b] / size
+                )
             rows[j - first] = value * unit[j]
         for r in range(last - first):
             value = 0.0
@@ -97,8 +99,8 @@ def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size,
 
 
 @called_njit()
-def solve_iteratively(p, system, scaled, krylov, right):
-    """Solves the scaled system of `newton_increment` into `right` (n,) by GMRES; False where `KRYLOV` iterations do
+def solve_iteratively(p, system, scaled, krylov, rhs):
+    """Solves the scaled system of `newton_increment` into `rhs` (n,) by GMRES; False where `KRYLOV` iterations do
     not suffice for the tolerance.
 
     scaled: the unknown rows (n,), their points, and the scales of unknowns and equations. krylov: W in single
@@ -108,13 +110,13 @@ def solve_iteratively(p, system, scaled, krylov, right):
     (1986) 856–869.
     """
     unknown, point, root, unit = scaled
-    n, most = unknown.size, KRYLOV
+    n, max_iterations = unknown.size, KRYLOV
     blocks = _blocks(p, system, unknown, point, root, unit)
     rounded, weight, tolerance = krylov
-    full = np.empty(p.delassus.shape[0], dtype=np.float32)
-    moved = np.empty_like(full)
-    basis, upper = np.empty((most + 1, n)), np.zeros((most, most))
-    cosines, sines, target = np.empty(most), np.empty(most), np.zeros(most + 1)
+    impulse = np.empty(p.delassus.shape[0], dtype=np.float32)
+    velocity = np.empty_like(impulse)
+    basis, upper = np.empty((max_iterations + 1, n)), np.zeros((max_iterations, max_iterations))
+    cosines, sines, target = np.empty(max_iterations), np.empty(max_iterations), np.zeros(max_iterations + 1)
     first = 0
     while first < n:  # the right-hand side, preconditioned
         k, last = point[first], first
@@ -123,52 +125,54 @@ def solve_iteratively(p, system, scaled, krylov, right):
         for r in range(last - first):
             value = 0.0
             for c in range(last - first):
-                value += blocks[k, r, c] * right[first + c]
+                value += blocks[k, r, c] * rhs[first + c]
             basis[0, first + r] = value
         first = last
     size = np.sqrt(np.dot(basis[0], basis[0]))
     if size == 0.0:
-        right[:n] = 0.0
+        rhs[:n] = 0.0
         return True
     basis[0] /= size
     target[0] = size
     used = 0
     converged = False
-    for step in range(most):
-        new = basis[step + 1]
-        _apply_rows(p, system, unknown, point, root, unit, blocks, basis[step], rounded, weight, full, moved, new)
+    for step in range(max_iterations):
+        vector = basis[step + 1]
+        _apply_rows(
+            p, system, unknown, point, root, unit, blocks, basis[step], rounded, weight, impulse, velocity, vector
+        )
         for _ in range(2):  # orthogonalised twice
             for i in range(step + 1):
-                share = np.dot(basis[i], new)
-                upper[i, step] += share
+                projection = np.dot(basis[i], vector)
+                upper[i, step] += projection
                 for j in range(n):
-                    new[j] -= share * basis[i, j]
-        length = np.sqrt(np.dot(new, new))
+                    vector[j] -= projection * basis[i, j]
+        length = np.sqrt(np.dot(vector, vector))
         for i in range(step):
             above, below = upper[i, step], upper[i + 1, step]
             upper[i, step] = cosines[i] * above + sines[i] * below
             upper[i + 1, step] = cosines[i] * below - sines[i] * above
         above = upper[step, step]
-        both = np.hypot(above, length)
-        if not both > 0.0:
+        radius = np.hypot(above, length)
+        if not radius > 0.0:
             break
-        cosines[step], sines[step] = above / both, length / both
-        upper[step, step] = both
+        cosines[step], sines[step] = above / radius, length / radius
+        upper[step, step] = radius
         target[step + 1] = -sines[step] * target[step]
         target[step] *= cosines[step]
         used = step + 1
         converged = abs(target[used]) <= tolerance * size
         if converged or not length > 0.0:
             break
-        new /= length
+        vector /= length
     if not converged:
         return False
     for i in range(used - 1, -1, -1):
         for j in range(i + 1, used):
             target[i] -= upper[i, j] * target[j]
         target[i] /= upper[i, i]
-    right[:n] = 0.0
+    rhs[:n] = 0.0
     for i in range(used):
         for j in range(n):
-            right[j] += target[i] * basis[i, j]
+            rhs[j] += target[i] * basis[i, j]
     return True

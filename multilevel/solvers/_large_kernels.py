@@ -106,7 +106,7 @@ def completed(problem, kernels, diagonal, impulse, trial, response, statuses, no
 
 
 @njit(boolean(_PROBLEM, _KERNELS, _TABLE, _VECTOR, _VECTOR, _VECTOR), cache=True)
-def friction_closes_otherwise(problem, kernels, closing, friction, impulse, velocity_change):
+def update_friction_closing(problem, kernels, closing, friction, impulse, velocity_change):
     """See `arlequin.multilevel.solvers._kernels.release_or_close_on_mean`; the shift and the coefficients of friction
     of the problem change in place."""
     p = _contact_problem(problem, kernels)
@@ -141,11 +141,11 @@ def multiply_symmetric(matrix, x, out):
         sum_a, sum_b, sum_c, sum_d = zero, zero, zero, zero
         before, above = x[:i], out[:i]
         for j in range(i):
-            own = before[j]
-            sum_a += a[j] * own
-            sum_b += b[j] * own
-            sum_c += c[j] * own
-            sum_d += d[j] * own
+            amount = before[j]
+            sum_a += a[j] * amount
+            sum_b += b[j] * amount
+            sum_c += c[j] * amount
+            sum_d += d[j] * amount
             above[j] += a[j] * xa + b[j] * xb + c[j] * xc + d[j] * xd
         out[i] += sum_a
         out[i + 1] += sum_b

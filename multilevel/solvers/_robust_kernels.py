@@ -20,9 +20,9 @@ from arlequin.multilevel.solvers._kernels import (
     RESULT,
     ContactProblem,
     allocate_response,
-    closes_otherwise,
     contact_problem,
     diagonal_scaling,
+    friction_closing_changes,
     may_act,
     most_iterations,
     multiply,
@@ -84,24 +84,24 @@ def _normal_residual(p, k, block, velocity_change, normal, radius, out, trial, l
     size = p.first[k + 1] - p.first[k]
     n = p.first[k]
     out[0] = normal
-    moved = velocity_change[0] + block[0, 0] * normal
+    change = velocity_change[0] + block[0, 0] * normal
     if size > 1:
         for a in range(1, size):
             linear[a] = p.rate_free[n + a] + p.shift[n + a] + velocity_change[a] + block[a, 0] * normal
         _minimise_on_disk(block, linear, size, p.friction[k] * normal if radius < 0.0 else radius, out)
         for a in range(1, size):
-            moved += block[0, a] * out[a]
-    gap = p.gap_free[k] + p.gap_per_velocity * moved
+            change += block[0, a] * out[a]
+    gap = p.gap_free[k] + p.gap_per_velocity * change
     law[:] = 0.0
     if p.rows[k] < p.rows[k + 1]:
         law[0], law[1], law[2], law[3] = sum_laws(
             p.rows[k], p.rows[k + 1], p.kernels, p.kind, p.coefficients, p.history, gap, p.step, p.theta, trial
         )
-    _, multiplier, slack = normal_law(p, k, normal, moved, gap, law)
+    _, multiplier, slack = normal_law(p, k, normal, change, gap, law)
     if not may_act(p.level[k], p.closed[k]):
         return multiplier
-    own = max(block[0, 0] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
-    return multiplier - max(multiplier - slack / own, 0.0)
+    compliance = max(block[0, 0] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
+    return multiplier - max(multiplier - slack / compliance, 0.0)
 
 
 @called_njit()
@@ -157,7 +157,7 @@ def _gauss_seidel(p, diagonal, impulse, trial, max_iterations):
     points, count = p.area.size, impulse.size
     response = allocate_response(points, count)
     velocity_change = response.velocity_change
-    block, other, local = np.zeros((3, 3)), np.empty(3), np.empty(3)
+    block, free_velocity, local = np.zeros((3, 3)), np.empty(3), np.empty(3)
     best = np.inf
     best_impulse = impulse.copy()
     used = 0
@@ -175,11 +175,11 @@ def _gauss_seidel(p, diagonal, impulse, trial, max_iterations):
             n, end = p.first[k], p.first[k + 1]
             for a in range(end - n):
                 local[a] = impulse[n + a]
-                other[a] = velocity_change[n + a]
+                free_velocity[a] = velocity_change[n + a]
                 for b in range(end - n):
                     block[a, b] = p.delassus[n + a, n + b]
-                    other[a] -= block[a, b] * impulse[n + b]
-            _solve_point(p, k, block, other, -1.0, local, trial)
+                    free_velocity[a] -= block[a, b] * impulse[n + b]
+            _solve_point(p, k, block, free_velocity, -1.0, local, trial)
             for a in range(end - n):
                 change = local[a] - impulse[n + a]
                 if change != 0.0:
@@ -204,7 +204,7 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
     response = allocate_response(points, count)
     velocity_change = response.velocity_change
     following = np.empty(count)
-    local, other = np.empty(3), np.empty(3)
+    local, free_velocity = np.empty(3), np.empty(3)
     metric = np.empty(count)
     for k in range(points):
         n, end = p.first[k], p.first[k + 1]
@@ -231,25 +231,25 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
             break
         for k in range(points):
             radius[k] = p.friction[k] * max(impulse[p.first[k]], 0.0)
-        ahead = impulse.copy()
+        extrapolated = impulse.copy()
         weight = 1.0
         for _ in range(1000):
             check_interrupts()
             used += 1
-            multiply(p.delassus, ahead, velocity_change)
+            multiply(p.delassus, extrapolated, velocity_change)
             uphill, change, size = 0.0, 0.0, 1e-300
             for k in range(points):
                 n, end = p.first[k], p.first[k + 1]
                 block = np.zeros((3, 3))
                 for a in range(end - n):
                     block[a, a] = metric[n + a]
-                    other[a] = velocity_change[n + a] - metric[n + a] * ahead[n + a]
-                    local[a] = ahead[n + a]
-                _solve_point(p, k, block, other, radius[k], local, trial)
+                    free_velocity[a] = velocity_change[n + a] - metric[n + a] * extrapolated[n + a]
+                    local[a] = extrapolated[n + a]
+                _solve_point(p, k, block, free_velocity, radius[k], local, trial)
                 for a in range(end - n):
                     i = n + a
-                    uphill += metric[i] * (ahead[i] - local[a]) * (local[a] - impulse[i])
-                    change = max(change, abs(local[a] - ahead[i]))
+                    uphill += metric[i] * (extrapolated[i] - local[a]) * (local[a] - impulse[i])
+                    change = max(change, abs(local[a] - extrapolated[i]))
                     size = max(size, abs(local[a]))
                     following[i] = local[a]
             next_weight = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight * weight))
@@ -258,7 +258,7 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
             if uphill > 0.0:
                 momentum, weight = 0.0, 1.0
             for i in range(count):
-                ahead[i] = following[i] + momentum * (following[i] - impulse[i])
+                extrapolated[i] = following[i] + momentum * (following[i] - impulse[i])
                 impulse[i] = following[i]
             if change * largest <= max(0.02 * best, 1e-15) * size or used >= max_iterations:
                 break
@@ -288,8 +288,8 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations, 
             break
         steps, _ = _gauss_seidel(p, diagonal, start, trial, min(max_iterations - used, sweeps))
         candidate = start.copy()
-        more, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
-        used += steps + more
+        newton_steps, error, degenerate = _newton(p, diagonal, rho, candidate, trial, max_iterations, rounded)
+        used += steps + newton_steps
         if error < best:
             best, singular = error, degenerate
             impulse[:] = candidate
@@ -355,34 +355,36 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
     coefficients of friction no method is known that always converges (a solution exists but need not be unique); the
     fallbacks cycle on different problems.
     """
-    most = min(max_iterations, NEWTON_STEPS)
-    used, best, singular = _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, most, rounded)
+    newton_limit = min(max_iterations, NEWTON_STEPS)
+    used, best, singular = _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, newton_limit, rounded)
     if best <= CONVERGED or impulse.size == p.area.size or not best < np.inf:
         return used, best, singular
-    swept, projected, other = impulse.copy(), impulse.copy(), impulse.copy()
+    swept, projected, random_start = impulse.copy(), impulse.copy(), impulse.copy()
     budget = 100
     attempt = 0
     while best > CONVERGED and used < max_iterations:
-        left = max_iterations - used
+        remaining = max_iterations - used
         if attempt % 4 == 0:
-            start = other.copy()
-            steps, error, degenerate = _proximal_point(p, diagonal, rho, start, trial, min(left, budget), 1.0, rounded)
+            start = random_start.copy()
+            steps, error, degenerate = _proximal_point(
+                p, diagonal, rho, start, trial, min(remaining, budget), 1.0, rounded
+            )
         elif attempt % 4 == 1:
-            steps, _ = _gauss_seidel(p, diagonal, swept, trial, min(left, 3 * budget))
+            steps, _ = _gauss_seidel(p, diagonal, swept, trial, min(remaining, 3 * budget))
             start = swept.copy()
         elif attempt % 4 == 2:
-            steps, _ = _projected_gradient(p, diagonal, projected, trial, min(left, 3 * budget))
+            steps, _ = _projected_gradient(p, diagonal, projected, trial, min(remaining, 3 * budget))
             start = projected.copy()
         else:
             size = np.abs(impulse).max()
-            for i in range(other.size):
-                other[i] = size * np.cos(1.0 + i * i + 0.7 * attempt)
-            start = other.copy()
+            for i in range(random_start.size):
+                random_start[i] = size * np.cos(1.0 + i * i + 0.7 * attempt)
+            start = random_start.copy()
             steps = 0
             budget *= 2
         if attempt % 4 != 0:
-            more, error, degenerate = _newton(p, diagonal, rho, start, trial, min(left, 50), rounded)
-            steps += more
+            newton_steps, error, degenerate = _newton(p, diagonal, rho, start, trial, min(remaining, 50), rounded)
+            steps += newton_steps
         used += max(steps, 1)
         if error < best:
             best, singular = error, degenerate
@@ -393,29 +395,29 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rou
 
 @njit(RESULT(*ARGUMENTS), cache=True)
 def solve_contact_robustly(motion, laws, kernels, history, closing, options, solution, factor):
-    """Solve the contact problem of a step as `solve_contact`, by the method wanted, and by others where it fails."""
+    """Solve the contact problem of a step as `solve_contact`, by the requested method, and by others where it fails."""
     motion, laws, solution = borrow(motion), borrow(laws), borrow(solution)
     history, closing = borrow(history), borrow(closing)
     p = contact_problem(motion, laws, kernels, history, closing)
-    method, rho, mass, most = options
+    method, rho, mass, max_iterations = options
     impulse, trial, used, singular = solution[0], solution[1], 0, False
-    most = most_iterations(impulse.size, most)
+    max_iterations = most_iterations(impulse.size, max_iterations)
     size = impulse.size if impulse.size > KRYLOV_FROM else 0
     rounded = np.empty((size, size), dtype=np.float32)
     response = allocate_response(p.area.size, impulse.size)
     while True:
         diagonal = diagonal_scaling(p)
         if method == GAUSS_SEIDEL:
-            steps, _ = _gauss_seidel(p, diagonal, impulse, trial, most)
+            steps, _ = _gauss_seidel(p, diagonal, impulse, trial, max_iterations)
         elif method == PROJECTED_GRADIENT:
-            steps, _ = _projected_gradient(p, diagonal, impulse, trial, most)
+            steps, _ = _projected_gradient(p, diagonal, impulse, trial, max_iterations)
         elif mass > 0.0:
-            steps, _, singular = _proximal_point(p, diagonal, rho, impulse, trial, most, mass, rounded)
+            steps, _, singular = _proximal_point(p, diagonal, rho, impulse, trial, max_iterations, mass, rounded)
         else:
-            steps, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, most, rounded)
+            steps, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations, rounded)
         used += steps
         error, scale = natural_residual(p, diagonal, trial, impulse, response)
         error = project_and_split(p, diagonal, solution, error / scale, response)
         friction = LawTable(*laws).friction
-        if not closes_otherwise(p, closing, friction, impulse, response.velocity_change, error, singular):
+        if not friction_closing_changes(p, closing, friction, impulse, response.velocity_change, error, singular):
             return used, error, singular

@@ -27,13 +27,13 @@ from arlequin.multilevel.solvers._kernels import (
 from arlequin.multilevel.solvers._krylov_kernels import round_operator
 
 SETTLED = 1e-13  # difference of a coefficient from its law, relative to it, that is round-off
-ACCEPTED = 1e-11  # and beyond which a step is not accepted
-PASSES = 200  # problems with given coefficients, at most
-STALLED = 6  # of them that do not halve the difference, from which on `ACCEPTED` will do
+ACCEPTED = 1e-11  # difference above which a step is not accepted
+PASSES = 200  # largest number of problems with given coefficients
+STALLED = 6  # number of passes that do not halve the difference, from which on `ACCEPTED` suffices
 _ROUND_OFF = 2.0**-50
 _RELATIVE = 1e-6  # change of a slip rate by which slopes are taken
 _TOLERANCE = 1e-4  # of the linearised problem where it is solved iteratively
-_MOST = 8.0  # change of the logarithm of a slip rate in a pass
+_MAX_LOG_CHANGE = 8.0  # largest change of the logarithm of a slip rate in a pass
 
 
 class SlidingTable(NamedTuple):
@@ -79,37 +79,37 @@ def mean_rates(first, slip_free, per_velocity, step, velocity_change, out, rate,
 
 
 @njit(cache=True)
-def friction_error(friction, low, high, rest, status):
+def friction_error(friction, low, high, threshold, status):
     """Largest difference of the coefficients (k,) from those of their laws, relative to them: where a point slips,
     from the range of `low` and `high`, the law at its slip rate but for the round-off of that; where it sticks the
-    coefficient may be anything up to the threshold `rest`."""
-    most = 0.0
+    coefficient may be anything up to the threshold of stick."""
+    largest = 0.0
     for k in range(friction.size):
-        own = friction[k]
+        mu = friction[k]
         if status[k] == SLIP:
             below, above = min(low[k], high[k]), max(low[k], high[k])
-            most = max(most, max(below - own, own - above, 0.0) / max(own, below, 1e-300))
-        elif status[k] == STICK and own > rest[k]:
-            most = max(most, (own - rest[k]) / own)
-    return most
+            largest = max(largest, max(below - mu, mu - above, 0.0) / max(mu, below, 1e-300))
+        elif status[k] == STICK and mu > threshold[k]:
+            largest = max(largest, (mu - threshold[k]) / mu)
+    return largest
 
 
 @njit(cache=True)
 def revise_rates(
-    motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, rest, factor, rounded
+    motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, threshold, factor, rounded
 ):  # fmt: skip
     """The slip rates `at` (k,) at which the coefficients are taken next, by Newton's method on the statuses.
 
     The arguments up to `history` are those of `solve_contact`, whose solution impulse, trial and status are at the
     coefficients of `laws`, which are those at the rates `at` with the slopes `slope` = dμ/dv (k,). rate (k,), mean
-    (r,): the slip rates that they lead to; rest (k,): thresholds of stick; factor: change of a mean slip rate by a
-    velocity. A point that sticks only because its coefficient is above the threshold is one that slips. In the
-    linearised problem
+    (r,): the resulting slip rates; threshold (k,): that of stick; factor: change of a mean slip rate by a velocity. A
+    point that sticks only because its coefficient is above the threshold is treated as slipping. In the linearised
+    problem
 
         P_t = −(μ + μ′ dV) P_n d,    V + dV = v̄ + factor d·(W dP)
 
-    closed normals, sticking rows and directions as in Newton's method of the contact problem. rounded: None, or room
-    (r, r) in single precision, with which the linearised problem of many rows is solved iteratively.
+    closed normals, sticking rows and directions as in Newton's method of the contact problem. rounded: None, or a work
+    array (r, r) in single precision, with which the linearised problem of many rows is solved iteratively.
     """
     p = contact_problem(motion, laws, kernels, history, closing)
     points, count = p.area.size, impulse.size
@@ -139,7 +139,7 @@ def revise_rates(
                 system.on_impulse[k, a, a] = 1.0
             continue
         stuck = status[k] == STICK
-        if end == n + 1 or status[k] == OPEN or (stuck and p.friction[k] <= rest[k]):
+        if end == n + 1 or status[k] == OPEN or (stuck and p.friction[k] <= threshold[k]):
             continue
         size = 0.0
         for t in range(n + 1, end):
@@ -154,12 +154,12 @@ def revise_rates(
         for t in range(n + 1, end):
             rate[k] += mean[t] * along[t]
             traction -= impulse[t] * along[t]
-        missing = slope[k] * (rate[k] - at[k])
+        defect = slope[k] * (rate[k] - at[k])
         if stuck:
-            missing += p.friction[k] - traction / impulse[n]
+            defect += p.friction[k] - traction / impulse[n]
         for t in range(n + 1, end):
             a = t - n
-            system.residual[t] = along[t] * impulse[n] * missing
+            system.residual[t] = along[t] * impulse[n] * defect
             if stuck:
                 system.on_velocity[k, a, :] = 0.0
                 system.on_impulse[k, a, :] = 0.0
@@ -180,18 +180,18 @@ def revise_rates(
         if not slips[k]:
             at[k] = rate[k] if status[k] == SLIP else at[k]
             continue
-        found = plain = rate[k]
+        next_rate = plain = rate[k]
         for t in range(p.first[k] + 1, p.first[k + 1]):
-            found += factor * along[t] * change[t]
+            next_rate += factor * along[t] * change[t]
         if slope[k] > 0.0:
             # where μ grows as a logarithm the equation is nearly linear in ln v
-            if at[k] > 0.0 and not 0.2 * at[k] < found < 5.0 * at[k]:
-                found = at[k] * np.exp(min(max((found - at[k]) / at[k], -_MOST), _MOST))
-            at[k] = max(found, 0.0)
+            if at[k] > 0.0 and not 0.2 * at[k] < next_rate < 5.0 * at[k]:
+                next_rate = at[k] * np.exp(min(max((next_rate - at[k]) / at[k], -_MAX_LOG_CHANGE), _MAX_LOG_CHANGE))
+            at[k] = max(next_rate, 0.0)
         else:
-            # where μ falls plain iterates go monotonically to the next solution; Newton's must go the same way
-            towards = (found - at[k]) * (plain - at[k]) >= 0.0 and found > 0.0
-            at[k] = found if towards else plain
+            # where μ falls plain iterates converge monotonically to the next solution: Newton's must go the same way
+            towards = (next_rate - at[k]) * (plain - at[k]) >= 0.0 and next_rate > 0.0
+            at[k] = next_rate if towards else plain
 
 
 @njit(cache=True)
@@ -203,11 +203,11 @@ def relax(attempt, before, at):
 
 
 @njit(cache=True)
-def keep_sticking(status, rest, value, friction):
+def keep_sticking(status, threshold, value, friction):
     """The next coefficients `friction` (k,): those of the laws (k,), but unchanged where a point sticks below its
     threshold."""
     for k in range(friction.size):
-        if status[k] != STICK or friction[k] > rest[k]:
+        if status[k] != STICK or friction[k] > threshold[k]:
             friction[k] = value[k]
 
 
@@ -244,51 +244,53 @@ def solve_sliding(
     count = area.size
     at, pressure = start[0].copy(), start[1].copy()
     rate, mean, variables = np.zeros(count), np.zeros(impulse.size), np.empty(points.variables.shape[1])
-    value, rest, slope, near = friction.copy(), friction.copy(), np.zeros(count), friction.copy()
-    velocity_change, none, noise = np.empty(impulse.size), np.zeros(count, dtype=np.bool_), np.empty(count)
+    value, threshold, slope, shifted = friction.copy(), friction.copy(), np.zeros(count), friction.copy()
+    velocity_change, no_stick, noise = np.empty(impulse.size), np.zeros(count, dtype=np.bool_), np.empty(count)
     elapsed, used, best, stalled = 0.5 * step, 0, np.inf, 0
-    evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
-    evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
+    evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, threshold)
+    evaluate_points(functions, table, points, pressure, at, elapsed, no_stick, variables, value)
     for k in range(count):
         if table.kind[k] >= 0:
-            friction[k] = rest[k] if points.stuck[k] else value[k]
+            friction[k] = threshold[k] if points.stuck[k] else value[k]
             at[k] = 0.0 if points.stuck[k] else at[k]
         if creeps[k]:
             for t in range(first[k] + 1, first[k + 1]):
                 closing[0, t] = closing[2, t] = slip_free[t] / per_velocity - motion[3][t]
     for attempt in range(PASSES):
-        more, residual, singular = solver(motion, laws, kernels, history, closing, options, solution, symmetric)
-        if more < 0 or singular or not residual < np.inf:
-            return more, residual, singular
-        used += more
+        steps, residual, singular = solver(motion, laws, kernels, history, closing, options, solution, symmetric)
+        if steps < 0 or singular or not residual < np.inf:
+            return steps, residual, singular
+        used += steps
         multiply(motion[0], impulse, velocity_change)
         mean_rates(first, slip_free, per_velocity, step, velocity_change, mean, rate, noise)
         for k in range(count):
             pressure[k] = max(impulse[first[k]], 0.0) / (factor * area[k])
         evaluate_points(
-            functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, none, variables, value
+            functions, table, points, pressure, np.maximum(rate - noise, 0.0), elapsed, no_stick, variables, value
         )
-        evaluate_points(functions, table, points, pressure, rate + noise, elapsed, none, variables, near)
-        evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, rest)
+        evaluate_points(functions, table, points, pressure, rate + noise, elapsed, no_stick, variables, shifted)
+        evaluate_points(functions, table, points, pressure, np.zeros(count), 0.0, points.stuck, variables, threshold)
         for k in range(count):
-            rest[k] = max(rest[k], value[k], near[k])  # where it came to rest in the step
-        error = friction_error(friction, value, near, rest, status)
+            threshold[k] = max(threshold[k], value[k], shifted[k])  # where it came to a stop in the step
+        error = friction_error(friction, value, shifted, threshold, status)
         stalled = 0 if error < 0.5 * best else stalled + 1
         best = min(best, error)
         if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
             return used, residual, singular
-        evaluate_points(functions, table, points, pressure, at * (1.0 + _RELATIVE), elapsed, none, variables, near)
-        evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
+        evaluate_points(
+            functions, table, points, pressure, at * (1.0 + _RELATIVE), elapsed, no_stick, variables, shifted
+        )
+        evaluate_points(functions, table, points, pressure, at, elapsed, no_stick, variables, value)
         for k in range(count):
-            slope[k] = (near[k] - value[k]) / (_RELATIVE * at[k]) if table.kind[k] >= 0 and at[k] > 0.0 else 0.0
-        near[:] = at
+            slope[k] = (shifted[k] - value[k]) / (_RELATIVE * at[k]) if table.kind[k] >= 0 and at[k] > 0.0 else 0.0
+        shifted[:] = at
         revise_rates(
-            motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, rest,
+            motion, laws, kernels, history, closing, impulse, trial, status, rate, mean, at, slope, threshold,
             per_velocity / step, None,
         )  # fmt: skip
-        relax(attempt, near, at)
-        evaluate_points(functions, table, points, pressure, at, elapsed, none, variables, value)
-        keep_sticking(status, rest, value, friction)
+        relax(attempt, shifted, at)
+        evaluate_points(functions, table, points, pressure, at, elapsed, no_stick, variables, value)
+        keep_sticking(status, threshold, value, friction)
     return used, max(residual, best), False
 
 

@@ -1,4 +1,4 @@
-"""Numba kernels of friction's springs; see `arlequin.multilevel.solvers.elastic_stick`."""
+"""Numba kernels of the springs of elastic stick; see `arlequin.multilevel.solvers.elastic_stick`."""
 
 import numpy as np
 from numba import float64, int64, types
@@ -29,11 +29,11 @@ def stretch_springs(first, area, friction, gain, impulse, factor, traction):
 
 
 @njit(types.void(int64[::1], *[float64[::1]] * 3, float64[:, ::1], float64, float64[:, ::1], int64), cache=True)
-def stretch_springs_each(first, area, friction, gain, impulse, factor, traction, ahead):
-    """The tractions at the end by the impulses of each row of (b, r), in place; ahead: 1 of successive steps, from the
+def stretch_springs_each(first, area, friction, gain, impulse, factor, traction, offset):
+    """The tractions at the end by the impulses of each row of (b, r), in place; offset: 1 of successive steps, from the
     row of `traction` (b + 1, r) before, else 0."""
     for i in range(impulse.shape[0]):
-        after = traction[i + ahead]
+        after = traction[i + offset]
         for r in range(after.size):
             after[r] = traction[i, r]
         stretch_springs(first, area, friction, gain, impulse[i], factor, after)

@@ -1,4 +1,4 @@
-"""Increments of Newton's method by a Cholesky factor that is kept while the same rows act with the same compliances.
+"""Increments of Newton's method by a Cholesky factor that is reused while the same rows act with the same compliances.
 
 On the rows that act, impulses x and velocities W x of Newton's linear system obey
 
@@ -9,8 +9,8 @@ obey other equations. These determine q on their rows, as a system of that size 
 whether points stick or slip. The tangential rows are factorised first, as their compliances are constants of a step:
 slopes of regular laws that change leave that part of the factor as it is.
 
-Kept or made anew, the factor is the same to the last bit: it is a function of W, the rows and γ alone, and results do
-not depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
+Reused or recomputed, the factor is bitwise the same: it is a function of W, the rows and γ only, and results do not
+depend on the steps before. `arlequin.multilevel.solvers.standing_contact` does the same for some hundred rows, in
 NumPy. Source: Hager, SIAM Review 31 (1989) 221–239 (updates of an inverse).
 """
 
@@ -69,7 +69,7 @@ def _reduce(p, compliance, rows, tangential, factor):
     for i in range(tangential, n):
         for j in range(tangential, i + 1):
             normal[i - tangential, j - tangential] = lower[i, j]
-        lower[i, i] += largest  # any positive definite matrix: what is found of the normal rows here is not used
+        lower[i, i] += largest  # any positive definite matrix will do: the factor of the normal rows is not used
     if tangential == 0:
         return True
     diagonal = np.empty(tangential)
@@ -94,7 +94,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
 
     Compliances of friction change seldom, those of regular laws often: the latter leave the tangential part as it is.
     """
-    stored, lower, normal, made, _ = factor
+    stored, lower, normal, has_column, _ = factor
     count, n = compliance.size, rows.size
     same, reduced = True, stored[count + 1] > 0.0
     for k in range(p.area.size):
@@ -106,7 +106,7 @@ def _factor_of(p, compliance, rows, tangential, factor):
             same = same and stored[t] == compliance[t]
     if same:
         return stored[count] > 0.0
-    made[:] = False
+    has_column[:] = False
     for i in range(count):
         stored[i] = compliance[i]
     regular = reduced or _reduce(p, compliance, rows, tangential, factor)
@@ -119,8 +119,8 @@ def _factor_of(p, compliance, rows, tangential, factor):
             line[i] += compliance[rows[i]]
         regular = _factorise(lower, tangential, n)
         for i in range(tangential, n):
-            own = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
-            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * own
+            diagonal = p.delassus[rows[i], rows[i]] + compliance[rows[i]]
+            regular = regular and lower[i, i] * lower[i, i] > INDEPENDENT * diagonal
     stored[count] = 1.0 if regular else 0.0
     return regular
 
@@ -137,30 +137,30 @@ def symmetric_increment(p, system, increment, factor):
     compliance, rows, point = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     place = np.empty(count, dtype=np.int64)  # of a row among those that act
     sliding = np.empty(count, dtype=np.int64)  # places of the rows of the points that slip
-    other, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
-    n, slides, others = 0, 0, 0
+    is_coupled, slips = np.zeros(count, dtype=np.bool_), np.zeros(p.area.size, dtype=np.bool_)
+    n, slides, coupled_rows = 0, 0, 0
     any_known = False
     for k in range(p.area.size):
         first, end = p.first[k], p.first[k + 1]
         for i in range(first, end):
             a = i - first
-            alone = True
+            decoupled = True
             for b in range(end - first):
-                alone = alone and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
-            own, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
-            if alone and own == 0.0:
+                decoupled = decoupled and (a == b or (on_velocity[k, a, b] == 0.0 and on_impulse[k, a, b] == 0.0))
+            rate, increment[i], place[i] = on_velocity[k, a, a], 0.0, -1
+            if decoupled and rate == 0.0:
                 increment[i] = -residual[i] / on_impulse[k, a, a]
                 any_known = any_known or increment[i] != 0.0
                 compliance[i] = -1.0
-            elif alone:
-                compliance[i] = on_impulse[k, a, a] / own
-                if not (own > 0.0 and compliance[i] >= 0.0):
+            elif decoupled:
+                compliance[i] = on_impulse[k, a, a] / rate
+                if not (rate > 0.0 and compliance[i] >= 0.0):
                     return False
             elif a == 0:
                 return False
             else:
-                compliance[i], other[i], slips[k] = p.tangential_compliance[k], True, True
-                others += 1
+                compliance[i], is_coupled[i], slips[k] = p.tangential_compliance[k], True, True
+                coupled_rows += 1
     tangential = 0
     for normal in range(2):  # the tangential rows before the normal ones
         for k in range(p.area.size):
@@ -184,7 +184,7 @@ def symmetric_increment(p, system, increment, factor):
             if amount != 0.0:
                 for i in range(count):
                     change[i] += amount * line[i]
-    right, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
+    rhs, x = np.empty(n), np.empty(n)  # of the equations, and q on the rows that obey F
     for i in range(n):
         r, k = rows[i], point[i]
         first = p.first[k]
@@ -193,13 +193,13 @@ def symmetric_increment(p, system, increment, factor):
         if any_known:
             for b in range(p.first[k + 1] - first):
                 value -= on_velocity[k, a, b] * change[first + b] + on_impulse[k, a, b] * increment[first + b]
-        right[i] = value
-        x[i] = 0.0 if other[r] else value / on_velocity[k, a, a]
-    if others == 0:
+        rhs[i] = value
+        x[i] = 0.0 if is_coupled[r] else value / on_velocity[k, a, a]
+    if coupled_rows == 0:
         solve_lower(lower, 0, x)
         solve_lower_transposed(lower, x)
     elif not _solve_sliding_rows(
-        p, system, compliance, (rows[:n], point, place, other), sliding[:slides], factor, right, x
+        p, system, compliance, (rows[:n], point, place, is_coupled), sliding[:slides], factor, rhs, x
     ):
         return False
     for i in range(n):
@@ -208,7 +208,7 @@ def symmetric_increment(p, system, increment, factor):
 
 
 @called_njit()
-def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right, x):
+def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, rhs, x):
     """x (n,) ← the solution, from q with zeros on the rows that obey another equation; False where it is singular.
 
     equations: rows (n,) that act, their points, places of the rows (r,), and whether they obey another equation;
@@ -217,70 +217,70 @@ def _solve_sliding_rows(p, system, compliance, equations, sliding, factor, right
     rows, point, place, other = equations
     on_velocity, on_impulse = system.on_velocity, system.on_impulse
     n, s = x.size, sliding.size
-    lower, made, columns = factor.lower, factor.made, factor.columns
-    at = np.empty(n, dtype=np.int64)  # of a place among `sliding`
+    lower, has_column, columns = factor.lower, factor.has_column, factor.columns
+    sliding_index = np.empty(n, dtype=np.int64)  # of a place among `sliding`
     for j in range(s):
         i = sliding[j]
-        at[i] = j
-        if not made[i]:
+        sliding_index[i] = j
+        if not has_column[i]:
             column = columns[i, :n]
             column[:] = 0.0
             column[i] = 1.0
             solve_lower(lower, i, column)
-            made[i] = True
+            has_column[i] = True
     inverse = np.empty((s, s))  # of F, on these rows
     for i in range(s):
         start = sliding[i]
         column = columns[start, start:n]
         for j in range(i + 1):
             inverse[i, j] = inverse[j, i] = full_dot(column, columns[sliding[j], start:n])
-    given = np.empty(s)  # q there
+    q_sliding = np.empty(s)  # q there
     for i in range(s):
-        given[i] = x[sliding[i]]
+        q_sliding[i] = x[sliding[i]]
     solve_lower(lower, 0, x)
-    free = np.empty(s)  # impulses without the q that is sought
+    free_impulse = np.empty(s)  # impulses without the q that is sought
     for i in range(s):
         start = sliding[i]
-        free[i] = full_dot(columns[start, start:n], x[start:])
-    matrix, sought, where = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
+        free_impulse[i] = full_dot(columns[start, start:n], x[start:])
+    matrix, q_unknown, unknown = np.empty((s, s)), np.empty(s), np.empty(s, dtype=np.int64)
     size = 0
     for i in range(s):
         if other[rows[sliding[i]]]:
-            where[size] = i
+            unknown[size] = i
             size += 1
     for e in range(size):
-        r = rows[sliding[where[e]]]
-        k = point[sliding[where[e]]]
+        r = rows[sliding[unknown[e]]]
+        k = point[sliding[unknown[e]]]
         first = p.first[k]
         a, line = r - first, matrix[e, :size]
         line[:] = 0.0
-        value = right[sliding[where[e]]]
+        value = rhs[sliding[unknown[e]]]
         for b in range(p.first[k + 1] - first):
             velocity, impulse = on_velocity[k, a, b], on_impulse[k, a, b]
             if place[first + b] < 0:
                 if velocity != 0.0:
                     return False
                 continue
-            i = at[place[first + b]]
-            own = impulse - velocity * compliance[first + b]  # W x = q − γ x
-            value -= velocity * given[i] + own * free[i]
+            i = sliding_index[place[first + b]]
+            factor_on_impulse = impulse - velocity * compliance[first + b]  # W x = q − γ x
+            value -= velocity * q_sliding[i] + factor_on_impulse * free_impulse[i]
             for j in range(size):
-                line[j] += own * inverse[i, where[j]] / inverse[where[j], where[j]]
-                if where[j] == i:
+                line[j] += factor_on_impulse * inverse[i, unknown[j]] / inverse[unknown[j], unknown[j]]
+                if unknown[j] == i:
                     line[j] += velocity / inverse[i, i]
-        most = 0.0
+        largest = 0.0
         for j in range(size):
-            most = max(most, abs(line[j]))
-        if not most > 0.0:
+            largest = max(largest, abs(line[j]))
+        if not largest > 0.0:
             return False
         for j in range(size):
-            line[j] /= most
-        sought[e] = value / most
-    if not eliminate(matrix, sought, size):
+            line[j] /= largest
+        q_unknown[e] = value / largest
+    if not eliminate(matrix, q_unknown, size):
         return False
     for e in range(size):
-        j, start = where[e], sliding[where[e]]
-        amount, column, end = sought[e] / inverse[j, j], columns[start, start:n], x[start:]
+        j, start = unknown[e], sliding[unknown[e]]
+        amount, column, end = q_unknown[e] / inverse[j, j], columns[start, start:n], x[start:]
         for i in range(end.size):
             end[i] += amount * column[i]
     solve_lower_transposed(lower, x)

@@ -120,27 +120,27 @@ def solve_contact(
         iterations, residual, solved = solve_standing(*data, rho, solution)
     if not solved:
         options = index, rho, mass, max_iterations - iterations
-        more, residual, singular = _solve_kernels(data, options, solution)
-        iterations += more
+        kernel_iterations, residual, singular = _solve_kernels(data, options, solution)
+        iterations += kernel_iterations
     stored, dissipated, multiplier = normal
-    reached = (
+    end_traction = (
         None
         if spring_traction is None
         else end_spring_traction(laws, impulse, spring_traction, share, motion.impulse_factor)
     )
     return ContactSolution(
-        impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, reached
+        impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, end_traction
     )
 
 
 def _solve_kernels(data: Any, options: Any, solution: Any) -> tuple[int, float, bool]:
-    """Iterations, certificate and whether the multipliers are not unique: by Newton's method, else by others."""
+    """Iterations, certificate and whether the multipliers are not unique: by Newton's method, or else by fallbacks."""
     from arlequin.multilevel.solvers._solve_kernels import solve_contact as kernel
 
     newton: Any = kernel
     impulse, trial, _, _ = solution
-    none = np.empty((0, 0))
-    guess, factor = impulse.copy(), (np.empty(0), none, none, np.empty(0, dtype=bool), none)
+    empty = np.empty((0, 0))
+    guess, factor = impulse.copy(), (np.empty(0), empty, empty, np.empty(0, dtype=bool), empty)
     if impulse.size <= STANDING_FROM:
         used, residual, singular = newton(*data, options, solution, factor)
         if used >= 0:
@@ -185,7 +185,7 @@ class BatchedSolution:
 
     @classmethod
     def none(cls, laws: PointLaws, history: Array) -> "BatchedSolution":
-        """No impulses, for the histories (n, …)."""
+        """Solutions without impulses, for the histories (n, …)."""
         n, k = len(history), laws.count
         return cls(
             impulse=np.zeros((n, laws.row_count)),
@@ -230,7 +230,7 @@ class BatchedSolution:
 
     def put(self, at: slice, points: NDArray[np.int64], rows: NDArray[np.int64], laws: NDArray[np.int64],
             part: "BatchedSolution") -> None:  # fmt: skip
-        """Write the solution of some members at some points, their rows, and rows of the history."""
+        """Write the solution of a slice of members at the given points, rows and rows of the history."""
         self.impulse[at, rows] = part.impulse
         self.normal[at][:, :, points] = part.normal
         self.history[at][:, laws] = part.history

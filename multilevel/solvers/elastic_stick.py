@@ -89,8 +89,8 @@ def free_rates(
     """
     compliance, out = tangential_compliance(laws, gain, gap_per_velocity), rate.copy()
     rows = laws.elastic_stick_rows
-    held = spring_traction[..., rows] * compliance[laws.elastic_stick_points]
-    out[..., rows] = slip[..., rows] / gap_per_velocity - held
+    spring_slip = spring_traction[..., rows] * compliance[laws.elastic_stick_points]
+    out[..., rows] = slip[..., rows] / gap_per_velocity - spring_slip
     return compliance, out
 
 
@@ -106,6 +106,6 @@ def end_spring_traction(laws: PointLaws, impulse: Array, spring_traction: Array,
     from arlequin.multilevel.solvers._spring_kernels import stretch_springs_each
 
     out, impulse = np.array(spring_traction, order="C"), np.ascontiguousarray(impulse)
-    given, tractions = (own.reshape(-1, laws.row_count) for own in (impulse, out))
-    stretch_springs_each(laws.first, laws.area, laws.friction, gain, given, factor, tractions, 0)
+    impulses, tractions = (array.reshape(-1, laws.row_count) for array in (impulse, out))
+    stretch_springs_each(laws.first, laws.area, laws.friction, gain, impulses, factor, tractions, 0)
     return out

@@ -1,16 +1,16 @@
-"""The contact problem of many points: semismooth Newton whose increments GMRES finds with a two-level preconditioner.
+"""The contact problem of many points: semismooth Newton, with increments by GMRES and a two-level preconditioner.
 
 The equations, statuses and the certificate are those of `arlequin.multilevel.solvers._kernels`, in double precision.
-Increments are found with W in single precision. Where r is large, most of the time goes into reading W: an iteration
-reads half of it. The preconditioner keeps the number of iterations small and independent of r:
+Increments are computed with W in single precision. Where r is large, most of the time is spent reading W: an iteration
+reads half of it. The preconditioner makes the number of iterations small and independent of r:
 
     clusters of neighbouring points, whose diagonal blocks are inverted (block Jacobi), and
     a coarse space: one increment of the normal impulses of a cluster, and one of each tangential impulse of its
     sticking points; friction that slips follows the normal impulse of its point
 
-in turn, as W maps smooth impulses to large velocities, and those that vary from point to point to small ones. Points
-are near where an impulse on one moves the other; no coordinates are needed. Newton starts with the statuses of the
-step whose impulses are the guess: those of the natural map change at many points where slip rates are small.
+in turn, as W maps smooth impulses to large velocities, and those that vary from point to point to small ones. The
+distance of points is measured by W_ij; no coordinates are needed. Newton starts with the statuses of the step whose
+impulses are the guess: those of the natural map change at many points where slip rates are small.
 
 Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (additive Schwarz methods for weakly singular
 operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
@@ -22,22 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.kept import KeptWith
+from arlequin.multilevel.solvers.matrix_cache import MatrixCache
 from arlequin.multilevel.solvers.problem import LawTable
 
 LARGE_FROM = 2000  # rows from which `solve_large` is quicker than the compiled solver
 CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the kernels
 TARGET = 1e-13  # certificate at which Newton stops
 STALLED = 10  # steps of Newton that do not halve the certificate
-DAMPED_FROM = 2  # of these, after which steps are halved: statuses that change back and forth settle
-KRYLOV = 80  # GMRES iterations of an increment at most
-# relative residual of an increment: this share of the certificate, within bounds, but neither below what `TARGET` needs
-# nor below the share of the points whose statuses have just changed
-SHARE, LEAST, MOST, ENOUGH = 0.1, 1e-5, 1e-2, 0.3
-VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
-CLUSTER = 32  # points of a cluster at most
-REBUILT = 0.01  # share of the points whose statuses differ from those of the preconditioner before it is rebuilt
-COMPACT = 0.7  # share of the rows of W below which those that an increment needs are copied
+DAMPED_FROM = 2  # number of these steps after which steps are halved: oscillating statuses settle
+KRYLOV = 80  # largest number of GMRES iterations of an increment
+# relative residual of an increment: this share of the certificate, within bounds, but neither below the one needed for
+# `TARGET` nor below the share of the points whose statuses have just changed
+TOLERANCE_SHARE, MIN_TOLERANCE, MAX_TOLERANCE, TARGET_SHARE = 0.1, 1e-5, 1e-2, 0.3
+VERIFIED = 1e-3  # certificate below which the system is verified to be regular, and the residual of the verification
+CLUSTER = 32  # largest number of points of a cluster
+REBUILT = 0.01  # share of the points with statuses other than those of the preconditioner above which it is rebuilt
+COMPACT = 0.7  # share of the rows of W needed by an increment below which these are copied
 
 _Rounded = NDArray[np.float32]
 _Index = NDArray[np.int64]
@@ -54,7 +54,7 @@ class _RoundedMatrix:
         round_matrix(matrix, self.size, self.entries)
 
 
-ROUNDED: KeptWith[_RoundedMatrix] = KeptWith()
+ROUNDED: MatrixCache[_RoundedMatrix] = MatrixCache()
 
 
 class _Rows:
@@ -69,7 +69,7 @@ class _Rows:
         self.place[self.rows] = np.arange(self.rows.size)
 
     def cover(self, needed: NDArray[np.bool_]) -> bool:
-        """Whether the rows needed are among these, and these are not many more."""
+        """Whether the rows include those needed, and not many others."""
         return bool(self.needed[needed].all() and np.count_nonzero(needed) >= 0.5 * self.rows.size)
 
 
@@ -132,22 +132,22 @@ class _Preconditioner:
         m, entries = self._matrix, self._matrix.rows.entries
         self._order = np.argsort(cluster, kind="stable")
         sizes = np.bincount(cluster, minlength=count)
-        ends, most = np.cumsum(sizes), int(sizes.max())
-        self._slot = np.arange(cluster.size) + np.repeat(np.arange(count) * most - (ends - sizes), sizes)
-        blocks = np.zeros((count, most, most), dtype=np.float32)
-        blocks[:, range(most), range(most)] = 1.0
+        ends, largest = np.cumsum(sizes), int(sizes.max())
+        self._slot = np.arange(cluster.size) + np.repeat(np.arange(count) * largest - (ends - sizes), sizes)
+        blocks = np.zeros((count, largest, largest), dtype=np.float32)
+        blocks[:, range(largest), range(largest)] = 1.0
         local = np.full(m.rows.rows.size + 1, -1)
         for c in range(count):
-            own = self._order[ends[c] - sizes[c] : ends[c]]
-            place, block = m.place[own], np.zeros((own.size, own.size), dtype=np.float32)
-            local[place] = np.arange(own.size)
+            members = self._order[ends[c] - sizes[c] : ends[c]]
+            place, block = m.place[members], np.zeros((members.size, members.size), dtype=np.float32)
+            local[place] = np.arange(members.size)
             for b in range(m.neighbours.shape[1]):
-                factor, beside = m.on_velocity[own, b], m.neighbours[own, b]
+                factor, columns = m.on_velocity[members, b], m.neighbours[members, b]
                 acting = np.flatnonzero(factor)
-                block[acting] += factor[acting, None] * entries[np.ix_(beside[acting], place)]
-                acting = np.flatnonzero((m.on_impulse[own, b] != 0.0) & (local[beside] >= 0))
-                block[acting, local[beside[acting]]] += m.on_impulse[own[acting], b]
-            blocks[c, : own.size, : own.size] = block * m.root[own]
+                block[acting] += factor[acting, None] * entries[np.ix_(columns[acting], place)]
+                acting = np.flatnonzero((m.on_impulse[members, b] != 0.0) & (local[columns] >= 0))
+                block[acting, local[columns[acting]]] += m.on_impulse[members[acting], b]
+            blocks[c, : members.size, : members.size] = block * m.root[members]
             local[place] = -1
         self._inverses = np.linalg.inv(blocks)
 
@@ -175,34 +175,34 @@ class _Preconditioner:
         self._coarse: _Rounded = np.linalg.inv(coarse).astype(np.float32)
 
     def apply(self, matrix: _NewtonMatrix, residual: _Rounded) -> _Rounded:
-        """An approximate solution (n,) of a system whose statuses may differ a little."""
+        """An approximate solution (n,) of a system whose statuses may differ slightly."""
         if matrix is self._matrix:
             return self._solve(residual)
-        moved = np.zeros(matrix.rows.rows.size + 1, dtype=np.float32)
-        moved[matrix.place] = residual
-        shared = np.zeros(moved.size, dtype=bool)
-        shared[self._matrix.place] = True
-        found = self._solve(moved[self._matrix.place])
-        moved[self._matrix.place] = found
-        return np.where(shared[matrix.place], moved[matrix.place], residual)
+        by_row = np.zeros(matrix.rows.rows.size + 1, dtype=np.float32)
+        by_row[matrix.place] = residual
+        common = np.zeros(by_row.size, dtype=bool)
+        common[self._matrix.place] = True
+        solution = self._solve(by_row[self._matrix.place])
+        by_row[self._matrix.place] = solution
+        return np.where(common[matrix.place], by_row[matrix.place], residual)
 
     def _solve(self, residual: _Rounded) -> _Rounded:
         m = self._matrix
         tests = np.bincount(self._test_column, residual[self._tests], minlength=len(self._coarse))
-        share = self._coarse @ tests.astype(np.float32)
-        impulse = m.scatter(self._acting, share[self._column] * self._weight)
+        coarse_solution = self._coarse @ tests.astype(np.float32)
+        impulse = m.scatter(self._acting, coarse_solution[self._column] * self._weight)
         smooth = impulse[m.place] / m.root
-        rest = residual - m.combine(np.append(share @ self._sums, np.float32(0.0)), impulse)
-        count, most, _ = self._inverses.shape
-        padded = np.zeros(count * most, dtype=np.float32)
-        padded[self._slot] = rest[self._order]
-        solved = np.matmul(self._inverses, padded.reshape(count, most, 1)).ravel()
+        remainder = residual - m.combine(np.append(coarse_solution @ self._sums, np.float32(0.0)), impulse)
+        count, largest, _ = self._inverses.shape
+        padded = np.zeros(count * largest, dtype=np.float32)
+        padded[self._slot] = remainder[self._order]
+        solved = np.matmul(self._inverses, padded.reshape(count, largest, 1)).ravel()
         smooth[self._order] += solved[self._slot]
         return np.asarray(smooth)
 
 
 def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
-    """Clusters of at most `CLUSTER` points by halving: which of two distant points an impulse moves more.
+    """Clusters of at most `CLUSTER` points by bisection: by the larger W_ij to one of two distant points.
 
     first (k,): normal rows of the points in entries (s, s).
     """
@@ -211,45 +211,45 @@ def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
         halves = []
         for part in parts:
             rows = first[part]
-            one = int(np.argmin(entries[rows[0], rows]))
-            other = int(np.argmin(entries[rows[one], rows]))
-            order = np.argsort(entries[rows[one], rows] - entries[rows[other], rows], kind="stable")
+            end = int(np.argmin(entries[rows[0], rows]))
+            opposite_end = int(np.argmin(entries[rows[end], rows]))
+            order = np.argsort(entries[rows[end], rows] - entries[rows[opposite_end], rows], kind="stable")
             halves += [part[order[: part.size // 2]], part[order[part.size // 2 :]]]
         parts = halves
     return parts
 
 
-def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array, tolerance: float) -> Array | None:
+def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, rhs: Array, tolerance: float) -> Array | None:
     """Solution (n,) of the system by GMRES, preconditioned from the right; None where `KRYLOV` iterations do not
     suffice for the tolerance, relative to the right-hand side."""
-    size = float(np.linalg.norm(right))
+    size = float(np.linalg.norm(rhs))
     if size == 0.0:
-        return np.zeros_like(right)
-    basis, upper, target = np.empty((KRYLOV + 1, right.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
-    basis[0], target[0] = right / size, size
+        return np.zeros_like(rhs)
+    basis, upper, target = np.empty((KRYLOV + 1, rhs.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
+    basis[0], target[0] = rhs / size, size
     for step in range(KRYLOV):
-        new = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
+        vector = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
         for _ in range(2):  # orthogonalised twice
-            share = basis[: step + 1] @ new
-            new -= share @ basis[: step + 1]
-            upper[: step + 1, step] += share
-        length = float(np.linalg.norm(new))
+            projections = basis[: step + 1] @ vector
+            vector -= projections @ basis[: step + 1]
+            upper[: step + 1, step] += projections
+        length = float(np.linalg.norm(vector))
         if not np.isfinite(length):
             return None
         upper[step + 1, step] = length
-        known = upper[: step + 2, : step + 1]
-        y = np.linalg.lstsq(known, target[: step + 2])[0]
-        if np.linalg.norm(target[: step + 2] - known @ y) <= tolerance * size:
+        hessenberg = upper[: step + 2, : step + 1]
+        y = np.linalg.lstsq(hessenberg, target[: step + 2])[0]
+        if np.linalg.norm(target[: step + 2] - hessenberg @ y) <= tolerance * size:
             smooth = (y @ basis[: step + 1]).astype(np.float32)
             return preconditioner.apply(matrix, smooth).astype(float)
         if length == 0.0:
             return None
-        basis[step + 1] = new / length
+        basis[step + 1] = vector / length
     return None
 
 
 class NewtonEquations(NamedTuple):
-    """D_v W x + D_P x = right (n,) of the unknown rows (n,); known (r + 1,): increments of the other rows, and a zero.
+    """D_v W x + D_P x = rhs (n,) of the unknown rows (n,); known (r + 1,): increments of the other rows, and a zero.
 
     on_velocity, on_impulse (n, axes): D_v and D_P, by the rows `beside` (n, axes) of the unknown's point; r: no row.
     """
@@ -259,11 +259,11 @@ class NewtonEquations(NamedTuple):
     on_velocity: Array
     on_impulse: Array
     beside: _Index
-    right: Array
+    rhs: Array
 
 
-def own_problem(motion: tuple[Any, ...], laws: tuple[Any, ...], history: Array, closing: Array) -> tuple[Any, ...]:
-    """The arguments of the kernels, with coefficients of friction and a shift that friction may change in place."""
+def mutable_problem(motion: tuple[Any, ...], laws: tuple[Any, ...], history: Array, closing: Array) -> tuple[Any, ...]:
+    """The arguments of the kernels, with copies of the coefficients of friction and of the shift, which may change."""
     table = LawTable(*laws)
     return motion, tuple(table._replace(friction=table.friction.copy())), history, closing[0].copy()
 
@@ -297,8 +297,8 @@ class Newton:
         return ROUNDED.of(self._delassus, lambda: _RoundedMatrix(self._delassus))
 
     def run(self, max_iterations: int) -> tuple[int, float, bool]:
-        """From and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and whether no
-        system was too hard for GMRES."""
+        """Iterate from and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and
+        whether GMRES solved all systems."""
         best, best_impulse, stalled, unverified = np.inf, self.impulse.copy(), 0, True
         used, solved, at_best, warm = 0, True, False, bool(self.impulse.any())
         for used in range(max_iterations + 1):
@@ -364,18 +364,18 @@ class Newton:
         )
 
     def equations(self) -> "NewtonEquations":
-        """The system of an increment, without the rows whose equations give their impulses at once."""
+        """The system of an increment, without the rows whose equations determine their impulses directly."""
         residual, on_velocity, on_impulse = self.system
         point, axis, width = self.point, self.axis, self._beside.shape[1]
         on_velocity, on_impulse = on_velocity[point, axis, :width], on_impulse[point, axis, :width]  # (r, axes)
-        own = np.take_along_axis(on_impulse, axis[:, None], axis=1)[:, 0]
-        coupled = (on_velocity != 0.0).any(axis=1) | ((on_impulse != 0.0).sum(axis=1) > (own != 0.0))
+        diagonal = np.take_along_axis(on_impulse, axis[:, None], axis=1)[:, 0]
+        coupled = (on_velocity != 0.0).any(axis=1) | ((on_impulse != 0.0).sum(axis=1) > (diagonal != 0.0))
         known = np.zeros(residual.size + 1)
-        known[:-1][~coupled] = -residual[~coupled] / own[~coupled]
+        known[:-1][~coupled] = -residual[~coupled] / diagonal[~coupled]
         unknown = np.flatnonzero(coupled)
         on_velocity, on_impulse, beside = on_velocity[unknown], on_impulse[unknown], self._beside[point[unknown]]
-        given = NewtonEquations(known, unknown, on_velocity, on_impulse, beside, -residual[unknown])
-        return given._replace(right=given.right - self.applied(given, known[:-1]))
+        equations = NewtonEquations(known, unknown, on_velocity, on_impulse, beside, -residual[unknown])
+        return equations._replace(rhs=equations.rhs - self.applied(equations, known[:-1]))
 
     def applied(self, equations: "NewtonEquations", x: Array) -> Array:
         """D_v W x + D_P x (n,) of impulses x (r,)."""
@@ -384,10 +384,10 @@ class Newton:
         return np.asarray(out + np.einsum("nb,nb->n", equations.on_impulse, impulse[equations.beside]))
 
     def _increment(self, error: float, verified: bool) -> Array | None:
-        """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
-        right-hand side without structure: a singular system has solutions for some right-hand sides only."""
+        """Increment (r,) of the impulses; None where GMRES fails, or, if verified, fails for a right-hand side without
+        structure: a singular system has solutions for some right-hand sides only."""
         point, axis = self.point, self.axis
-        known, unknown, on_velocity, on_impulse, beside, right = self.equations()
+        known, unknown, on_velocity, on_impulse, beside, rhs = self.equations()
         if unknown.size == 0:
             return known[:-1]
         size, point, axis = self._rounded.size, point[unknown], axis[unknown]
@@ -417,15 +417,17 @@ class Newton:
             return None
         unsettled = np.count_nonzero(status != self._last) / status.size
         self._last = status
-        tolerance = min(max(SHARE * error, LEAST, ENOUGH * TARGET / error, unsettled), MOST)
-        found = _gmres(matrix, self._preconditioner, right * (unit * size), tolerance)
-        if found is None:
+        tolerance = min(
+            max(TOLERANCE_SHARE * error, MIN_TOLERANCE, TARGET_SHARE * TARGET / error, unsettled), MAX_TOLERANCE
+        )
+        solution = _gmres(matrix, self._preconditioner, rhs * (unit * size), tolerance)
+        if solution is None:
             return None
         if verified:
-            other = np.cos(1.0 + np.arange(unknown.size, dtype=float) ** 2)
-            if _gmres(matrix, self._preconditioner, other, VERIFIED) is None:
+            probe = np.cos(1.0 + np.arange(unknown.size, dtype=float) ** 2)
+            if _gmres(matrix, self._preconditioner, probe, VERIFIED) is None:
                 return None
-        known[unknown] = found * root / size
+        known[unknown] = solution * root / size
         return known[:-1]
 
     def _velocity_of(self, impulse: Array) -> Array:
@@ -449,27 +451,27 @@ def solve_large(
     options: tuple[float, int],
     solution: tuple[Any, ...],
 ) -> tuple[int, float, bool]:
-    """Solve the contact problem of a step as the kernel `_solve_kernels.solve_contact`, whose
-    arguments these are; options: ρ and the most iterations.
+    """Solve the contact problem of a step; arguments as of the kernel `_solve_kernels.solve_contact`; options: ρ and
+    the maximum number of iterations.
 
     Returns the iterations, the certificate and whether it converged; where it did not, `solution` holds the best
     impulses, from which a more robust method may start.
     """
-    from arlequin.multilevel.solvers._large_kernels import friction_closes_otherwise
+    from arlequin.multilevel.solvers._large_kernels import update_friction_closing
 
     impulse, trial, _, _ = solution
-    rho, left = options
-    problem = own_problem(motion, laws, history, closing)
+    rho, max_iterations = options
+    problem = mutable_problem(motion, laws, history, closing)
     newton = Newton(problem, kernels, rho, impulse, trial)
     used = 0
-    while True:  # friction closes otherwise at more points in each pass
-        steps, error, solved = newton.run(left - used)
+    while True:  # each pass changes the closing of friction at further points
+        steps, error, solved = newton.run(max_iterations - used)
         used += steps
         if not solved or not error <= CONVERGED:
             ROUNDED.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
-        if impulse.size == laws[0].size - 1 or not friction_closes_otherwise(
+        if impulse.size == laws[0].size - 1 or not update_friction_closing(
             problem, kernels, closing, LawTable(*laws).friction, impulse, newton.response[0]
         ):
             return used, error, True

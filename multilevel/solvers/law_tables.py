@@ -21,7 +21,7 @@ _Table = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class PointLaws:
-    """Laws of k contact points as tables, which the kernels read.
+    """Laws of k contact points as tables for the kernels.
 
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
@@ -71,7 +71,7 @@ class PointLaws:
                     restitution[k] = _restitution(law)
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
         table = {law: _constants(law) for point in regular for law in point}
-        coefficients = np.zeros((int(rows[-1]), max((own.size for own in table.values()), default=0)))
+        coefficients = np.zeros((int(rows[-1]), max((constants.size for constants in table.values()), default=0)))
         for row, law in zip(coefficients, (law for point in regular for law in point), strict=True):
             row[: table[law].size] = table[law]
         friction = [None] * len(laws) if friction is None else friction
@@ -153,11 +153,11 @@ class PointLaws:
 
     @cached_property
     def acts_when_open(self) -> NDArray[np.bool_]:
-        """Points (k,) whose laws do not depend on `closed`: regular laws, and multipliers on the gap."""
+        """Points (k,) whose laws are independent of `closed`: regular laws, and multipliers on the gap."""
         return (self.level == 1) | (np.diff(self.rows) > 0)
 
     def chosen(self, points: NDArray[np.int64]) -> "PointLaws":
-        """The laws of some of the points."""
+        """The laws of the given points."""
         if points.size == self.count:
             return self
         laws = _spans(self.rows, points)
@@ -178,15 +178,15 @@ class PointLaws:
         )
 
     def multipliers(self) -> "PointLaws":
-        """The set-valued laws and friction alone, all on the velocity, without elastic stick."""
-        none = np.zeros(self.count + 1, dtype=np.int64)
+        """Only the set-valued laws and friction, all on the velocity, without elastic stick."""
+        no_rows = np.zeros(self.count + 1, dtype=np.int64)
         level = np.where(self.level > 0, 2, 0)
         # springs of friction are unstretched where contact starts
         friction = np.where(self.elastic_stick, 0.0, self.friction)
         return replace(
             self,
             regular=((),) * self.count,
-            rows=none,
+            rows=no_rows,
             coefficients=self.coefficients[:0],
             level=level,
             friction=friction,
@@ -205,11 +205,11 @@ class PointLaws:
         return tuple(table), kernels
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the contact problem of some of the points."""
+        """Rows of the contact problem of the given points."""
         return _spans(self.first, points)
 
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the history of some of the points."""
+        """Rows of the history of the given points."""
         springs = np.cumsum(self.elastic_stick) - 1 + self.rows[-1]
         sliding = np.cumsum(self.slides) - 1 + self._sliding_start
         return np.concatenate(
@@ -245,12 +245,12 @@ class PointLaws:
 
     @cached_property
     def elastic_stick_points(self) -> NDArray[np.int64]:
-        """Point (s,) of each of these rows."""
+        """Point (s,) of each of the `elastic_stick_rows`."""
         return np.repeat(np.arange(self.count), np.diff(self.first))[self.elastic_stick_rows]
 
     @cached_property
     def elastic_stick_first(self) -> NDArray[np.int64]:
-        """Index (e,) of the first of these rows of each point."""
+        """Index (e,) of the first of the `elastic_stick_rows` of each point."""
         return np.flatnonzero(np.diff(self.elastic_stick_points, prepend=-1))
 
     def spring_traction(self, history: Array, tangents: Array) -> Array:
@@ -295,7 +295,7 @@ class PointLaws:
 
     @cached_property
     def _sliding_start(self) -> int:
-        """First row of the history of these points."""
+        """First row in the history of the points whose coefficient of friction depends on the state."""
         return int(self.rows[-1]) + int(np.count_nonzero(self.elastic_stick))
 
     def slip_size(self, slip: Array) -> Array:
@@ -313,8 +313,8 @@ class PointLaws:
 
     @cached_property
     def friction_kernels(self) -> tuple[Any, NDArray[np.int64], Array]:
-        """The compiled kernels of these laws as a typed list, the index of each point's (k,), −1 for a constant
-        coefficient, and the constants (k, m)."""
+        """The compiled kernels of the friction laws as a typed list, the index of each point's kernel (k,), −1 for a
+        constant coefficient, and the constants (k, m)."""
         from arlequin.multilevel.solvers._sliding_kernels import add_friction_kernel, no_friction_kernels
 
         kernels = no_friction_kernels()
@@ -324,20 +324,20 @@ class PointLaws:
         for law, points in _groups(self.friction_laws):
             if not (law.state_dependent and isinstance(law, CompiledFriction)):
                 continue
-            kernel, own = law.kernel(), law.coefficients()
+            kernel, law_constants = law.kernel(), law.coefficients()
             if id(kernel) not in index:
                 index[id(kernel)] = len(index)
                 add_friction_kernel(kernels, kernel)
             for k in points:
-                kind[k], constants[k] = index[id(kernel)], own
-        table = np.zeros((self.count, max((own.size for own in constants), default=0)))
-        for row, own in zip(table, constants, strict=True):
-            row[: own.size] = own
+                kind[k], constants[k] = index[id(kernel)], law_constants
+        table = np.zeros((self.count, max((row.size for row in constants), default=0)))
+        for row, values in zip(table, constants, strict=True):
+            row[: values.size] = values
         return kernels, kind, table
 
     @cached_property
     def sliding_rows(self) -> NDArray[np.int64]:
-        """Row (k,) of the history of the points whose coefficient of friction depends on the state; −1 of others."""
+        """Row (k,) of the history of the points whose coefficient of friction depends on the state; −1 for others."""
         return np.where(self.slides, self._sliding_start + np.cumsum(self.slides) - 1, -1)
 
     @cached_property
@@ -351,14 +351,18 @@ class PointLaws:
         state = _at_rest(self.count)
         return _coefficients(self.friction_laws, replace(state, stuck=np.ones(self.count, dtype=bool)))
 
-    def sliding(self, history: Array, slip_rate: Array, lasts: NDArray[np.int8] | None = None) -> SlidingState:
-        """The state of sliding by the history and the slip rates (k,), m/s; lasts (k,): persistence flags of the last
-        step. Points stick that did so in it or have no slip rate."""
-        out, own = _at_rest(self.count), history[self._sliding_start :]
-        out.slip[self.slides], out.pressure[self.slides] = own[:, 0], own[:, 1]
-        out.variables[self.slides] = own[:, 2:]
+    def sliding(self, history: Array, slip_rate: Array, flags: NDArray[np.int8] | None = None) -> SlidingState:
+        """The state of sliding by the history and the slip rates (k,), m/s; flags (k,): persistence flags of the last
+        step. Points stick that stuck in it or whose slip rate is 0."""
+        out, rows = _at_rest(self.count), history[self._sliding_start :]
+        out.slip[self.slides], out.pressure[self.slides] = rows[:, 0], rows[:, 1]
+        out.variables[self.slides] = rows[:, 2:]
         stuck = slip_rate == 0.0
-        return replace(out, slip_rate=slip_rate, stuck=stuck if lasts is None else stuck | ((lasts & STICKS) > 0))
+        return replace(
+            out,
+            slip_rate=slip_rate,
+            stuck=stuck if flags is None else stuck | ((flags & STICKS) > 0),
+        )
 
     @cached_property
     def steepest_fall(self) -> Array:
@@ -381,7 +385,7 @@ class PointLaws:
 
     def with_friction(self, friction: Array) -> "PointLaws":
         """The same laws with other coefficients of friction (k,)."""
-        out = copy(self)  # with what is cached, none of which depends on the coefficients
+        out = copy(self)  # with cached properties, none of which depends on the coefficients
         object.__setattr__(out, "friction", friction)
         return out
 
@@ -393,16 +397,20 @@ class PointLaws:
         """Write the state after a step with the slips (k,), m, and mean pressures (k,), Pa, to a history."""
         slip = np.where(pressure > 0.0, slip, 0.0)
         end = self._after(replace(state, pressure=pressure), slip, step)
-        own = history[self._sliding_start :]
-        own[:, 0], own[:, 1], own[:, 2:] = end.slip[self.slides], pressure[self.slides], end.variables[self.slides]
+        rows = history[self._sliding_start :]
+        rows[:, 0], rows[:, 1], rows[:, 2:] = (
+            end.slip[self.slides],
+            pressure[self.slides],
+            end.variables[self.slides],
+        )
 
     def _after(self, state: SlidingState, slip: Array, elapsed: float) -> SlidingState:
         """The state with the accumulated slip and the internal variables after the time elapsed."""
-        moved, variables = replace(state, slip=state.slip + slip), state.variables.copy()
+        end, variables = replace(state, slip=state.slip + slip), state.variables.copy()
         for law, points in _groups(self.friction_laws):
             if law.state_dependent:
-                variables[points] = law.advance(moved.of(points), slip[points], elapsed)
-        return replace(moved, variables=variables)
+                variables[points] = law.advance(end.of(points), slip[points], elapsed)
+        return replace(end, variables=variables)
 
     def elastic_stick_energy(self, traction: Array) -> Any:
         """Stored energy of elastic stick, J, of spring tractions (r,) or (b, r): Σ A ‖s‖²/(2 K_T)."""
@@ -427,12 +435,12 @@ class PointLaws:
         """Largest tangent of the stored pressure force (k,), N/m."""
         return self.area * np.array([sum(law.stiffness_bound() for law in point) for point in self.regular])
 
-    def _sum(self, gap: Array, what: Any) -> Array:
+    def _sum(self, gap: Array, evaluate: Any) -> Array:
         # points of one interface share their laws: one vectorised call per group
         total = np.zeros(gap.shape)
         for laws, points in self._groups:
             for law in laws:
-                total[..., points] += what(law, np.take(gap, points, axis=-1))
+                total[..., points] += evaluate(law, np.take(gap, points, axis=-1))
         return total
 
     @cached_property
@@ -445,7 +453,7 @@ class PointLaws:
 
     @cached_property
     def kernels(self) -> tuple[Any, NDArray[np.int64]]:
-        """The distinct compiled kernels as a typed list, and for each row the index of its own."""
+        """The distinct compiled kernels as a typed list, and the index of the kernel of each row."""
         from numba.core.errors import NumbaError
 
         from arlequin.multilevel.solvers._list_kernels import add_kernel, no_kernels
@@ -481,7 +489,7 @@ def _restitution(law: SetValuedLaw) -> float:
 
 
 def _at_rest(count: int) -> SlidingState:
-    """Points that have neither slipped nor been pressed."""
+    """The state of points that have neither slipped nor been in contact."""
     return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
 
 
@@ -495,24 +503,24 @@ def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDA
 
 
 def _coefficients(laws: tuple[FrictionLaw | None, ...], state: SlidingState) -> Array:
-    """Coefficients of friction (k,) at a state; UserError where a law gives none."""
+    """Coefficients of friction (k,) at a state; UserError where a law returns invalid ones."""
     out = np.zeros(len(laws))
     for law, points in _groups(laws):
-        given, rule = law.mu(state.of(points)), f"must return finite coefficients ≥ 0 of shape ({points.size},)"
+        returned, rule = law.mu(state.of(points)), f"must return finite coefficients ≥ 0 of shape ({points.size},)"
         try:
-            mu = np.asarray(given, dtype=float)
+            mu = np.asarray(returned, dtype=float)
         except (TypeError, ValueError):
-            raise UserTypeError.parameter(f"mu() of the law {type(law).__name__}", given, rule) from None
+            raise UserTypeError.parameter(f"mu() of the law {type(law).__name__}", returned, rule) from None
         if mu.shape != (points.size,) or not (np.isfinite(mu) & (mu >= 0.0)).all():
-            raise UserError.parameter(f"mu() of the law {type(law).__name__}", given, rule)
+            raise UserError.parameter(f"mu() of the law {type(law).__name__}", returned, rule)
         out[points] = mu
     return out
 
 
-def _spans(starts: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:
-    """starts[i] … starts[i + 1] of the items, one after the other."""
-    if items.size == starts.size - 1:
+def _spans(starts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ranges starts[k] … starts[k + 1] of the points, concatenated."""
+    if points.size == starts.size - 1:
         return np.arange(starts[-1])
-    sizes = np.diff(starts)[items]
+    sizes = np.diff(starts)[points]
     before = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    return np.repeat(starts[items] - before, sizes) + np.arange(sizes.sum())
+    return np.repeat(starts[points] - before, sizes) + np.arange(sizes.sum())

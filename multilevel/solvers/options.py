@@ -13,7 +13,7 @@ Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]
 @checked_call
 @dataclass(frozen=True)
 class ContactMethod:
-    """Method that solves for the contact impulses of a step; no option changes the solution or needs tuning.
+    """Method of solution for the contact impulses of a step; no option changes the solution or needs tuning.
 
     method "newton": semismooth Newton on the Lagrangian form, with the other methods as fallbacks where it cycles.
     "augmented": the augmented Lagrangian (method of multipliers) around it. "gauss-seidel" and "projected-gradient":

@@ -38,7 +38,7 @@ class OrthotropicRows:
 
     @classmethod
     def of(cls, laws: PointLaws, tangents: Array) -> "OrthotropicRows | None":
-        """Of points with these tangents (k, t, a), None where no law is orthotropic."""
+        """The scaling for points with the tangents (k, t, a); None where no law is orthotropic."""
         at = [k for k, law in enumerate(laws.friction_laws) if isinstance(law, Orthotropic)]
         if not at:
             return None
@@ -59,19 +59,19 @@ class OrthotropicRows:
             matrices[k], ratios[k] = axes.T * slips, slips / edges
         return cls(laws, matrices, ratios)
 
-    def rates(self, values: Array) -> Array:
+    def rates(self, rates: Array) -> Array:
         """Tᵀ of rates (…, r)."""
-        return self._times(np.swapaxes(self.matrices, 1, 2), values)
+        return self._times(np.swapaxes(self.matrices, 1, 2), rates)
 
-    def impulses(self, values: Array) -> Array:
+    def impulses(self, scaled: Array) -> Array:
         """T of scaled impulses (…, r)."""
-        return self._times(self.matrices, values)
+        return self._times(self.matrices, scaled)
 
     def _times(self, matrices: Array, values: Array) -> Array:
         out, first = values.copy(), self.laws.first
-        rough = np.flatnonzero(np.diff(first) > 1)
-        rows = first[rough, None] + 1 + np.arange(matrices.shape[1])
-        out[..., rows] = np.einsum("kab,...kb->...ka", matrices[rough], values[..., rows])
+        frictional = np.flatnonzero(np.diff(first) > 1)
+        rows = first[frictional, None] + 1 + np.arange(matrices.shape[1])
+        out[..., rows] = np.einsum("kab,...kb->...ka", matrices[frictional], values[..., rows])
         return out
 
     def motion(self, motion: FreeMotion) -> FreeMotion:
@@ -82,32 +82,34 @@ class OrthotropicRows:
     def solve(
         self, solve: Callable[[PointLaws, Array], ContactSolution], laws: PointLaws, guess: Array
     ) -> ContactSolution:
-        """The solution on the rows themselves; solve(laws, guess): on the scaled rows."""
+        """The solution on the unscaled rows; solve(laws, guess): on the scaled rows."""
         inverse: Array = np.linalg.inv(self.matrices).astype(float)
-        at, iterations, own = self._times(inverse, guess), 0, (self.ratios > 0.0).any(axis=1)
-        friction = np.where(own, self._radius(at), laws.friction)
+        scaled_guess, iterations, is_orthotropic = self._times(inverse, guess), 0, (self.ratios > 0.0).any(axis=1)
+        friction = np.where(is_orthotropic, self._radius(scaled_guess), laws.friction)
         for _ in range(_PASSES):
-            found = solve(laws.with_friction(friction), at)
-            iterations += found.iterations
-            at = found.impulse
-            radius = np.where(own & (found.impulse[laws.first[:-1]] > 0.0), self._radius(at), friction)
+            solution = solve(laws.with_friction(friction), scaled_guess)
+            iterations += solution.iterations
+            scaled_guess = solution.impulse
+            radius = np.where(
+                is_orthotropic & (solution.impulse[laws.first[:-1]] > 0.0), self._radius(scaled_guess), friction
+            )
             change = (np.abs(radius - friction) / np.maximum(friction, 1e-300)).max(initial=0.0)
-            if change <= _SETTLED or found.singular or not found.residual < np.inf:
+            if change <= _SETTLED or solution.singular or not solution.residual < np.inf:
                 break
             friction = radius
-        residual = found.residual if change <= _ACCEPTED else max(found.residual, change)
-        return replace(found, impulse=self.impulses(at), iterations=iterations, residual=residual)
+        residual = solution.residual if change <= _ACCEPTED else max(solution.residual, change)
+        return replace(solution, impulse=self.impulses(scaled_guess), iterations=iterations, residual=residual)
 
     def _radius(self, impulse: Array) -> Array:
-        """μ̂ (k,) in the directions of scaled impulses (r,); at those without, in that of the first axis."""
+        """μ̂ (k,) in the directions of scaled impulses (r,); where these are 0, in that of the first axis."""
         t = self.ratios.shape[1]
         out = np.zeros(self.laws.count)
-        rough = np.flatnonzero(np.diff(self.laws.first) > 1)
-        vectors = impulse[self.laws.first[rough, None] + 1 + np.arange(t)]
+        frictional = np.flatnonzero(np.diff(self.laws.first) > 1)
+        vectors = impulse[self.laws.first[frictional, None] + 1 + np.arange(t)]
         size = np.linalg.norm(vectors, axis=1, keepdims=True)
         start = np.zeros((1, t))
         start[0, 0] = 1.0
-        directions = np.divide(vectors, size, out=np.repeat(start, rough.size, axis=0), where=size > 0.0)
-        scaled = np.linalg.norm(self.ratios[rough] * directions, axis=1)
-        out[rough] = np.divide(1.0, scaled, out=np.zeros_like(scaled), where=scaled > 0.0)
+        directions = np.divide(vectors, size, out=np.repeat(start, frictional.size, axis=0), where=size > 0.0)
+        scaled = np.linalg.norm(self.ratios[frictional] * directions, axis=1)
+        out[frictional] = np.divide(1.0, scaled, out=np.zeros_like(scaled), where=scaled > 0.0)
         return out

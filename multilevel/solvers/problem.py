@@ -1,4 +1,4 @@
-"""Data of the contact problem of a step, as Python and the compiled kernels exchange them."""
+"""Data of the contact problem of a step, as arguments of the compiled kernels."""
 
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class LawTable(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Index in METHODS, ρ of the natural map, proximal term and the most iterations; see
+    """Index in METHODS, ρ of the natural map, proximal term and maximum number of iterations; see
     `arlequin.multilevel.solvers.options.ContactMethod`."""
 
     method: Any
@@ -72,12 +72,13 @@ class SymmetricFactor(NamedTuple):
 
     compliance (r + 2,): γ, negative on the rows that do not act, nan before the first; then 1 where the matrix is
     regular, else 0, and the same of its tangential rows. lower (r, r): the factor, in the leading rows and columns,
-    tangential rows first. normal (r, r): W on the normal rows that act, less its part by the tangential ones, in the
-    leading rows and columns. columns (r, r): those of the inverse factor, by rows, as far as `made` (r,).
+    tangential rows first. normal (r, r): Schur complement of W on the normal rows that act, without the tangential
+    ones, in the leading rows and columns. columns (r, r): those of the inverse factor, as rows; has_column (r,): which
+    of them are computed.
     """
 
     compliance: Any
     lower: Any
     normal: Any
-    made: Any
+    has_column: Any
     columns: Any

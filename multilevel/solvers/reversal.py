@@ -1,8 +1,8 @@
-"""Points that friction leaves free because they reverse within the step, kept so from pass to pass of Newton's method.
+"""Points without friction because they reverse within the step, preserved from pass to pass of Newton's method.
 
 Which points reverse (`arlequin.multilevel.solvers.closing`) depends on the forces. On a rigid body with more supports
-than its motion determines, the forces of one pass differ from those of the next if each begins with full friction, and
-the passes wander among solutions. A pass that begins where the last one ended keeps both.
+than its motion determines, the forces of successive passes differ if each starts with full friction, and the passes do
+not converge. A pass that starts from the result of the last one preserves both.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from arlequin.multilevel.solvers.problem import AT_REST, FreeMotion
 def solve_released(
     solve: Callable[[PointLaws], ContactSolution], laws: PointLaws, guess: Array, motion: FreeMotion, closing: Array
 ) -> ContactSolution | None:
-    """The solution in which the points slide without friction that do so in the guess (r,); None where there are none,
+    """The solution in which those points slide without friction that do so in the guess (r,); None without such points,
     or where one of them does not reverse: its slip rate must end between 0 and −v_t⁰.
 
     solve(laws): the solution with other coefficients of friction; closing (3, r): see `solve_contact`.

@@ -9,13 +9,13 @@ pairing and solver; the coefficients are found around it,
 
 by Newton's method on the slip rates V at which they are taken, linearised on the statuses of the last solution
 (`revise_rates`). A point that sticks at the end needs μ̄ at most at its threshold of stick, or at its law at v̄ if it
-came to rest in the step; a point that slips needs μ̄ equal to its law to 1e-11, but for the round-off of the slip rate.
-What does not get there is not accepted.
+came to rest in the step; a point that slips needs μ̄ equal to its law to 1e-11, up to the round-off of the slip rate.
+Otherwise the solution is not accepted.
 
 Where μ falls with the slip rate faster than −μ′ P_n (τ/Δt) W_tt = 1 (τ as `gap_per_velocity`), a step has several
 solutions: stick and slip, or two slips. The one that is taken continues the motion: a point that stuck at the start
-sticks if it can; one that slipped begins from its slip rate, and where μ falls the iterates V ← v̄(μ(V)) go
-monotonically to the next solution, so that none between the start and the one taken is passed over.
+sticks if it can; one that slipped starts from its slip rate, and where μ falls the iterates V ← v̄(μ(V)) converge
+monotonically to the next solution, so that no solution in between is skipped.
 
 Points whose law never sticks (`creeps`) have friction on the mean slip rate instead of that at the end: its sign is
 then that of v̄ also where the rate falls by orders of magnitude within a step.
@@ -86,16 +86,16 @@ class SlidingStep:
         slides, share = laws.slides, 1.0 if static else 0.5  # of the step, at whose end or middle the laws are taken
         at = np.where(start.stuck, 0.0, start.slip_rate)
         rate, noise, mean = np.zeros(laws.count), np.zeros(laws.count), np.zeros(laws.row_count)
-        pressure, none = start.pressure, np.zeros(laws.count, dtype=bool)
+        pressure, no_stick = start.pressure, np.zeros(laws.count, dtype=bool)
 
         def coefficients(rate: Array, stuck: NDArray[np.bool_], share: float) -> Array:
             state = replace(start, slip_rate=0.0 * rate if static else rate, pressure=pressure, stuck=stuck)
             return laws.coefficients_after(state, share * step * rate, share * step)
 
-        rest = coefficients(np.zeros(laws.count), start.stuck, 0.0)
-        friction = np.where(start.stuck & slides, rest, coefficients(at, none, share))
-        many = laws.row_count > KRYLOV_FROM
-        rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if many else None
+        threshold = coefficients(np.zeros(laws.count), start.stuck, 0.0)
+        friction = np.where(start.stuck & slides, threshold, coefficients(at, no_stick, share))
+        iterative = laws.row_count > KRYLOV_FROM
+        rounded = np.empty((laws.row_count, laws.row_count), dtype=np.float32) if iterative else None
         free = (
             np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, motion.rate_free,
             motion.closed, motion.step, motion.theta, motion.impulse_factor,
@@ -110,24 +110,25 @@ class SlidingStep:
             change = motion.delassus @ solution.impulse
             mean_rates(laws.first, self.slip_free, motion.gap_per_velocity, step, change, mean, rate, noise)
             pressure = np.maximum(solution.impulse[laws.first[:-1]], 0.0) / (motion.impulse_factor * laws.area)
-            low, high = (coefficients(each, none, share) for each in (np.maximum(rate - noise, 0.0), rate + noise))
-            rest = np.maximum(coefficients(np.zeros(laws.count), start.stuck, 0.0), np.maximum(low, high))
-            error = friction_error(friction, low, high, rest, solution.status)
+            bounds = np.maximum(rate - noise, 0.0), rate + noise
+            low, high = (coefficients(bound, no_stick, share) for bound in bounds)
+            threshold = np.maximum(coefficients(np.zeros(laws.count), start.stuck, 0.0), np.maximum(low, high))
+            error = friction_error(friction, low, high, threshold, solution.status)
             stalled = 0 if error < 0.5 * best else stalled + 1
             best = min(best, error)
             if error <= SETTLED or (error <= ACCEPTED and stalled >= STALLED):
                 break
-            near, here = (coefficients(at * factor, none, share) for factor in (1.0 + 1e-6, 1.0))
-            slope = np.divide(near - here, 1e-6 * at, out=np.zeros_like(at), where=at > 0.0)
+            shifted, unshifted = (coefficients(at * factor, no_stick, share) for factor in (1.0 + 1e-6, 1.0))
+            slope = np.divide(shifted - unshifted, 1e-6 * at, out=np.zeros_like(at), where=at > 0.0)
             table, kernels = laws.with_friction(friction).table(laws.tangential_compliance)
             before = at.copy()
             revise_rates(
                 free, table, kernels, history, closing, solution.impulse, history.copy(), solution.status, rate, mean,
-                at, slope, rest, motion.gap_per_velocity / step, rounded,
+                at, slope, threshold, motion.gap_per_velocity / step, rounded,
             )  # fmt: skip
             relax(attempt, before, at)
             friction = friction.copy()  # the solution has those of before
-            keep_sticking(solution.status, rest, coefficients(at, none, share), friction)
+            keep_sticking(solution.status, threshold, coefficients(at, no_stick, share), friction)
             guess = solution.impulse
         else:
             solution = replace(solution, residual=max(solution.residual, best))

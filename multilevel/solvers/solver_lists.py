@@ -8,7 +8,7 @@ SOLVER_KERNELS = "arlequin.multilevel.solvers._solve_kernels"
 
 @functools.cache
 def newton_solver() -> Any:
-    """A typed list of `solve_contact`, which most problems need no more than."""
+    """A typed list of `solve_contact`, which suffices for most problems."""
     from arlequin.multilevel.solvers._list_kernels import list_of_solver
     from arlequin.multilevel.solvers._solve_kernels import solve_contact
 
@@ -17,7 +17,7 @@ def newton_solver() -> Any:
 
 @functools.cache
 def robust_solver() -> Any:
-    """A typed list of `solve_contact_robustly`, compiled when it is first asked for."""
+    """A typed list of `solve_contact_robustly`, compiled at the first call."""
     from arlequin.multilevel.solvers._list_kernels import list_of_solver
     from arlequin.multilevel.solvers._robust_kernels import solve_contact_robustly
 
@@ -25,10 +25,10 @@ def robust_solver() -> Any:
 
 
 def called_with(solver: Any, kernel: Any, before: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
-    """What a compiled loop gives for the arguments `before`, the list of `solver` and those `after`.
+    """The value of a compiled loop for the arguments `before`, the list of `solver` and those `after`.
 
-    Where the loop is still to be compiled, that comes before the solver is asked for, which another process may still
-    be compiling (`arlequin.models.kernel_cache.compile_ahead`).
+    A loop that is not compiled yet is compiled before the solver is requested, which another process may still be
+    compiling (`arlequin.models.kernel_cache.compile_ahead`).
     """
     if getattr(kernel, "signatures", None) == []:
         from numba import typeof

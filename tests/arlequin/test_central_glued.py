@@ -183,7 +183,7 @@ def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
 @pytest.mark.kernels(slow=True)
 def test_steps_with_a_compiled_solution_of_the_constraints(monkeypatch):
     """Those with CHOLMOD's, and equal bits on any number of threads; 1,701 constraints."""
-    monkeypatch.setattr("arlequin.models.linalg.supernodal._LEAST", 1)
+    monkeypatch.setattr("arlequin.models.linalg.supernodal._MIN_ENTRIES", 1)
     side = (0.0, 0.1)
     parts = [
         aq.Solid(name, aq.mesh.box((x, x + 0.1), side, side, cells=(n,) * 3), STEEL, mass="lumped")

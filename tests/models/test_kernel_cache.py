@@ -260,10 +260,10 @@ def test_kernels_used_longest_ago_are_removed_but_none_in_use(tmp_path):
         (tmp_path / name / "kernel.nbi").write_bytes(b"")
         os.utime(tmp_path / name, (now - age * IN_USE * 0.6,) * 2)
     (tmp_path / f"{6:020x}").symlink_to(tmp_path / "notes")
-    remove_oldest(tmp_path, kept=1)
+    remove_oldest(tmp_path, count=1)
     left = [*keys[:2], f"{6:020x}", *others]  # the second: of today
     assert sorted(key.name for key in tmp_path.iterdir()) == sorted(left)
-    remove_oldest(tmp_path, kept=3)
+    remove_oldest(tmp_path, count=3)
     assert sorted(key.name for key in tmp_path.iterdir()) == sorted(left)
 
 

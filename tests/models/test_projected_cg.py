@@ -90,7 +90,7 @@ def test_without_constraints() -> None:
 def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of pieces on threads are those of the whole matrix, to the bit."""
     A, C = system(5)
-    monkeypatch.setattr(threads, "_LEAST", 10)
+    monkeypatch.setattr(threads, "_MIN_CELLS", 10)
     x = np.random.default_rng(6).standard_normal(SIZE)
     assert np.array_equal(ProjectedConjugateGradients(A, C).product(x), A @ x)
 
@@ -100,7 +100,7 @@ def test_nothing_and_failures() -> None:
     found = ProjectedConjugateGradients(A, C).solve(np.zeros(SIZE))
     assert not found.y.any() and found.iterations == 0
     with pytest.raises(UserError, match=r"residual of conjugate gradients is .* after 3 iterations, 1e-13 is needed"):
-        ProjectedConjugateGradients(A, C, most=3).solve(A @ np.ones(SIZE))
+        ProjectedConjugateGradients(A, C, max_iterations=3).solve(A @ np.ones(SIZE))
     with pytest.raises(UserError, match="not positive definite"):
         ProjectedConjugateGradients(A - 2.0 * sp.diags_array(A.diagonal()), C)
     indefinite = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))

@@ -94,7 +94,7 @@ def test_steps_in_which_some_points_slip_are_those_of_the_compiled_solver(
 
 def test_increments_solve_newtons_equations_of_any_statuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Points that close, open and slip, against the dense matrix D_v W + D_P."""
-    monkeypatch.setattr(standing_contact, "CHANGED", 10.0)
+    monkeypatch.setattr(standing_contact, "MAX_CHANGED", 10.0)
     guess = solve("unilateral", 0.0, np.zeros(len(W)), lifted=0.12).impulse
     laws, motion = problem("unilateral", 1.0, friction=0.6, lifted=-0.02)
     table, kernels = laws.table(laws.tangential_compliance)
@@ -113,7 +113,7 @@ def test_increments_solve_newtons_equations_of_any_statuses(monkeypatch: pytest.
             matrix[n] += velocity[:, None] * W[beside]
             matrix[n, beside] += impulse
         right = equations.known[:-1].copy()
-        right[n] = equations.right + matrix[n] @ right
+        right[n] = equations.rhs + matrix[n] @ right
         found = standing_contact._NewtonSystem(sticking, W, newton).increment()
         expected = np.linalg.solve(matrix, right)
         assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
