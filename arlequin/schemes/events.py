@@ -19,7 +19,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
-from arlequin.schemes.compiled_loop import FEW
+from arlequin.schemes.compiled_loop import MAX_FULL
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
 from arlequin.schemes.loop_pairing import rows_of_corners
@@ -237,10 +237,10 @@ def _small(assembly: Assembly) -> None:
     """UserError where the system is not small and linear."""
     parts = "point masses, bars, beams, springs and modal parts"
     contact = assembly.contact
-    fits = assembly.dof_count <= FEW and contact.laws.row_count <= FEW and assembly.strains is not None
+    fits = assembly.dof_count <= MAX_FULL and contact.laws.row_count <= MAX_FULL and assembly.strains is not None
     if not fits or not contact.fixed:
         raise UserError(
-            f'events="locate" is for up to {FEW} degrees of freedom of {parts}, with obstacles of fixed normals'
+            f'events="locate" is for up to {MAX_FULL} degrees of freedom of {parts}, with obstacles of fixed normals'
         )
 
 
@@ -342,5 +342,5 @@ def _plane(assembly: Assembly) -> None:
             raise UserError(f"{where}: interface '{interface.name}' has a part as master: take flat obstacles")
         if not pairing.fixed:
             raise UserError(f"{where}: the obstacle of interface '{interface.name}' is curved: take flat ones")
-    if assembly.dof_count > FEW or contact.laws.row_count > FEW:
-        raise UserError(f"{where}: at most {FEW} degrees of freedom and {FEW} rows of contact are supported")
+    if assembly.dof_count > MAX_FULL or contact.laws.row_count > MAX_FULL:
+        raise UserError(f"{where}: at most {MAX_FULL} degrees of freedom and {MAX_FULL} rows of contact are supported")

@@ -21,7 +21,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
-from arlequin.schemes.compiled_loop import FEW, is_small
+from arlequin.schemes.compiled_loop import MAX_FULL, is_small
 from arlequin.schemes.compiled_system import first_of, system_arguments
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 from arlequin.step.batch import StepBatch
@@ -208,9 +208,9 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             "explicit schemes take no imposed motion: take the frame of the support (gravity as a function)"
         )
-    if not is_small(assembly) or assembly.dof_count > FEW or assembly.contact.wear_rate is not None:
+    if not is_small(assembly) or assembly.dof_count > MAX_FULL or assembly.contact.wear_rate is not None:
         raise UserError(
-            f"explicit schemes are for masses, bars, beams and springs with at most {FEW} degrees of freedom and "
+            f"explicit schemes are for masses, bars, beams and springs with at most {MAX_FULL} degrees of freedom and "
             "flat obstacles or pairs of points: take CentralDifference otherwise"
         )
     if assembly.massless.any():
@@ -265,7 +265,7 @@ class EulerStepper(ExplicitStepper):
         from arlequin.schemes._explicit_kernels import euler_steps
 
         system = self._system
-        steps = ExplicitSteps.room(system.assembly, count)
+        steps = ExplicitSteps.allocate(system.assembly, count)
         loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
         u, v, traction, radius = (np.array(x) for x in (state.u, state.v, state.own.traction, state.own.radius))
         taken = euler_steps(
@@ -352,7 +352,7 @@ class VogelaereStepper(ExplicitStepper):
         from arlequin.schemes._explicit_kernels import vogelaere_steps
 
         own, system = state.own, self._system
-        steps = ExplicitSteps.room(system.assembly, count)
+        steps = ExplicitSteps.allocate(system.assembly, count)
         halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
         loads = system.assembly.loads(0.5 * system.step * halves)
         u, v, traction, radius, past = (np.array(x) for x in (state.u, state.v, own.traction, own.radius, own.past))

@@ -178,7 +178,7 @@ class LoopSteps(NamedTuple):
     worn: Array
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
+    def allocate(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         laws = assembly.laws
         d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
@@ -330,7 +330,7 @@ class ExplicitSteps(NamedTuple):
     tries: NDArray[np.int64]
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
+    def allocate(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
         types = {"status": np.int8, "tries": np.int64}

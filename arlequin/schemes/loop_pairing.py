@@ -131,7 +131,7 @@ class FixedPairing:
     def __init__(self, assembly: Assembly, kinematics: ContactKinematics) -> None:
         self._laws, self._kinematics = assembly.laws, kinematics
 
-    def room(self, count: int) -> None:
+    def allocate(self, count: int) -> None:
         """None."""
 
     def arguments(self, steps: ConfigurationSteps | None) -> None:
@@ -169,7 +169,7 @@ class MovingPairing:
         """reference: the kinematics in one configuration."""
         self._contact, self._reference = assembly.contact, reference
 
-    def room(self, count: int) -> ConfigurationSteps:
+    def allocate(self, count: int) -> ConfigurationSteps:
         """Zeros."""
         points, size = self._contact.count, self._contact.laws.row_count
         (q, d), rows = self._contact.basis.shape, self._rows

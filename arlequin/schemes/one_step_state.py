@@ -51,7 +51,7 @@ class OneStepState:
         """F (d,), N."""
         return self.external - self.internal - self.damping
 
-    def room(self, load: Array, external: Array) -> "OneStepState":
+    def allocate(self, load: Array, external: Array) -> "OneStepState":
         """Room for what is carried from the next step on, with the load and the average of the external forces there,
         N."""
         fields = {name: np.empty_like(values) for name, values in self.sums().items()}

@@ -90,7 +90,7 @@ class AdaptiveStepper(ExplicitStepper):
         from arlequin.schemes._explicit_kernels import adaptive_steps
 
         system, size, own = self._system, state.u.size, state.own
-        steps = ExplicitSteps.room(system.assembly, count)
+        steps = ExplicitSteps.allocate(system.assembly, count)
         y = np.concatenate([state.u, state.v, own.traction, [own.lost]])
         mode, largest, ends = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
         tableau = tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.C, DOP853.E3, DOP853.E5))
