@@ -65,13 +65,16 @@ class GeneralisedAlpha(OneStep):
             ("Newmark", {"beta": self.beta, "gamma": self.gamma}, Newmark),
             ("GeneralisedAlpha.with_radius", {"radius": radius}, GeneralisedAlpha.with_radius),
         ]
-        name, given = "GeneralisedAlpha", {key: getattr(self, key) for key in ("alpha_m", "alpha_f", "beta", "gamma")}
+        name, arguments = (
+            "GeneralisedAlpha",
+            {key: getattr(self, key) for key in ("alpha_m", "alpha_f", "beta", "gamma")},
+        )
         for short, parameters, make in calls:
             with suppress(UserError):  # a parameter that this scheme does not take
                 if make(**parameters, solver=solver) == self:
-                    name, given = short, parameters
+                    name, arguments = short, parameters
                     break
-        shown: dict[str, float | str] = {**given, **({} if solver == "auto" else {"solver": solver})}
+        shown: dict[str, float | str] = {**arguments, **({} if solver == "auto" else {"solver": solver})}
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
     @classmethod

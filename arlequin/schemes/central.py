@@ -64,8 +64,8 @@ class CentralDifference:
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
-        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if (isinstance(own, Nonlinear) and not isinstance(own, Deforming)) or is_viscous(own):
+        for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+            if (isinstance(assembled, Nonlinear) and not isinstance(assembled, Deforming)) or is_viscous(assembled):
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )

@@ -152,11 +152,11 @@ class CentralLoopStepper(CentralStepper):
 
     def _loop_state(self, state: State) -> CentralLoopState:
         """Copy of the state, as the loop reads and overwrites it."""
-        central, laws = state.own, self._assembly.laws
-        damping = central.damping if self._assembly.damping is not None else np.zeros(0)
+        start, laws = state.own, self._assembly.laws
+        damping = start.damping if self._assembly.damping is not None else np.zeros(0)
         fields = (
-            state.u, central.half, state.v, central.a, central.lift, damping, state.internal, central.constraint,
-            central.pushed, state.history, state.impulse, worn_at_start(self._assembly, state),
+            state.u, start.half, state.v, start.a, start.lift, damping, state.internal, start.constraint,
+            start.pushed, state.history, state.impulse, worn_at_start(self._assembly, state),
             np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), np.zeros(0),
         )  # fmt: skip
         return CentralLoopState(*(np.array(field) for field in fields))
