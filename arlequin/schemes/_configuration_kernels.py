@@ -23,8 +23,8 @@ from arlequin.schemes._system_kernels import add_product, add_transposed, copy_t
 from arlequin.schemes.compiled_system import LawTables
 from arlequin.schemes.loop_data import (
     AT_END,
-    FOUND,
-    KEPT,
+    KEEP_PARTNERS,
+    PAIR_ANEW,
     ConfigurationSteps,
     ContactRows,
     MovingContact,
@@ -126,8 +126,8 @@ def _find(corners, call, first, gap, how, place, rows):
 
 @called_njit()
 def _evaluate(system, moving, how, place, rows):
-    """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found. how: FOUND, KEPT or
-    AT_END, see `MovingContact`, whose arrays the rows are."""
+    """The rows and gaps at a displacement `place` (q,) of the basis; whether they could be found. how: PAIR_ANEW,
+    KEEP_PARTNERS or AT_END, see `MovingContact`, whose arrays the rows are."""
     return _find(moving.corners, moving.call, system.laws.first, system.gap, how, place, rows)
 
 
@@ -261,7 +261,7 @@ def _mark_closed(data, moving, state, contact, room):
         else:
             room.initial[q] = velocity[q]
             room.offset[q] = (1.0 / weight - 1.0) * velocity[q] + room.lead[q] / weight
-    if not _evaluate(system, moving, FOUND, contact.middle, contact.rows):
+    if not _evaluate(system, moving, PAIR_ANEW, contact.middle, contact.rows):
         return False
     for k in range(system.gap.size):
         lasts = moving.points[k] and (state.persistence[k] & ACTS) > 0
@@ -457,7 +457,7 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
             stuck += 1
         keep = keep or stuck == STUCK or attempt == PASSES // 2
         copy_vector(following, middle)
-        if not _evaluate(system, moving, KEPT if keep else FOUND, middle, matrix):
+        if not _evaluate(system, moving, KEEP_PARTNERS if keep else PAIR_ANEW, middle, matrix):
             return chosen, True, 0, np.inf, False
     if not explicit and _projects(data, state, contact):
         for q in range(middle.size):

@@ -201,7 +201,7 @@ class CornerRows(NamedTuple):
 
 
 # how the rows of a configuration are found: see `MovingContact`
-FOUND, KEPT, AT_END = 0, 1, 2
+PAIR_ANEW, KEEP_PARTNERS, AT_END = 0, 1, 2
 
 
 class ContactRows(NamedTuple):
@@ -226,12 +226,12 @@ class PairingCall(NamedTuple):
 class MovingContact(NamedTuple):
     """Contact whose rows depend on the configuration, as loops read it, with the rows in the step and at its end.
 
-    corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with FOUND, KEPT
-    (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis' displacements, m or
-    rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B M⁻¹ Bᵀ (q, q),
-    constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M, the other one
-    None; proximal: the term of the contact problem where multipliers are not unique; lasting: largest gap of a contact
-    that lasts, m.
+    corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with PAIR_ANEW,
+    KEEP_PARTNERS (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis'
+    displacements, m or rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B
+    M⁻¹ Bᵀ (q, q), constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M,
+    the other one None; proximal: the term of the contact problem where multipliers are not unique; lasting: largest gap
+    of a contact that lasts, m.
     """
 
     corners: CornerRows | None

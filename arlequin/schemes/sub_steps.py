@@ -21,7 +21,7 @@ _MAX_SUBSTEPS = 100_000  # per step
 
 
 @dataclass(frozen=True)
-class _SubstepState:
+class _Inside:
     """The state of the inner stepper, and the number of sub-steps per step."""
 
     state: State
@@ -42,7 +42,7 @@ class SubsteppedStepper(Stepper):
         """The state at t = nΔt."""
         count = self._substep_count(u, n * self.step)
         state = self._with(count).start(u, v, n * count, memory)
-        return replace(state, n=n, own=_SubstepState(state, count))
+        return replace(state, n=n, own=_Inside(state, count))
 
     def continued(self, state: State) -> State:
         """See `Stepper.continued`."""
@@ -50,7 +50,7 @@ class SubsteppedStepper(Stepper):
         inner = self._with(substeps.count).continued(
             replace(substeps.state, n=state.n * substeps.count, worn=state.worn)
         )
-        return replace(state, own=_SubstepState(inner, substeps.count), kinetic=inner.kinetic)
+        return replace(state, own=_Inside(inner, substeps.count), kinetic=inner.kinetic)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
@@ -80,7 +80,7 @@ class SubsteppedStepper(Stepper):
                     needed, change = math.ceil(needed_now / parts) * parts, True
         merged = merge_time_steps(batches).numbered(n + 1)
         merged.work["scheme"] = merged.work["scheme"] - kinetic_change
-        return replace(inner, n=n + 1, own=_SubstepState(inner, parts)), merged
+        return replace(inner, n=n + 1, own=_Inside(inner, parts)), merged
 
     def _with(self, count: int) -> CentralStepper:
         step = self.step / count
