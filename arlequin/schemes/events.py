@@ -119,7 +119,7 @@ class LocatedThetaStepper(Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
-        from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
+        from arlequin.schemes._event_kernels import MAX_EVENTS, located_steps
 
         laws, step = self._assembly.laws, self.step
         count, step_loads = as_many(lambda limit: self._loads(state.n, limit), count)
@@ -146,7 +146,7 @@ class LocatedThetaStepper(Stepper):
             )
         if not taken:
             raise UserError(
-                f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
+                f"more than {MAX_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
                 'try a smaller step, or Theta without events="locate"',
                 code=1,
             )
