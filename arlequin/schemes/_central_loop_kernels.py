@@ -1,7 +1,7 @@
 """Steps of central differences of linear systems with a diagonal mass in one compiled loop; equations in
 `arlequin.schemes.central.CentralDifference`.
 
-The loop is compiled for each kind of pairing by itself: its argument `moving` is None on fixed normals.
+The loop is compiled separately for each kind of pairing: its argument `moving` is None on fixed normals.
 """
 
 from collections import namedtuple
@@ -50,40 +50,40 @@ from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, Centr
 
 FAST = {"reassoc", "contract", "nsz"}
 
-# Work space: forces of constraints and contact, and of the layers (d,), internal forces and those of dashpots at the
-# end of a step (d,), room for strains (d,), rates of the constraints (m,), of those kept (k,) and their multipliers
-# and other multipliers (m,), on imposed motions (p,) their accelerations and what constraints give to them, a history.
+# Work space: forces of constraints and contact, and of the layers (d,), internal and dashpot forces at the end of a
+# step (d,), relative displacements (d,), rates of the constraints (m,), of the independent ones (k,), two arrays of
+# multipliers (m,), accelerations of the imposed motions and constraint forces on them (p,), a history.
 _Room = namedtuple(
     "_Room",
-    "constraint_force layer_force internal damping relative rates halved multipliers layer_multipliers given "
-    "force_on_imposed scratch",
+    "constraint_force layer_force internal damping relative rates halved multipliers layer_multipliers "
+    "imposed_acceleration force_on_imposed scratch",
 )  # fmt: skip
 
 
 @called_njit()
 def _change_rates(operators, constraints, rates, room, multipliers, pull):
-    """φ (m,) = S⁻¹ `rates`, S = C M⁻¹Cᵀ, added to `multipliers`, and Cᵀφ to `pull` (d,)."""
-    for i in range(operators.kept.size):
-        room.halved[i] = rates[operators.kept[i]]
+    """Adds φ = S⁻¹ `rates` (m,), S = C M⁻¹Cᵀ, to `multipliers`, and Cᵀφ to `pull` (d,)."""
+    for i in range(operators.independent.size):
+        room.halved[i] = rates[operators.independent[i]]
     solve_lower(operators.lower, 0, room.halved)
     _add_multipliers(operators, constraints, room, multipliers, pull)
 
 
 @called_njit()
 def _hold_constraints(operators, constraints, impulse, room, multipliers, pull):
-    """The same of φ = −S⁻¹ C M⁻¹Bᵀ P, by which impulses P (q,) on the contact's basis do not change C v."""
-    for i in range(operators.kept.size):
+    """As `_change_rates` for φ = −S⁻¹ C M⁻¹Bᵀ P: impulses P (q,) on the contact's basis then do not change C v."""
+    for i in range(operators.independent.size):
         room.halved[i] = -full_dot(operators.root[i], impulse)
     _add_multipliers(operators, constraints, room, multipliers, pull)
 
 
 @called_njit()
 def _add_multipliers(operators, constraints, room, multipliers, pull):
-    """The same from L⁻¹ S φ (k,), S = L Lᵀ, in `room.halved`."""
+    """As `_change_rates`, from L⁻¹ S φ (k,), S = L Lᵀ, in `room.halved`."""
     solve_lower_transposed(operators.lower, room.halved)
     room.multipliers[:] = 0.0
-    for i in range(operators.kept.size):
-        room.multipliers[operators.kept[i]] = room.halved[i]
+    for i in range(operators.independent.size):
+        room.multipliers[operators.independent[i]] = room.halved[i]
     for r in range(multipliers.size):
         multipliers[r] += room.multipliers[r]
     add_transposed(constraints, room.multipliers, pull)
@@ -91,7 +91,7 @@ def _add_multipliers(operators, constraints, room, multipliers, pull):
 
 @called_njit()
 def _rate_defect(constraints, step, half, a, room):
-    """−C (v_{n−½} + Δt a)/Δt (m,), into `room.rates`."""
+    """Writes −C (v_{n−½} + Δt a)/Δt (m,) to `room.rates`."""
     room.multipliers[:] = 0.0
     room.rates[:] = 0.0
     add_product(constraints, half, room.multipliers)
@@ -128,67 +128,67 @@ def end_velocity(step, half, a, lift, v):
 def take_works(step, mass, half, before, after, load, next_load, drag, next_drag, sums):
     """The works of a step, see `CentralWorks`; half (d,): v_{n+½}; drag, next_drag (d,): of dashpots, or none, (0,).
 
-    The loops write to no array: else they sum in an order that depends on how near the arrays are in memory.
+    The loops write to no array: otherwise the order of summation would depend on the distance of arrays in memory.
     """
-    kinetic, pushed, given, resisted, dragged, lost = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    kinetic, end_force_work, external, internal, damping, loss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for d in range(half.size):
-        moved = step * half[d]
+        du = step * half[d]
         kinetic += mass[d] * half[d] * half[d]
-        pushed += moved * (next_load[d] - after[d])
-        given += (load[d] + next_load[d]) * moved
-        resisted += (before[d] + after[d]) * moved
+        end_force_work += du * (next_load[d] - after[d])
+        external += (load[d] + next_load[d]) * du
+        internal += (before[d] + after[d]) * du
     for d in range(next_drag.size):
-        moved = step * half[d]
-        pushed -= moved * next_drag[d]
-        dragged += (drag[d] + next_drag[d]) * moved
-        lost += next_drag[d] * moved
-    sums[0], sums[1], sums[2] = 0.5 * (kinetic + pushed), 0.5 * given, 0.5 * resisted
-    sums[3], sums[4] = 0.5 * dragged, lost
+        du = step * half[d]
+        end_force_work -= du * next_drag[d]
+        damping += (drag[d] + next_drag[d]) * du
+        loss += next_drag[d] * du
+    sums[0], sums[1], sums[2] = 0.5 * (kinetic + end_force_work), 0.5 * external, 0.5 * internal
+    sums[3], sums[4] = 0.5 * damping, loss
 
 
 @called_njit()
 def _stored_forces(laws, step, history, scratch, stored):
-    """Forces (k,), N, of the layers at the gaps of the history, which θ = 0 takes; whether there are layers."""
+    """Forces (k,), N, of the layers at the gaps of the history, as in the laws with θ = 0; whether there are layers."""
     acts = False
     for k in range(stored.size):
         first, last = laws.rows[k], laws.rows[k + 1]
         if last > first:
             acts = True
-            found = sum_laws(
+            sums = sum_laws(
                 first, last, laws.kernels, laws.kind, laws.coefficients, history, history[first, 0], step, 0.0, scratch
             )
-            stored[k] = laws.area[k] * found[0]
+            stored[k] = laws.area[k] * sums[0]
     return acts
 
 
 @called_njit()
-def _turning_work(laws, step, rows, normal, before, pushed, pressing, turned):
-    """−½ Δt v_{n−½}·(c'_n − c_n), J: what the forces of the layers do as their normals turn between two steps; before
-    (q,): v_{n−½} of the rows, pushed (q,): c_n; pressing (r,), turned (q,): room for c'_n."""
+def _turning_work(laws, step, rows, normal, before, pushed, pressing, pushed_now):
+    """−½ Δt v_{n−½}·(c'_n − c_n), J: work of the layers' forces by the rotation of their normals between two steps;
+    before (q,): v_{n−½} of the rows, pushed (q,): c_n; pressing (r,), pushed_now (q,): work space for c'_n."""
     acts = False
     for k in range(normal.shape[1]):
         pressing[laws.first[k]] = normal[0, k] / step
         acts = acts or normal[0, k] != 0.0
     if not acts:
         return 0.0
-    times_transposed_rows(rows, pressing, turned)
+    times_transposed_rows(rows, pressing, pushed_now)
     work = 0.0
-    for q in range(turned.size):
-        work += before[q] * (turned[q] - pushed[q])
+    for q in range(pushed_now.size):
+        work += before[q] * (pushed_now[q] - pushed[q])
     return -0.5 * step * work
 
 
 @called_njit()
-def _imposed_accelerations(system, step, now, following, u, half, given):
-    """Accelerations (p,) that lead to the imposed motions of the next step: displacements at its end, or the mean of
-    the velocities at both ends; now, following (p,): values at its ends."""
-    for g in range(given.size):
+def _imposed_accelerations(system, step, start_values, end_values, u, half, accelerations):
+    """Accelerations (p,) for the imposed motions of the next step: displacements at its end, or the mean velocity of
+    both ends; start_values, end_values (p,): imposed values at its ends."""
+    for g in range(accelerations.size):
         d = system.imposed[g]
         if system.imposes_displacement[g]:
-            wanted = (following[g] - u[d]) / step
+            velocity = (end_values[g] - u[d]) / step
         else:
-            wanted = 0.5 * (now[g] + following[g])
-        given[g] = (wanted - half[d]) / step
+            velocity = 0.5 * (start_values[g] + end_values[g])
+        accelerations[g] = (velocity - half[d]) / step
 
 
 @njit(cache=True, nogil=True)
@@ -212,7 +212,7 @@ def central_steps(
     m, damped = state.constraint.size, viscous.starts.size > 1
     own_room = _Room(
         np.zeros(size), np.zeros(size), np.empty(size), np.empty(size if damped else 0), np.empty(size),
-        np.empty(m), np.empty(operators.kept.size), np.empty(m), np.empty(m), np.empty(system.imposed.size),
+        np.empty(m), np.empty(operators.independent.size), np.empty(m), np.empty(m), np.empty(system.imposed.size),
         np.zeros(system.imposed.size), state.history.copy(),
     )  # fmt: skip
     room = borrow(own_room)
@@ -251,7 +251,7 @@ def central_steps(
         pull, press, multipliers = room.constraint_force, room.layer_force, steps.multipliers[n]
         for r in range(m):
             multipliers[r] = step * state.constraint[r]
-        used, residual, singular, acts = 0, 0.0, False, False
+        iterations, residual, singular, any_active = 0, 0.0, False, False
         if points:
             free.end[:] = 0.0
             before[:] = 0.0
@@ -264,16 +264,16 @@ def central_steps(
             free.velocity[:] = 0.0
             add_product(basis, state.u, free.displacement)
             add_product(basis, state.v, free.velocity)
-            acts = free_rows(coefficients, contact, no_springs, before, free)
+            any_active = free_rows(coefficients, contact, no_springs, before, free)
             # Moreau's law at the end of the step: the bulk accelerates between both velocities
             free.closing[0] = 0.0
             free.closing[2] = 0.0
         if moving is not None:
-            active, acts, used, residual, singular = solve_in_configuration(
+            active, any_active, iterations, residual, singular = solve_in_configuration(
                 data, paired, options, state, free.end, configuration, active, in_configuration, on_basis, work_space
             )
-        elif acts:
-            used, residual, singular = solve_rows(
+        elif any_active:
+            iterations, residual, singular = solve_rows(
                 operators.delassus, coefficients, laws, options, free, history, solution, factor, sliding, slide_room
             )
         else:
@@ -281,11 +281,11 @@ def central_steps(
             normal[:] = 0.0
             status[:] = 0
             copy_table(history, trial)
-        steps.iterations[n], steps.residual[n] = used, residual
+        steps.iterations[n], steps.residual[n] = iterations, residual
         if singular or not residual <= ALLOWED:
             return n
         pull[:] = 0.0
-        if acts:
+        if any_active:
             add_transposed(basis, on_basis, pull)
             _hold_constraints(operators, constraints, on_basis, room, multipliers, pull)
         half, u, v = steps.flow[n], steps.u[n], steps.v[n]
@@ -307,17 +307,17 @@ def central_steps(
         if not np.isfinite(works.strain[n] + sums[0]):
             return n
         accelerate(inverse, room.internal, next_load, room.damping, state.a)
-        for g in range(system.imposed.size):  # what constraints and contact give on these dofs is no reaction
+        for g in range(system.imposed.size):  # reactions exclude the forces of constraints and contact on these dofs
             d = system.imposed[g]
-            given = works.reactions[n, g] - pull[d] - step * room.force_on_imposed[g]
-            works.reactions[n, g] = given
-            sums[1] += given * 0.5 * (state.half[d] + half[d])
-        # pushed by what constraints and contact gave in this step, the acceleration of the next one is constrained anew
+            reaction_impulse = works.reactions[n, g] - pull[d] - step * room.force_on_imposed[g]
+            works.reactions[n, g] = reaction_impulse
+            sums[1] += reaction_impulse * 0.5 * (state.half[d] + half[d])
+        # constrained acceleration of the next step
         pull[:] = 0.0
         state.constraint[:] = 0.0
-        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, room.given)
+        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, room.imposed_acceleration)
         for g in range(system.imposed.size):
-            state.a[system.imposed[g]] = room.given[g]
+            state.a[system.imposed[g]] = room.imposed_acceleration[g]
         if m:
             _rate_defect(constraints, step, half, state.a, room)
             _change_rates(operators, constraints, room.rates, room, state.constraint, pull)

@@ -56,7 +56,7 @@ class StrainRows(NamedTuple):
     values: Array
     weights: Array
     anchor: NDArray[np.int64]
-    own: int
+    relative_rows: int
 
     @classmethod
     def of(cls, strains: Strains) -> Self:

@@ -82,7 +82,7 @@ class CentralOperators(NamedTuple):
     step: float
     inverse: Array
     delassus: Array
-    kept: NDArray[np.int64]
+    independent: NDArray[np.int64]
     lower: Array
     root: Array
     method: int
