@@ -18,10 +18,10 @@ from arlequin.schemes._configuration_kernels import (
     ContactSolution,
     StepData,
     chosen_points,
+    configuration_buffers,
     keep_configuration,
     named_configuration,
     named_moving,
-    room_of_configurations,
     solve_in_configuration,
     times_rows,
     times_transposed_rows,
@@ -32,7 +32,7 @@ from arlequin.schemes._row_kernels import (
     advance_sliding,
     free_rows,
     mean_path,
-    room_of_rows,
+    row_buffers,
     solve_rows,
     wear_off,
 )  # fmt: skip
@@ -53,51 +53,51 @@ FAST = {"reassoc", "contract", "nsz"}
 # Work space: forces of constraints and contact, and of the layers (d,), internal and dashpot forces at the end of a
 # step (d,), relative displacements (d,), rates of the constraints (m,), of the independent ones (k,), two arrays of
 # multipliers (m,), accelerations of the imposed motions and constraint forces on them (p,), a history.
-_Room = namedtuple(
-    "_Room",
+_Buffers = namedtuple(
+    "_Buffers",
     "constraint_force layer_force internal damping relative rates halved multipliers layer_multipliers "
     "imposed_acceleration force_on_imposed scratch",
 )  # fmt: skip
 
 
 @called_njit()
-def _change_rates(operators, constraints, rates, room, multipliers, pull):
+def _change_rates(operators, constraints, rates, buffers, multipliers, pull):
     """Adds φ = S⁻¹ `rates` (m,), S = C M⁻¹Cᵀ, to `multipliers`, and Cᵀφ to `pull` (d,)."""
     for i in range(operators.independent.size):
-        room.halved[i] = rates[operators.independent[i]]
-    solve_lower(operators.lower, 0, room.halved)
-    _add_multipliers(operators, constraints, room, multipliers, pull)
+        buffers.halved[i] = rates[operators.independent[i]]
+    solve_lower(operators.lower, 0, buffers.halved)
+    _add_multipliers(operators, constraints, buffers, multipliers, pull)
 
 
 @called_njit()
-def _hold_constraints(operators, constraints, impulse, room, multipliers, pull):
+def _hold_constraints(operators, constraints, impulse, buffers, multipliers, pull):
     """As `_change_rates` for φ = −S⁻¹ C M⁻¹Bᵀ P: impulses P (q,) on the contact's basis then do not change C v."""
     for i in range(operators.independent.size):
-        room.halved[i] = -full_dot(operators.root[i], impulse)
-    _add_multipliers(operators, constraints, room, multipliers, pull)
+        buffers.halved[i] = -full_dot(operators.root[i], impulse)
+    _add_multipliers(operators, constraints, buffers, multipliers, pull)
 
 
 @called_njit()
-def _add_multipliers(operators, constraints, room, multipliers, pull):
-    """As `_change_rates`, from L⁻¹ S φ (k,), S = L Lᵀ, in `room.halved`."""
-    solve_lower_transposed(operators.lower, room.halved)
-    room.multipliers[:] = 0.0
+def _add_multipliers(operators, constraints, buffers, multipliers, pull):
+    """As `_change_rates`, from L⁻¹ S φ (k,), S = L Lᵀ, in `buffers.halved`."""
+    solve_lower_transposed(operators.lower, buffers.halved)
+    buffers.multipliers[:] = 0.0
     for i in range(operators.independent.size):
-        room.multipliers[operators.independent[i]] = room.halved[i]
+        buffers.multipliers[operators.independent[i]] = buffers.halved[i]
     for r in range(multipliers.size):
-        multipliers[r] += room.multipliers[r]
-    add_transposed(constraints, room.multipliers, pull)
+        multipliers[r] += buffers.multipliers[r]
+    add_transposed(constraints, buffers.multipliers, pull)
 
 
 @called_njit()
-def _rate_defect(constraints, step, half, a, room):
-    """Writes −C (v_{n−½} + Δt a)/Δt (m,) to `room.rates`."""
-    room.multipliers[:] = 0.0
-    room.rates[:] = 0.0
-    add_product(constraints, half, room.multipliers)
-    add_product(constraints, a, room.rates)
-    for r in range(room.rates.size):
-        room.rates[r] = -room.multipliers[r] / step - room.rates[r]
+def _rate_defect(constraints, step, half, a, buffers):
+    """Writes −C (v_{n−½} + Δt a)/Δt (m,) to `buffers.rates`."""
+    buffers.multipliers[:] = 0.0
+    buffers.rates[:] = 0.0
+    add_product(constraints, half, buffers.multipliers)
+    add_product(constraints, a, buffers.rates)
+    for r in range(buffers.rates.size):
+        buffers.rates[r] = -buffers.multipliers[r] / step - buffers.rates[r]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -210,15 +210,15 @@ def central_steps(
     basis, constraints, viscous = system.basis, system.constraints, system.viscous
     size, points, rows, basis_rows = state.u.size, system.gap.size, state.impulse.size, basis.starts.size - 1
     m, damped = state.constraint.size, viscous.starts.size > 1
-    own_room = _Room(
+    own_buffers = _Buffers(
         np.zeros(size), np.zeros(size), np.empty(size), np.empty(size if damped else 0), np.empty(size),
         np.empty(m), np.empty(operators.independent.size), np.empty(m), np.empty(m), np.empty(system.imposed.size),
         np.zeros(system.imposed.size), state.history.copy(),
     )  # fmt: skip
-    room = borrow(own_room)
+    buffers = borrow(own_buffers)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem, own_factor = room_of_rows(basis_rows, rows, points), allocate_factor(rows)
+    own_problem, own_factor = row_buffers(basis_rows, rows, points), allocate_factor(rows)
     free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     own_rows = np.zeros(rows), np.empty(basis_rows), np.zeros(rows), np.empty(basis_rows)
     no_springs, before, pressing, layer_force = borrow(own_rows)
@@ -233,22 +233,22 @@ def central_steps(
         paired, configurations = named_moving(borrow(moving))
         data = StepData(system, coefficients, operators.delassus, no_springs)
         in_configuration = ContactSolution(impulse, normal, status, trial)
-        own_configuration = room_of_configurations(basis_rows, rows, size, m, history, points)
-        configuration, work_space = named_configuration(paired, borrow(own_configuration))
+        own_configuration = configuration_buffers(basis_rows, rows, size, m, history, points)
+        configuration, contact_buffers = named_configuration(paired, borrow(own_configuration))
         active = chosen_points(configuration.active, laws, history)
     if sliding is None:
-        slide_room = None
+        slide_buffers = None
     else:
         slide = np.empty(rows)
-        slide_room = np.empty(rows), slide, np.empty((2, points)), np.empty(points)
+        slide_buffers = np.empty(rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     if m:
-        add_transposed(constraints, state.constraint, room.constraint_force)
+        add_transposed(constraints, state.constraint, buffers.constraint_force)
         for g in range(system.imposed.size):
-            room.force_on_imposed[g] = room.constraint_force[system.imposed[g]]
+            buffers.force_on_imposed[g] = buffers.constraint_force[system.imposed[g]]
     for n in range(count):
         load, next_load = external[min(n, len(external) - 1)], external[min(n + 1, len(external) - 1)]
-        pull, press, multipliers = room.constraint_force, room.layer_force, steps.multipliers[n]
+        pull, press, multipliers = buffers.constraint_force, buffers.layer_force, steps.multipliers[n]
         for r in range(m):
             multipliers[r] = step * state.constraint[r]
         iterations, residual, singular, any_active = 0, 0.0, False, False
@@ -270,11 +270,20 @@ def central_steps(
             free.closing[2] = 0.0
         if moving is not None:
             active, any_active, iterations, residual, singular = solve_in_configuration(
-                data, paired, options, state, free.end, configuration, active, in_configuration, on_basis, work_space
+                data,
+                paired,
+                options,
+                state,
+                free.end,
+                configuration,
+                active,
+                in_configuration,
+                on_basis,
+                contact_buffers,
             )
         elif any_active:
             iterations, residual, singular = solve_rows(
-                operators.delassus, coefficients, laws, options, free, history, solution, factor, sliding, slide_room
+                operators.delassus, coefficients, laws, options, free, history, solution, factor, sliding, slide_buffers
             )
         else:
             impulse[:] = 0.0
@@ -287,13 +296,13 @@ def central_steps(
         pull[:] = 0.0
         if any_active:
             add_transposed(basis, on_basis, pull)
-            _hold_constraints(operators, constraints, on_basis, room, multipliers, pull)
+            _hold_constraints(operators, constraints, on_basis, buffers, multipliers, pull)
         half, u, v = steps.flow[n], steps.u[n], steps.v[n]
         push_on(step, inverse, pull, state.a, state.half, state.u, half, u)
-        works.strain[n] = forces_of_parts(system.strains, solids, u, room.relative, room.internal)
+        works.strain[n] = forces_of_parts(system.strains, solids, u, buffers.relative, buffers.internal)
         if damped:
-            room.damping[:] = 0.0
-            add_product(viscous, half, room.damping)
+            buffers.damping[:] = 0.0
+            add_product(viscous, half, buffers.damping)
         for g in range(system.imposed.size):
             d = system.imposed[g]
             mean = state.internal[d] - load[d]
@@ -302,33 +311,33 @@ def central_steps(
             works.reactions[n, g] = mass[d] * (half[d] - state.half[d]) + step * mean
         sums = works.sums[n]
         take_works(
-            step, mass, half, state.internal, room.internal, load, next_load, state.damping, room.damping, sums
+            step, mass, half, state.internal, buffers.internal, load, next_load, state.damping, buffers.damping, sums
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + sums[0]):
             return n
-        accelerate(inverse, room.internal, next_load, room.damping, state.a)
+        accelerate(inverse, buffers.internal, next_load, buffers.damping, state.a)
         for g in range(system.imposed.size):  # reactions exclude the forces of constraints and contact on these dofs
             d = system.imposed[g]
-            reaction_impulse = works.reactions[n, g] - pull[d] - step * room.force_on_imposed[g]
+            reaction_impulse = works.reactions[n, g] - pull[d] - step * buffers.force_on_imposed[g]
             works.reactions[n, g] = reaction_impulse
             sums[1] += reaction_impulse * 0.5 * (state.half[d] + half[d])
         # constrained acceleration of the next step
         pull[:] = 0.0
         state.constraint[:] = 0.0
-        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, room.imposed_acceleration)
+        _imposed_accelerations(system, step, imposed[n + 1], imposed[n + 2], u, half, buffers.imposed_acceleration)
         for g in range(system.imposed.size):
-            state.a[system.imposed[g]] = room.imposed_acceleration[g]
+            state.a[system.imposed[g]] = buffers.imposed_acceleration[g]
         if m:
-            _rate_defect(constraints, step, half, state.a, room)
-            _change_rates(operators, constraints, room.rates, room, state.constraint, pull)
+            _rate_defect(constraints, step, half, state.a, buffers)
+            _change_rates(operators, constraints, buffers.rates, buffers, state.constraint, pull)
             for d in range(size):
                 state.a[d] += inverse[d] * pull[d]
             for g in range(system.imposed.size):
-                room.force_on_imposed[g] = pull[system.imposed[g]]
+                buffers.force_on_imposed[g] = pull[system.imposed[g]]
         if moving is not None:
             keep_configuration(configuration, configurations, n)
             sums[5] = _turning_work(laws, step, configuration.rows, normal, before, state.pushed, pressing, layer_force)
-        if _stored_forces(laws, step, trial, room.scratch, works.stored[n]):
+        if _stored_forces(laws, step, trial, buffers.scratch, works.stored[n]):
             press[:] = 0.0
             for k in range(points):
                 pressing[laws.first[k]] = works.stored[n, k]
@@ -338,8 +347,8 @@ def central_steps(
                 times_transposed_rows(configuration.rows, pressing, state.pushed)
             add_transposed(basis, state.pushed, press)
             sums[0] += 0.5 * step * dot(half, press)
-            room.layer_multipliers[:] = 0.0
-            _hold_constraints(operators, constraints, state.pushed, room, room.layer_multipliers, press)
+            buffers.layer_multipliers[:] = 0.0
+            _hold_constraints(operators, constraints, state.pushed, buffers, buffers.layer_multipliers, press)
             for d in range(size):
                 state.lift[d] = inverse[d] * press[d]
         end_velocity(step, half, state.a, state.lift, v)
@@ -354,20 +363,20 @@ def central_steps(
         if sliding is not None:
             slide[:] = 0.0
             add_product(basis, half, slide)
-            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
             for k in range(points):
                 steps.friction_state[n, k] = sliding_points.variables[k, 0]
         copy_table(trial, history)
         copy_vector(u, state.u)
         copy_vector(half, state.half)
         copy_vector(v, state.v)
-        copy_vector(room.internal, state.internal)
-        copy_vector(room.damping, state.damping)
+        copy_vector(buffers.internal, state.internal)
+        copy_vector(buffers.damping, state.damping)
         copy_vector(impulse, steps.impulse[n])
         for k in range(points):
             steps.status[n, k] = status[k]
         copy_table(normal, steps.normal[n])
-    hold(own_room)
+    hold(own_buffers)
     hold(own_solution)
     hold(own_problem)
     hold(own_factor)

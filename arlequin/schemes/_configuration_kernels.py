@@ -51,8 +51,8 @@ _Configuration = namedtuple(
 # Work space of a step: the rows at its end, displacement … moves (q,) on the rows of the basis, ahead … response (r,)
 # on those of H, gaps_at_start (k,), change, inertia and pulls (d,), φ (m,). initial, offset (q,): the velocity before
 # the impulses, and the difference between the end velocity and the mean one.
-_Room = namedtuple(
-    "_Room",
+_Buffers = namedtuple(
+    "_Buffers",
     "end_rows displacement velocity basis_change end rate lead initial offset following moves ahead rates before start "
     "mean direction response gaps_at_start change inertia pulls multipliers",
 )
@@ -202,26 +202,26 @@ def named_moving(moving):
 
 
 @called_njit()
-def room_of_configurations(basis_rows, rows, size, constraints, history, points):
-    """Arrays of `_Configuration` and of `_Room`, without the contact rows."""
+def configuration_buffers(basis_rows, rows, size, constraints, history, points):
+    """Arrays of `_Configuration` and of `_Buffers`, without the contact rows."""
     q, r, d = basis_rows, rows, size
     contact = (
         np.empty(q), np.zeros((3, r)), np.zeros(r, dtype=np.bool_), np.zeros(r), np.zeros(points, dtype=np.bool_),
         np.empty(points, dtype=np.bool_), history.copy(), np.zeros(points),
     )  # fmt: skip
-    room = (
+    buffers = (
         np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.zeros(q), np.empty(q), np.empty(q),
         np.empty(q), np.empty(q), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r),
         np.empty(r), np.empty(points), np.empty(d), np.empty(d), np.empty(d), np.zeros(constraints),
     )  # fmt: skip
-    return contact, room
+    return contact, buffers
 
 
 @called_njit()
 def named_configuration(moving, arrays):
-    """`_Configuration` and `_Room` from the arrays of `room_of_configurations`."""
-    contact, room = arrays
-    return _Configuration(moving.rows, *contact), _Room(moving.end_rows, *room)
+    """`_Configuration` and `_Buffers` from the arrays of `configuration_buffers`."""
+    contact, buffers = arrays
+    return _Configuration(moving.rows, *contact), _Buffers(moving.end_rows, *buffers)
 
 
 @called_njit()
@@ -235,31 +235,31 @@ def _sagitta(corners, k, increment):
 
 
 @called_njit(forceinline=True)
-def _mark_closed(data, moving, state, contact, room):
+def _mark_closed(data, moving, state, contact, buffers):
     """Marks the closed points of a step, in the midpoint configuration predicted by the velocities at its start;
     returns False if the pairing failed."""
-    system, displacement, velocity, increment = data.system, room.displacement, room.velocity, room.moves
+    system, displacement, velocity, increment = data.system, buffers.displacement, buffers.velocity, buffers.moves
     step, weight, _ = data.coefficients
     displacement[:] = 0.0
     velocity[:] = 0.0
     add_product(system.basis, state.u, displacement)
     add_product(system.basis, state.v, velocity)
     if state.lead.size:
-        room.lead[:] = 0.0
-        add_product(system.basis, state.lead, room.lead)
+        buffers.lead[:] = 0.0
+        add_product(system.basis, state.lead, buffers.lead)
         for q in range(displacement.size):
-            room.lead[q] *= step
+            buffers.lead[q] *= step
     if state.half.size:
-        room.initial[:] = 0.0
-        add_product(system.basis, state.half, room.initial)
+        buffers.initial[:] = 0.0
+        add_product(system.basis, state.half, buffers.initial)
     for q in range(displacement.size):
         increment[q] = step * velocity[q]
         contact.middle[q] = displacement[q] + 0.5 * increment[q]
         if state.half.size:
-            room.offset[q] = room.initial[q]
+            buffers.offset[q] = buffers.initial[q]
         else:
-            room.initial[q] = velocity[q]
-            room.offset[q] = (1.0 / weight - 1.0) * velocity[q] + room.lead[q] / weight
+            buffers.initial[q] = velocity[q]
+            buffers.offset[q] = (1.0 / weight - 1.0) * velocity[q] + buffers.lead[q] / weight
     if not _evaluate(system, moving, PAIR_ANEW, contact.middle, contact.rows):
         return False
     for k in range(system.gap.size):
@@ -341,12 +341,12 @@ def _projects(data, state, contact):
 
 
 @called_njit(forceinline=True)
-def solve_in_configuration(data, moving, options, state, free, contact, chosen, solution, on_basis, room):
+def solve_in_configuration(data, moving, options, state, free, contact, chosen, solution, on_basis, buffers):
     """Contact impulses of a step on the rows of its midpoint configuration; returns the active points, whether there
     are any, iterations, residual (inf if the pairing failed), and whether the multipliers are not unique.
 
     free (q,): y of the rows of the basis without impulses; chosen: the active points of the last step. `contact`
-    receives the midpoint configuration, `room` the rows at the end for the velocity projection; on_basis (q,): the
+    receives the midpoint configuration, `buffers` the rows at the end for the velocity projection; on_basis (q,): the
     impulses on the basis. The state is not changed.
     """
     system, matrix, coefficients = data.system, contact.rows, data.coefficients
@@ -355,15 +355,15 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
     springs, history, trial = data.springs, state.history, solution.trial
     gap_per_velocity, layered = weight * step, laws.kind.size > 0
     displacement, velocity, end, rate, following = (
-        room.displacement, room.velocity, room.end, room.rate, room.following,
+        buffers.displacement, buffers.velocity, buffers.end, buffers.rate, buffers.following,
     )  # fmt: skip
     explicit = state.half.size > 0
-    ahead, rates, before, start = room.ahead, room.rates, room.before, room.start
-    mean, gaps_at_start, moves = room.mean, room.gaps_at_start, room.moves
-    if not _mark_closed(data, moving, state, contact, room):
+    ahead, rates, before, start = buffers.ahead, buffers.rates, buffers.before, buffers.start
+    mean, gaps_at_start, moves = buffers.mean, buffers.gaps_at_start, buffers.moves
+    if not _mark_closed(data, moving, state, contact, buffers):
         return chosen, True, 0, np.inf, False
     for q in range(middle.size):
-        end[q] = displacement[q] + step * (free[q] + room.lead[q])
+        end[q] = displacement[q] + step * (free[q] + buffers.lead[q])
         rate[q] = (1.0 - 1.0 / weight) * velocity[q] + free[q] / weight
     unique = options[0], options[1], moving.proximal
     iterations, residual, singular = 0, 0.0, False
@@ -381,8 +381,8 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
         for q in range(middle.size):
             moves[q] = displacement[q] - middle[q]
         times_rows(matrix, moves, before)
-        times_rows(matrix, room.initial, start)
-        times_rows(matrix, room.offset, mean)
+        times_rows(matrix, buffers.initial, start)
+        times_rows(matrix, buffers.offset, mean)
         for k in range(gaps_at_start.size):
             gaps_at_start[k] = matrix.gap[k] + before[first[k]]
         for k in range(system.wear_rate.size):
@@ -461,7 +461,7 @@ def solve_in_configuration(data, moving, options, state, free, contact, chosen, 
     if not explicit and _projects(data, state, contact):
         for q in range(middle.size):
             moves[q] = 2.0 * following[q] - displacement[q]
-        if not _evaluate(system, moving, AT_END, moves, room.end_rows):
+        if not _evaluate(system, moving, AT_END, moves, buffers.end_rows):
             return chosen, True, 0, np.inf, False
     contact.delassus[:] = 0.0
     for i in range(rows.size):
@@ -494,29 +494,29 @@ def keep_configuration(contact, steps, n):
 
 
 @called_njit(forceinline=True)
-def end_in_configuration(data, moving, contact, solution, state, steps, n, reactions, room):
+def end_in_configuration(data, moving, contact, solution, state, steps, n, reactions, buffers):
     """Completes step n, whose end is the state: stores the configuration in `steps` (`ConfigurationSteps`), updates
     wear, projects the velocities, with impulses and works in `steps` and the impulses of imposed motions added to
     reactions (p,), N·s, and sets the persistence flags."""
     system, normal, status = data.system, solution.normal, solution.status
     laws = system.laws
     if system.wear_rate.size:
-        _wear_off(data, contact, solution.impulse, state, room)
+        _wear_off(data, contact, solution.impulse, state, buffers)
     keep_configuration(contact, steps, n)
     for k in range(laws.level.size):
         layered = laws.rows[k + 1] > laws.rows[k]
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
     copy_vector(state.v, steps.unprojected[n])
     if _projects(data, state, contact):
-        velocity = room.velocity
+        velocity = buffers.velocity
         velocity[:] = 0.0
         add_product(system.basis, state.v, velocity)
         for stage in range(2):
-            steps.work[n, stage] = _project_stage(stage, laws, moving, contact, solution, steps.impulse[n], room)
-        copy_vector(room.end_rows.tangents, steps.end_tangents[n])
-        times_transposed_rows(room.end_rows, steps.impulse[n], steps.on_basis[n])
+            steps.work[n, stage] = _project_stage(stage, laws, moving, contact, solution, steps.impulse[n], buffers)
+        copy_vector(buffers.end_rows.tangents, steps.end_tangents[n])
+        times_transposed_rows(buffers.end_rows, steps.impulse[n], steps.on_basis[n])
         steps.work[n, 2] = _push_at_end(
-            system, moving.velocity_by_impulse, moving.mass, steps.on_basis[n], state, reactions, room
+            system, moving.velocity_by_impulse, moving.mass, steps.on_basis[n], state, reactions, buffers
         )  # fmt: skip
     for r in range(state.impulse.size):
         state.impulse[r] += steps.impulse[n, r]
@@ -529,16 +529,16 @@ def end_in_configuration(data, moving, contact, solution, state, steps, n, react
 
 
 @called_njit()
-def _wear_off(data, contact, impulse, state, room):
+def _wear_off(data, contact, impulse, state, buffers):
     """As `wear_off`, by the slip of the rows in the step that ends in `state`, on persistent rows by the displacements;
-    `room` has the displacements and velocities of the basis at the start."""
+    `buffers` has the displacements and velocities of the basis at the start."""
     system, (step, _, _) = data.system, data.coefficients
-    moves, change, slip, along = room.moves, room.basis_change, room.ahead, room.before
+    moves, change, slip, along = buffers.moves, buffers.basis_change, buffers.ahead, buffers.before
     change[:] = 0.0
-    mean_path(system.basis, state.v, step, room.velocity, moves)
+    mean_path(system.basis, state.v, step, buffers.velocity, moves)
     add_product(system.basis, state.u, change)
     for q in range(moves.size):
-        change[q] -= room.displacement[q]
+        change[q] -= buffers.displacement[q]
     times_rows(contact.rows, moves, slip)
     times_rows(contact.rows, change, along)
     for r in range(slip.size):
@@ -548,13 +548,13 @@ def _wear_off(data, contact, impulse, state, room):
 
 
 @called_njit()
-def _project_stage(stage, laws, moving, contact, solution, impulse, room):
+def _project_stage(stage, laws, moving, contact, solution, impulse, buffers):
     """Projection of the velocity on the normal (stage 0) or the tangential persistent rows at the end of a step, see
-    `arlequin.solvers.velocity_projection`: updates the impulses (r,) and the velocity of the basis in `room`; returns
-    the energy lost, J. The rows of `room` are those at the end of the step."""
-    first, level, matrix = laws.first, laws.level, room.end_rows
-    velocity, rates, response = room.velocity, room.rates, room.response
-    direction, on_basis, change, count = room.direction, room.basis_change, room.moves, first[-1]
+    `arlequin.solvers.velocity_projection`: updates the impulses (r,) and the velocity of the basis in `buffers`;
+    returns the energy lost, J. The rows of `buffers` are those at the end of the step."""
+    first, level, matrix = laws.first, laws.level, buffers.end_rows
+    velocity, rates, response = buffers.velocity, buffers.rates, buffers.response
+    direction, on_basis, change, count = buffers.direction, buffers.basis_change, buffers.moves, first[-1]
     times_rows(matrix, velocity, rates)
     direction[:] = 0.0
     moving_rows, bound = False, np.inf
@@ -593,7 +593,7 @@ def _project_stage(stage, laws, moving, contact, solution, impulse, room):
 
 
 @called_njit()
-def _push_at_end(system, velocity_by_impulse, mass, on_basis, state, reactions, room):
+def _push_at_end(system, velocity_by_impulse, mass, on_basis, state, reactions, buffers):
     """Applies impulses P (q,) on the basis at the end of a step, M Δv = Bᵀ P + Cᵀ φ, C Δv = 0, to velocities and
     momenta; returns the work of the imposed motions, J, whose impulses are added to reactions (p,)."""
     acts = False
@@ -601,7 +601,7 @@ def _push_at_end(system, velocity_by_impulse, mass, on_basis, state, reactions, 
         acts = acts or on_basis[q] != 0.0
     if not acts:
         return 0.0
-    change, multipliers, inertia = room.change, room.multipliers, room.inertia
+    change, multipliers, inertia = buffers.change, buffers.multipliers, buffers.inertia
     multipliers[:] = 0.0
     if velocity_by_impulse is not None:
         np.dot(velocity_by_impulse, on_basis, change)
@@ -614,7 +614,7 @@ def _push_at_end(system, velocity_by_impulse, mass, on_basis, state, reactions, 
         state.momentum[d] += inertia[d]
     imposed_work = 0.0
     if system.imposed.size:
-        pulls = room.pulls
+        pulls = buffers.pulls
         pulls[:] = 0.0
         add_transposed(system.basis, on_basis, pulls)
         add_transposed(system.constraints, multipliers, pulls)

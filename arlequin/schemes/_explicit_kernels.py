@@ -23,9 +23,9 @@ _ContactState = namedtuple("_ContactState", "traction radius forces status")
 
 
 # Displacements and velocities (r,) along the rows of the contact; before (2, r): previous displacements and tractions
-# of the springs; dissipation (2, k) by friction: power at this instant, W, and loss since the previous one, J; room:
+# of the springs; dissipation (2, k) by friction: power at this instant, W, and loss since the previous one, J; buffers:
 # work space, two of (d,).
-_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before dissipation room")
+_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before dissipation buffers")
 
 
 # Sums over a step: work (3,): external, dashpots, layers, J; friction (2, k), see `_ContactMotion`.
@@ -35,8 +35,8 @@ _Works = namedtuple("_Works", "work friction")
 @called_njit()
 def _contact_motion(system, size):
     """Arrays of `_ContactMotion` for a system of `size` degrees of freedom."""
-    rows, points, room = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
-    return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), room)
+    rows, points, buffers = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
+    return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), buffers)
 
 
 @called_njit()
@@ -162,9 +162,9 @@ def damped_pull(damping, limit, velocity, traction, tangential):
 
 
 @njit(cache=True)
-def _total(system, load, u, v, forces, force, room):
-    """All forces (d,), N, and the power of the dashpots, W; room: work space, two of (d,)."""
-    relative, drag = room
+def _total(system, load, u, v, forces, force, buffers):
+    """All forces (d,), N, and the power of the dashpots, W; buffers: work space, two of (d,)."""
+    relative, drag = buffers
     power = 0.0
     drag[:] = 0.0
     internal_forces(system.strains, u, relative, force)
@@ -218,7 +218,7 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
     power = _contact(system, 0.0, motion, contact)
     for n in range(count):
         work = steps.works[n]
-        work[VISCOUS] = step * _total(system, loads[n], u, v, contact.forces, force, motion.room)
+        work[VISCOUS] = step * _total(system, loads[n], u, v, contact.forces, force, motion.buffers)
         work[LAYERS] = step * power
         steps.friction_loss[n] = step * motion.dissipation[0]
         _accelerate(inverse, force, a)
@@ -247,7 +247,7 @@ def _evaluate_instant(system, span, load, u, v, motion, contact, force, works, w
     works.friction[0] += weight * motion.dissipation[0]
     works.friction[1] += motion.dissipation[1]
     works.work[LAYERS] += weight * power
-    works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.room)
+    works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.buffers)
     works.work[EXTERNAL] += weight * dot(load, v)
 
 
@@ -280,7 +280,7 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
             contact.traction.copy(), contact.radius.copy(), at_half.forces, contact.status.copy()
         )
         predicted_motion = _ContactMotion(
-            motion.displacement, motion.velocity, motion.before.copy(), motion.dissipation, motion.room
+            motion.displacement, motion.velocity, motion.before.copy(), motion.dissipation, motion.buffers
         )
         ignored_works = _Works(np.zeros(3), np.zeros((2, points)))
         _evaluate_instant(
@@ -356,16 +356,16 @@ _Rates = namedtuple("_Rates", "forces force powers dissipation opening")
 
 
 @called_njit()
-def _evaluate(system, inverse, load, y, mode, out, rates, room):
+def _evaluate(system, inverse, load, y, mode, out, rates, buffers):
     """out = ẏ of y = (u, v, tractions of the springs, loss of the layers), and the `_Rates` there.
 
-    mode (k,): of the points with springs; room: work space, three of (r,) and two of (d,).
+    mode (k,): of the points with springs; buffers: work space, three of (r,) and two of (d,).
     """
     gap, laws = system.gap, system.laws
     first, area, friction = laws.first, laws.area, laws.friction
     stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
     forces, force, powers, dissipation, opening = rates
-    (displacement, velocity, along), of_bulk = room
+    (displacement, velocity, along), of_bulk = buffers
     size = load.size
     u, v, traction = y[:size], y[size : 2 * size], y[2 * size : y.size - 1]
     _move_rows(system, u, v, displacement, velocity)
@@ -495,7 +495,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
     size = (y.size - rows - 1) // 2
     k, new, load = np.empty((stages + 1, y.size)), np.empty(y.size), np.empty(size)
     rates = _Rates(np.empty(rows), np.empty(size), np.empty(3), np.empty(points), np.empty(points))
-    room = (np.empty(rows), np.empty(rows), np.empty(rows)), (np.empty(size), np.empty(size))
+    buffers = (np.empty(rows), np.empty(rows), np.empty(rows)), (np.empty(size), np.empty(size))
     forces, opening = rates.forces, rates.opening
     push, impulse, work, friction_loss = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
     sub_step = h = first_step
@@ -520,7 +520,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
                         total += big_a[s, j] * k[j, i]
                     new[i] = y[i] + h * total
                 _load(polynomial, 2.0 * (t + c[s] * h) / step - 1.0, load)
-                _evaluate(system, inverse, load, new, mode, k[s], rates, room)
+                _evaluate(system, inverse, load, new, mode, k[s], rates, buffers)
                 for d in range(size):
                     push[d] += h * b[s] * rates.force[d]
                 for r in range(rows):
@@ -533,7 +533,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
                     total += b[j] * k[j, i]
                 new[i] = y[i] + h * total
             _load(polynomial, 2.0 * (t + h) / step - 1.0, load)
-            _evaluate(system, inverse, load, new, mode, k[stages], rates, room)
+            _evaluate(system, inverse, load, new, mode, k[stages], rates, buffers)
             error = _error(k, e3, e5, h, new, largest, tolerance, size, step)
             if not np.isfinite(dot(new, new)) or sub_steps > MAX_SUB_STEPS:
                 return n, sub_step

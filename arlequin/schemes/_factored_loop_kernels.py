@@ -20,10 +20,10 @@ from arlequin.schemes._configuration_kernels import (
     ContactSolution,
     StepData,
     chosen_points,
+    configuration_buffers,
     end_in_configuration,
     named_configuration,
     named_moving,
-    room_of_configurations,
     solve_in_configuration,
 )  # fmt: skip
 from arlequin.schemes._row_kernels import (
@@ -32,7 +32,7 @@ from arlequin.schemes._row_kernels import (
     advance_sliding,
     free_rows,
     mean_path,
-    room_of_rows,
+    row_buffers,
     solve_rows,
     wear_off,
 )  # fmt: skip
@@ -54,11 +54,11 @@ from arlequin.solvers.passes import CondensedPasses
 # Work space of `_ends`: internal forces, averages of these and M v at the end of a step, damping forces at the start,
 # then their mean, and at the end (1, d); impulses of constraints and contact (d,), relative displacements (d,), momenta
 # of imposed dofs at the start (p,).
-_Room = namedtuple("_Room", "internal average inertia drag end_drag pulls relative imposed_momentum")
+_Buffers = namedtuple("_Buffers", "internal average inertia drag end_drag pulls relative imposed_momentum")
 
 
 @called_njit()
-def _ends(bulk, solids, external, solved, state, after, room, sums):
+def _ends(bulk, solids, external, solved, state, after, buffers, sums):
     """Completes a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; returns the strain energy at
     its end, J. If the motion is not finite, it returns nan and does not change `state`.
 
@@ -68,7 +68,7 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
     row, mass, viscous, strains, constraints, basis, inertial, imposed = bulk
     y, multipliers, on_basis = solved
     flow, u, v, reactions = after
-    internal, average, inertia, drag, end_drag, pulls, relative, imposed_momentum = room
+    internal, average, inertia, drag, end_drag, pulls, relative, imposed_momentum = buffers
     u0, v0, momentum = state.u.reshape(1, -1), state.v.reshape(1, -1), state.momentum.reshape(1, -1)
     step, gamma, carries, damped = row.step, row.gamma, state.lead.size > 0, viscous.starts.size > 1
     for d in range(y.size):
@@ -165,14 +165,14 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         np.empty(independent_count), np.empty(imposed_dofs.size), np.empty(m + basis_rows),
     )  # fmt: skip
     chosen, half, border, constraint_residual, halved, imposed_y, imposed_rates = borrow(own_passes)
-    own_room = _Room(
+    own_buffers = _Buffers(
         np.empty((1, size)), np.empty((1, state.lead.size)), np.empty((1, size)), np.empty((1, size)),
         np.empty((1, state.lead.size)), np.empty(size), np.empty(size), np.empty(imposed_dofs.size),
     )  # fmt: skip
-    room = borrow(own_room)
+    buffers = borrow(own_buffers)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem, own_factor = room_of_rows(basis_rows, count_rows, points), allocate_factor(count_rows)
+    own_problem, own_factor = row_buffers(basis_rows, count_rows, points), allocate_factor(count_rows)
     rows_free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
     contact = ContactPoints(system.gap, system.touching, laws, springs, state.worn)
@@ -185,14 +185,14 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         paired, configurations = named_moving(borrow(moving))
         data = StepData(system, coefficients, operators.delassus, springs)
         in_configuration = ContactSolution(impulse, normal, status, trial)
-        own_configuration = room_of_configurations(basis_rows, count_rows, size, m, history, points)
-        configuration, work_space = named_configuration(paired, borrow(own_configuration))
+        own_configuration = configuration_buffers(basis_rows, count_rows, size, m, history, points)
+        configuration, contact_buffers = named_configuration(paired, borrow(own_configuration))
         active = chosen_points(configuration.active, laws, history)
     if sliding is None:
-        slide_room = None
+        slide_buffers = None
     else:
         slide = np.empty(count_rows)
-        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        slide_buffers = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
         right_hand_side(motion, solids, push[min(n, len(push) - 1)], imposed[n], state, prediction)
@@ -233,12 +233,12 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         if moving is not None:
             active, any_active, iterations, residual, singular = solve_in_configuration(
                 data, paired, options, state, rows_free.end, configuration, active, in_configuration, on_basis,
-                work_space,
+                contact_buffers,
             )  # fmt: skip
         elif any_active:
             iterations, residual, singular = solve_rows(
                 operators.delassus, coefficients, laws, options, rows_free, history, solution, factor, sliding,
-                slide_room,
+                slide_buffers,
             )  # fmt: skip
         else:
             impulse[:] = 0.0
@@ -270,10 +270,10 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                 copy_table(history, trial)
             copy_vector(rows_free.ahead, slide)
             add_product(basis, y, slide)
-            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
         after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
         works.strain[n] = _ends(
-            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, room,
+            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, buffers,
             works.sums[n : n + 1],
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + works.sums[n, 0]):
@@ -286,11 +286,11 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         if moving is not None:
             end_in_configuration(
                 data, paired, configuration, in_configuration, state, configurations, n, works.reactions[n],
-                work_space,
+                contact_buffers,
             )  # fmt: skip
             if (configurations.impulse[n] != 0.0).any():
                 copy_vector(state.v, steps.v[n])
-                inertia = room.inertia[0]
+                inertia = buffers.inertia[0]
                 inertia[:] = 0.0
                 add_product(system.mass, state.v, inertia)
                 works.sums[n, 0] = 0.5 * dot(state.v, inertia)
@@ -307,7 +307,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             steps.multipliers[n, r] = multipliers[r]
     hold(own_prediction)
     hold(own_passes)
-    hold(own_room)
+    hold(own_buffers)
     hold(own_solution)
     hold(own_problem)
     hold(own_factor)

@@ -18,10 +18,10 @@ from arlequin.schemes._configuration_kernels import (
     ContactSolution,
     StepData,
     chosen_points,
+    configuration_buffers,
     end_in_configuration,
     named_configuration,
     named_moving,
-    room_of_configurations,
     solve_in_configuration,
 )  # fmt: skip
 from arlequin.schemes._row_kernels import (
@@ -30,7 +30,7 @@ from arlequin.schemes._row_kernels import (
     advance_sliding,
     free_rows,
     mean_path,
-    room_of_rows,
+    row_buffers,
     solve_rows,
     solve_single,
     wear_off,
@@ -251,7 +251,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     coefficients = step, weight, theta
     if moving is None:
         on_basis = impulse
-        own_problem = room_of_rows(basis_rows, count_rows, points)
+        own_problem = row_buffers(basis_rows, count_rows, points)
         rows_free = RowsFree(*borrow(own_problem))
         displacement, velocity, end, ahead, gaps, rate, closed, closing, slip = rows_free
         contact_points = ContactPoints(gap, system.touching, laws, springs, state.worn)
@@ -263,14 +263,14 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         paired, configurations = named_moving(borrow(moving))
         data = StepData(system, coefficients, delassus, springs)
         solution = ContactSolution(impulse, normal, status, trial)
-        work_space = room_of_configurations(basis_rows, count_rows, size, 0, history, points)
-        contact, room = named_configuration(paired, borrow(work_space))
+        own_configuration = configuration_buffers(basis_rows, count_rows, size, 0, history, points)
+        contact, buffers = named_configuration(paired, borrow(own_configuration))
         chosen = chosen_points(contact.active, laws, history)
     if sliding is None:
-        slide_room = None
+        slide_buffers = None
     else:
         slide = np.empty(count_rows)
-        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        slide_buffers = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
         _predict(motion, push[n], imposed[n], bulk_state, prediction)
@@ -299,7 +299,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
             elif any_active:
                 solver_iterations, residual, singular = solve_rows(
                     delassus, coefficients, laws, options, rows_free, history, point_solution, factor, sliding,
-                    slide_room,
+                    slide_buffers,
                 )  # fmt: skip
             else:
                 impulse[:] = 0.0
@@ -309,7 +309,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
             free[:] = 0.0
             add_product(basis, y, free)
             chosen, any_active, solver_iterations, residual, singular = solve_in_configuration(
-                data, paired, options, state, free, contact, chosen, solution, on_basis, room
+                data, paired, options, state, free, contact, chosen, solution, on_basis, buffers
             )  # fmt: skip
         iterations[n], residuals[n] = solver_iterations, residual
         if singular or not residual <= ALLOWED:
@@ -328,7 +328,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 copy_table(history, trial)
             copy_vector(ahead, slide)
             add_product(basis, y, slide)
-            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
         multipliers /= weight * row.inertia
         if not _advance(bulk, external[n], on_basis, prediction, bulk_state):
             return n
@@ -338,7 +338,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 mean_path(basis, v, step, velocity, slip)
                 wear_off(first, system.wear_rate, step, impulse, slip, state.worn)
         if moving is not None:
-            end_in_configuration(data, paired, contact, solution, state, configurations, n, reactions, room)
+            end_in_configuration(data, paired, contact, solution, state, configurations, n, reactions, buffers)
         copy_table(trial, history)
         for d in range(size):
             all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]
@@ -358,5 +358,5 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     if moving is None:
         hold(own_problem)
     if moving is not None:
-        hold(work_space)
+        hold(own_configuration)
     return count

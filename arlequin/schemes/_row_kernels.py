@@ -27,7 +27,7 @@ RowsFree = namedtuple("RowsFree", "displacement velocity end ahead gaps rate clo
 
 
 @called_njit()
-def room_of_rows(basis_rows, rows, points):
+def row_buffers(basis_rows, rows, points):
     """Arrays of `RowsFree`."""
     return (
         np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
@@ -72,14 +72,14 @@ def free_rows(coefficients, contact, traction, before, free):
 
 
 @called_njit()
-def solve_rows(delassus, coefficients, laws, options, free, history, solution, factor, sliding, room):
+def solve_rows(delassus, coefficients, laws, options, free, history, solution, factor, sliding, buffers):
     """Impulses of a step from an initial guess; iterations, residual, and whether the multipliers are not unique.
 
     delassus (r, r): μ W; options: method, ρ and the proximal term, see `ContactMethod.numbers`; history: of the laws;
     solution: impulses, trial history, parts of the normal impulses, status; factor: `SymmetricFactor` of this W, as of
     `allocate_factor`; sliding: None, or laws of friction whose
     coefficients depend on the state: kernels, table, points, points whose friction acts on the mean slip rate (k,),
-    and rows of the history with their pressures (k,); room: their slips without impulses and with them (r,), their
+    and rows of the history with their pressures (k,); buffers: their slips without impulses and with them (r,), their
     rates and pressures at the start (2, k), and mean rates (k,).
     """
     step, weight, theta = coefficients
@@ -90,7 +90,7 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, f
         return laws.solve(motion, law_table(laws), laws.kernels, history, free.closing, limits, solution, factor)
     functions, table, points_arrays, creeps, sliding_rows = sliding
     points = SlidingPoints(*points_arrays)
-    slip_free, _, at_start, _ = room
+    slip_free, _, at_start, _ = buffers
     first, start = laws.first, free.start
     for r in range(slip_free.size):
         slip_free[r] = free.end[r] - free.displacement[r]
@@ -146,11 +146,11 @@ def wear_off(first, wear_rate, step, impulse, slip, worn):
 
 
 @called_njit()
-def advance_sliding(laws, step, sliding, room, impulse, status, trial):
-    """Updates the state of the friction laws at the end of a step; room: see `solve_rows`, with mean velocities
+def advance_sliding(laws, step, sliding, buffers, impulse, status, trial):
+    """Updates the state of the friction laws at the end of a step; buffers: see `solve_rows`, with mean velocities
     (r,)."""
     functions, table, points_arrays, _, sliding_rows = sliding
-    _, slide, _, rates = room
+    _, slide, _, rates = buffers
     first = laws.first
     for k in range(rates.size):
         size_squared = 0.0
