@@ -25,7 +25,7 @@ from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, Centr
 from arlequin.schemes.loop_pairing import FixedPairing, SurfacePairing
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import as_many
+from arlequin.step.scheme import evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -68,7 +68,7 @@ class CentralLoopStepper(CentralStepper):
         assembly, laws, pairing = self._assembly, self._assembly.laws, self._pairing
         pairing.starts_again()  # an error of the pairing in the block before is raised here, after its record
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
-        count, (loads, imposed) = as_many(lambda limit: self._loads_and_imposed(state, limit), count)
+        count, (loads, imposed) = evaluate_fewer_on_error(lambda limit: self._loads_and_imposed(state, limit), count)
         now, steps, works = self._loop_state(state), LoopSteps.allocate(assembly, count), self._works(count)
         configurations = pairing.allocate(count)
         taken = int(

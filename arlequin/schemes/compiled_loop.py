@@ -49,7 +49,7 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -425,7 +425,7 @@ class SmallStepper(CompiledStepper):
         from arlequin.schemes._loop_kernels import linear_steps
 
         assembly, row = self._assembly, self._coefficients
-        count, (loads, imposed) = as_many(
+        count, (loads, imposed) = evaluate_fewer_on_error(
             partial(self._loads_of, state), min(count, max(_VALUES_PER_FIELD // state.u.size, 1))
         )
         averages = row.averaged(loads, state.own.external if row.carries else loads[0])

@@ -23,7 +23,7 @@ from arlequin.schemes.loop_data import LocatedSteps
 from arlequin.schemes.loop_pairing import rows_of_corners
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -122,7 +122,7 @@ class LocatedThetaStepper(Stepper):
         from arlequin.schemes._event_kernels import MAX_EVENTS, located_steps
 
         laws, step = self._assembly.laws, self.step
-        count, step_loads = as_many(lambda limit: self._loads(state.n, limit), count)
+        count, step_loads = evaluate_fewer_on_error(lambda limit: self._loads(state.n, limit), count)
         forces = row_products(step_loads[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
         loads = np.ascontiguousarray(forces.reshape(count, 4, -1))
         q, p = (x.copy() for x in state.own[:2])

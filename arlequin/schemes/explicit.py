@@ -22,7 +22,7 @@ from arlequin.schemes.compiled_system import first_of, system_arguments
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.scheme import Stepper, as_many, unworn_only
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -132,7 +132,7 @@ class ExplicitStepper(Stepper):
         """Up to `count` steps."""
         system = self._system
         assembly, kinematics, laws = system.assembly, system.kinematics, system.assembly.laws
-        _, (taken, steps, scheme_state) = as_many(partial(self.take, state), count)
+        _, (taken, steps, scheme_state) = evaluate_fewer_on_error(partial(self.take, state), count)
         if not taken:
             raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self.refusal}", code=1)
         steps = first_of(steps, taken)

@@ -24,7 +24,7 @@ from arlequin.solvers.passes import CondensedPasses, FactoredMass
 from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.scheme import as_many
+from arlequin.step.scheme import evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.solid_tables import cells_of
@@ -104,11 +104,11 @@ class FactoredStepper(CompiledStepper):
         assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
         if self._is_steady(state):
-            count, imposed = as_many(partial(self._imposed_of, state), count)
+            count, imposed = evaluate_fewer_on_error(partial(self._imposed_of, state), count)
             load_count, load = 1, state.own.load
             loads = averages = np.broadcast_to(load, (count + 1, load.size))
         else:
-            count, (loads, imposed) = as_many(partial(self._loads_of, state), count)
+            count, (loads, imposed) = evaluate_fewer_on_error(partial(self._loads_of, state), count)
             averages = row.averaged(loads, state.own.external if row.carries else loads[0])
             load_count = count
         external = row.mean(averages[: load_count + 1])

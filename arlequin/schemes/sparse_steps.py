@@ -31,7 +31,7 @@ from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accep
 from arlequin.step.batch import StepBatch, merge_time_steps
 from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -275,7 +275,7 @@ class OneStepStepper(Stepper):
             if self._steady and not self._assembly.laws.state_dependent
             else 1
         )
-        count, (loads, imposed) = as_many(partial(self._loads_and_imposed, state), count)
+        count, (loads, imposed) = evaluate_fewer_on_error(partial(self._loads_and_imposed, state), count)
         trajectory, now, memory, dissipated = (
             _Trajectory.allocate(assembly, self._losses, state, count),
             state,
