@@ -195,7 +195,7 @@ def _imposed_accelerations(system, step, start_values, end_values, u, half, acce
 def central_steps(
     count, system, kernels, solvers, operators, solids, loads, mass, state, steps, works, moving, sliding
 ):  # fmt: skip
-    """Up to `count` steps; returns how many were accepted, after which `state` stands.
+    """Up to `count` steps; returns the number of accepted steps, at whose end `state` is.
 
     Arguments as of `arlequin.schemes._loop_kernels.linear_steps`. operators: `CentralOperators`; solids: `SolidTables`;
     loads: external forces (count + 1, d) at the ends of the steps, or (1, d), and values (count + 2, p) of imposed

@@ -740,7 +740,7 @@ def _start_modes(modal, contact, laws, at, load, limits, closed, which, modes, u
 
 @njit(cache=True)
 def located_steps(count, step, system, kernels, solvers, modal, rows, loads, begins, state, steps):
-    """Up to `count` steps; returns how many were taken (fewer: more than MAX_EVENTS events in the next one, or
+    """Up to `count` steps; returns the number of accepted steps (fewer: more than MAX_EVENTS events in the next one, or
     a contact problem that was not solved, residual ∞).
 
     Plain tuples of `CompiledSystem`, whose laws and gaps these are, `ModalSystem`, `LocatedState`, which becomes that

@@ -63,9 +63,9 @@ def _carry(motion, solids, state, prediction):
     for d in range(force.size):
         force[d] -= row.lead * drag[d]
         if motion.inertial[d]:
-            force[d] -= row.carried * (state.internal_average[d] + state.damping_average[d])
+            force[d] -= row.on_force * (state.internal_average[d] + state.damping_average[d])
         else:
-            force[d] -= row.carried * state.pulled[d]
+            force[d] -= row.on_force * state.pulled[d]
     if motion.viscous.starts.size > 1:
         drag[:] = 0.0
         add_product(motion.viscous, state.v, drag)

@@ -66,7 +66,7 @@ class CentralLoopStepper(CentralStepper):
         from arlequin.schemes._central_loop_kernels import central_steps
 
         assembly, laws, pairing = self._assembly, self._assembly.laws, self._pairing
-        pairing.starts_again()  # an error of the pairing in the block before is raised here, after its record
+        pairing.needs_rerun()  # an error of the pairing in the block before is raised here, after its record
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
         count, (loads, imposed) = evaluate_fewer_on_error(lambda limit: self._loads_and_imposed(state, limit), count)
         now, steps, works = self._loop_state(state), LoopSteps.allocate(assembly, count), self._works(count)
@@ -83,7 +83,7 @@ class CentralLoopStepper(CentralStepper):
                 ),
             )
         )  # fmt: skip
-        if not taken and pairing.starts_again():
+        if not taken and pairing.needs_rerun():
             return self.advance(state, count)
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver

@@ -84,7 +84,7 @@ class CentralStepper(Stepper):
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """True: the stepper takes any system."""
+        """True: the stepper supports any system."""
         return True
 
     @cached_property

@@ -431,8 +431,8 @@ class SmallStepper(CompiledStepper):
         averages = row.averaged(loads, state.own.external if row.carries else loads[0])
         external, (before, after) = row.mean(averages), row.loads
         push = before * loads[:-1] + after * loads[1:]
-        if row.carried:
-            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
+        if row.on_force:
+            push += row.on_force * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
         now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
         configurations = self._pairing.allocate(count)
         taken = int(

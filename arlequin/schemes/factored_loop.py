@@ -100,7 +100,7 @@ class FactoredStepper(CompiledStepper):
     def _run_loop(self, state: State, count: int) -> LoopRun:
         from arlequin.schemes._factored_loop_kernels import factored_steps
 
-        self._pairing.starts_again()  # an error of the pairing in the block before is raised here, after its record
+        self._pairing.needs_rerun()  # an error of the pairing in the block before is raised here, after its record
         assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
         if self._is_steady(state):
@@ -113,8 +113,8 @@ class FactoredStepper(CompiledStepper):
             load_count = count
         external = row.mean(averages[: load_count + 1])
         push = before * loads[:load_count] + after * loads[1 : load_count + 1]
-        if row.carried:
-            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:load_count], 0.0)
+        if row.on_force:
+            push += row.on_force * np.where(assembly.free & ~assembly.massless, averages[:load_count], 0.0)
         now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
         configurations = self._pairing.allocate(count)
         works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
@@ -129,7 +129,7 @@ class FactoredStepper(CompiledStepper):
                 ),
             )
         )  # fmt: skip
-        if not taken and self._pairing.starts_again():
+        if not taken and self._pairing.needs_rerun():
             return self._run_loop(state, count)
         return LoopRun(now, loads, averages, external, steps, configurations, taken, works)
 

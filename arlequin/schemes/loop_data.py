@@ -27,7 +27,7 @@ class StepRow(NamedTuple):
     displacement: float
     lead: float
     velocity: float
-    carried: float
+    on_force: float
     shift: float
     summed: bool
 
@@ -226,7 +226,7 @@ class PairingCall(NamedTuple):
 class MovingContact(NamedTuple):
     """Contact whose rows depend on the configuration, as loops read it, with the rows in the step and at its end.
 
-    corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with PAIR_ANEW,
+    corners, call: source of the rows, of which one is None: `CornerRows`, or a pairing that is called with PAIR_ANEW,
     KEEP_PARTNERS (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis'
     displacements, m or rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B
     M⁻¹ Bᵀ (q, q), constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M,

@@ -141,7 +141,7 @@ class FixedPairing:
         """The kinematics common to all steps."""
         return self._kinematics
 
-    def starts_again(self) -> bool:
+    def needs_rerun(self) -> bool:
         """False: a fixed pairing does not interrupt the loop."""
         return False
 
@@ -205,7 +205,7 @@ class MovingPairing:
             lasting=contact.scale.lasting,
         )
 
-    def starts_again(self) -> bool:
+    def needs_rerun(self) -> bool:
         """Whether the loop is to be called again, after the arrays of the rows were enlarged; raises the error of the
         pairing, if any."""
         return False
@@ -309,12 +309,12 @@ class SurfacePairing(MovingPairing):
                 kinematics.local.data,
             )
             out.gap[:], out.tangents[:] = kinematics.gap, kinematics.tangents.ravel()
-        except BaseException as raised:  # must not propagate into compiled code: `starts_again` raises it
+        except BaseException as raised:  # must not propagate into compiled code: `needs_rerun` raises it
             self._failure = raised
             return 1
         return 0
 
-    def starts_again(self) -> bool:
+    def needs_rerun(self) -> bool:
         raised, self._failure = self._failure, None
         if raised is not None:
             raise raised

@@ -44,10 +44,10 @@ class Multirate:
         C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v_n + v_{n+1})/2 of each step.
 
     The junctions' work φ·(C_c p_c + C_f Σ p_f) is then zero, and energy (the discrete one of central difference) is
-    conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so, or
-    where springs, relations or contact tie it to fine parts alone. Order 1 in the multipliers, 2 else.
+    conserved exactly for every ratio and pair of schemes. A part is fine if it is so in a junction, or
+    if springs, relations or contact connect it to fine parts alone. Order 1 in the multipliers, 2 else.
 
-    Absorbing junctions, D_a = JᵀJ, see the mean velocities of the steps, v̄_c = p_c/Δt and v̄_f,j = m p_f,j/Δt. In the
+    Absorbing junctions, D_a = JᵀJ, act on the mean velocities of the steps, v̄_c = p_c/Δt and v̄_f,j = m p_f,j/Δt. In the
     large step the coarse velocity in the zone varies linearly about v̄_c, with τ_j = (j − ½)/m − ½ and the slope σ that
     makes the loss least:
 

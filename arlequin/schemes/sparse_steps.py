@@ -311,7 +311,7 @@ class OneStepStepper(Stepper):
                     break
                 self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
             du = step * y if rhs.shift is None else step * y + rhs.shift
-            end_velocity, trajectory.du[i], trajectory.contact_displacement[i + 1] = _together(basis, end.v, du, end.u)
+            end_velocity, trajectory.du[i], trajectory.contact_displacement[i + 1] = _products(basis, end.v, du, end.u)
             trajectory.path[i] = 0.5 * step * (contact_velocity + end_velocity)
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
@@ -383,7 +383,7 @@ class OneStepStepper(Stepper):
         average = row.average(load, before, scheme_state.external)
         mean = (1.0 - gamma) * scheme_state.external + gamma * average
         # massless dofs have no forces left over: M a₀ = 0
-        right = row.inertia * scheme_state.momentum + row.carried * np.where(
+        right = row.inertia * scheme_state.momentum + row.on_force * np.where(
             self._moving, scheme_state.bulk, -scheme_state.pulled
         )
         early, late = (weight / row.force for weight in row.loads)
@@ -765,7 +765,7 @@ def is_steady(assembly: Assembly) -> bool:
     return assembly.linear and assembly.contact.fixed and assembly.contact.wear_rate is None
 
 
-def _together(product: RowProduct, *fields: Array) -> tuple[Array, ...]:
+def _products(product: RowProduct, *fields: Array) -> tuple[Array, ...]:
     """Products of several fields (n, d); for a single system in one pass, with identical bits."""
     if len(fields[0]) > 1:
         return tuple(product(field) for field in fields)

@@ -202,7 +202,7 @@ class Adjoint:
                 if form.carries:
                     rows_l = _scattered(rows, own[11], s) + _scattered(rows, own[10], -turned)
                     before[2] += basis.transposed(rows_l) - form.lead * stiff
-                    before[3] += form.carried * motion
+                    before[3] += form.on_force * motion
                 before[:, dofs] += equations.imposed_by_state * out.imposed[j]
                 x[:] = before
                 s[:] = _scattered(rows, own[9], s) + _scattered(rows, own[4], -turned)

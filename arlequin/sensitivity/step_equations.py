@@ -137,7 +137,7 @@ class BulkEquations:
         displaced = form.displacement * change[0] + (form.lead * change[2] if form.carries else 0.0)
         right = form.inertia * (assembly.mass @ change[1]) - assembly.stiffness @ displaced
         if form.carries:
-            right += form.carried * change[3]
+            right += form.on_force * change[3]
         if form.velocity and assembly.viscous is not None:
             right -= form.velocity * (assembly.viscous @ change[1])
         given = np.einsum("fp,fp...->p...", self.imposed_by_state, change[:, dofs]) if dofs.size else None
@@ -187,7 +187,7 @@ class BulkEquations:
         if form.carries:
             moved -= form.step**2 * self.leads(block)[:-1]
             bulk = form.averaged(loads - ends.internal - ends.damping, block.start.own.bulk)
-            out -= form.carried * bulk[:-1]
+            out -= form.on_force * bulk[:-1]
         out -= form.impulse * applied(sp.csr_array(assembly.constraints.T), block.multipliers)
         out -= form.impulse * applied(sp.csr_array(assembly.contact.basis.T), block.impulse)
         out[:, ~assembly.free] = 0.0

@@ -41,8 +41,8 @@ class StepCoefficients:
     """Coefficients of the equations of a step, see the module docstring.
 
     weight: λ; inertia: μ; force: h; theta: of the contact laws; stiffness, viscous: a, b; displacement, lead, velocity,
-    carried: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F); staggered:
-    whether v are velocities half a step before.
+    on_force: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F);
+    staggered: whether v are velocities half a step before.
     """
 
     step: float
@@ -59,7 +59,7 @@ class StepCoefficients:
     alpha_f: float = 0.0
     lead: float = 0.0
     velocity: float = 0.0
-    carried: float = 0.0
+    on_force: float = 0.0
     shift: float = 0.0
     fields: int = 2
     static: bool = False
@@ -80,7 +80,7 @@ class StepCoefficients:
             step=step, weight=weight, inertia=1.0 - alpha_m, force=h, theta=min(gamma, 1.0), gamma=gamma,
             stiffness=h * step, viscous=h / weight, displacement=h + before, loads=(before, h), alpha_m=alpha_m,
             alpha_f=alpha_f, lead=h * step**2, velocity=before + h * (1.0 - 1.0 / weight),
-            carried=weight * step * (1.0 - alpha_m - gamma), shift=0.5 - weight, fields=4,
+            on_force=weight * step * (1.0 - alpha_m - gamma), shift=0.5 - weight, fields=4,
         )  # fmt: skip
 
     @classmethod
