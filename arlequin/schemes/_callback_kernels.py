@@ -1,4 +1,4 @@
-"""Functions of Python that compiled loops call by their address."""
+"""Python functions that compiled loops call by their address."""
 
 import ctypes
 from typing import Any
@@ -11,13 +11,13 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 
 def address_of(callback: Any) -> int:
-    """The address of a `CALLBACK`, valid while the object is there."""
+    """The address of a `CALLBACK`, valid during the lifetime of the object."""
     return int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
 
 def _call(address: int, argument: int) -> int:
-    """What the `CALLBACK` at an address returns. It takes the lock of the interpreter where the loop has released it;
-    exceptions must not leave it."""
+    """Calls the `CALLBACK` at an address. It acquires the interpreter's lock if the loop has released it; it must not
+    raise."""
     return int(CALLBACK(address)(argument))
 
 

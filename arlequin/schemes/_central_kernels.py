@@ -1,20 +1,20 @@
-"""Central differences of some nodes of a piece, `axes` degrees of freedom each.
+"""Central differences of the nodes of a piece, `axes` degrees of freedom each.
 
-spans (s, 2): runs of these nodes, from the first up to the last. F = external − force; mass (n,), inverse (d,): M⁻¹, 0
-where nothing moves. What is added to sums (8,): the kinetic energy ½ half·(M half + Δt F) and the products of half with
-force and external before the push, those after it, and the momentum of v = half + ½ Δt M⁻¹F, three components.
-pull (d,): forces of constraints, N, which are not in F but push as well.
+spans (s, 2): runs of nodes, first ≤ n < last. F = external − force; mass (n,), inverse (d,): M⁻¹, 0 on dofs that are
+not free. Added to sums (8,): the kinetic energy ½ half·(M half + Δt F), the products of half with force and external
+before the update, those after it, and the momentum of v = half + ½ Δt M⁻¹F, three components. pull (d,): forces of
+constraints, N, in addition to F.
 """
 
 from arlequin.models.kernel_cache import njit
 
-# sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
+# sums may be reordered and fused, so that they vectorise; nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(inline="always")
 def _over(axes, loaded, joined, spans, step, force, external, pull, mass, inverse, half, u, following, sums):
-    """`over_piece` with constant axes, of a piece that is loaded or not, pulled by constraints or not."""
+    """`over_piece` with constant axes, with or without loads (loaded) and constraint forces (joined)."""
     inner, outer, twice, inner_after, outer_after = 0.0, 0.0, 0.0, 0.0, 0.0
     px, py, pz = 0.0, 0.0, 0.0
     for s in range(spans.shape[0]):
@@ -25,9 +25,9 @@ def _over(axes, loaded, joined, spans, step, force, external, pull, mass, invers
                 resisting, h = force[d], half[d]
                 a = -resisting
                 if loaded:
-                    given = external[d]
-                    a += given
-                    outer += given * h
+                    load = external[d]
+                    a += load
+                    outer += load * h
                 if joined:
                     a += pull[d]
                 a *= inverse[d]
@@ -59,7 +59,7 @@ def _over(axes, loaded, joined, spans, step, force, external, pull, mass, invers
 @njit(inline="always")
 def _either(axes, loaded, joined, spans, step, force, external, pull, mass, inverse, half, u, following, sums):
     """`over_piece` with constant axes."""
-    if joined:  # for both, loaded or not: such steps cost more elsewhere
+    if joined:  # one version, loaded or not: such steps are dominated by other costs
         _over(axes, True, True, spans, step, force, external, pull, mass, inverse, half, u, following, sums)
     elif loaded:
         _over(axes, True, False, spans, step, force, external, pull, mass, inverse, half, u, following, sums)
@@ -69,7 +69,7 @@ def _either(axes, loaded, joined, spans, step, force, external, pull, mass, inve
 
 @njit(cache=True, fastmath=FAST, nogil=True)
 def over_piece(axes, loaded, joined, spans, step, force, external, pull, mass, inverse, half, u, following, sums):
-    """The sums, and the push: half += Δt M⁻¹(F + pull), following = u + Δt half.
+    """Adds the sums and updates half += Δt M⁻¹(F + pull), following = u + Δt half.
 
     loaded, joined: whether external and pull are other than 0.
     """

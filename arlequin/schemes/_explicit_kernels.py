@@ -1,4 +1,4 @@
-"""Explicit steps of small systems under regular laws in compiled loops; equations in the schemes' own files.
+"""Explicit steps of small systems under regular laws in compiled loops; equations in the modules of the schemes.
 
 Contact forces (r,) are in N, tractions of friction's springs (r,) in Pa; the dashpots beside them have
 `tangential_damping`. `adaptive_steps` serves `arlequin.schemes.runge_kutta`.
@@ -22,10 +22,10 @@ EXTERNAL, VISCOUS, LAYERS = 0, 1, 2  # works of a step
 _ContactState = namedtuple("_ContactState", "traction radius forces status")
 
 
-# Displacements and velocities (r,) along the rows of the contact; before (2, r): displacements and tractions that the
-# springs come from; rubbing (2, k): what friction takes at this instant, W, and what it took since, J; room: work
-# space, two of (d,).
-_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before rubbing room")
+# Displacements and velocities (r,) along the rows of the contact; before (2, r): previous displacements and tractions
+# of the springs; dissipation (2, k) by friction: power at this instant, W, and loss since the previous one, J; buffers:
+# work space, two of (d,).
+_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before dissipation buffers")
 
 
 # Sums over a step: work (3,): external, dashpots, layers, J; friction (2, k), see `_ContactMotion`.
@@ -34,9 +34,9 @@ _Works = namedtuple("_Works", "work friction")
 
 @called_njit()
 def _contact_motion(system, size):
-    """Room for that of a system of `size` degrees of freedom."""
-    rows, points, room = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
-    return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), room)
+    """Arrays of `_ContactMotion` for a system of `size` degrees of freedom."""
+    rows, points, buffers = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
+    return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), buffers)
 
 
 @called_njit()
@@ -50,7 +50,7 @@ def _move_rows(system, u, v, displacement, velocity):
 
 @njit(cache=True)
 def _pressure(system, k, gap, rate):
-    """Pressure of the laws of a point, its share that dissipates, and its slopes by gap and rate."""
+    """Pressure of the laws of a point, its dissipative part, and its derivatives by gap and rate."""
     rows, coefficients = system.laws.rows, system.laws.coefficients
     total, lossy, by_gap, by_rate = 0.0, 0.0, 0.0, 0.0
     for row in range(rows[k], rows[k + 1]):
@@ -64,18 +64,23 @@ def _pressure(system, k, gap, rate):
 
 @njit(cache=True)
 def _contact(system, span, motion, state):
-    """Contact forces at a displacement, the springs stretched from one a time `span` ago and returned to their disk;
-    `motion.before` becomes that of now. Returns the power that the layers take, W.
+    """Contact forces after a time `span`, s, with the springs stretched and returned to their disk; `motion.before` is
+    updated. Returns the power dissipated by the layers, W.
 
-    What friction took on the way is the mean of the radii that a spring has met times what slipped.
+    The friction loss in between is the mean radius of the disk times the slip.
     """
     gap, laws = system.gap, system.laws
     first, area, friction = laws.first, laws.area, laws.friction
     stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
-    displacement, velocity, before, rubbing = motion.displacement, motion.velocity, motion.before, motion.rubbing
+    displacement, velocity, before, dissipation = (
+        motion.displacement,
+        motion.velocity,
+        motion.before,
+        motion.dissipation,
+    )
     traction, radius, forces, status = state.traction, state.radius, state.forces, state.status
     power = 0.0
-    rubbing[:] = 0.0
+    dissipation[:] = 0.0
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
         pressure, lossy, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
@@ -86,16 +91,16 @@ def _contact(system, span, motion, state):
             continue
         limit, size = friction[k] * pressure, 0.0
         if damping[k] > 0.0 and pressure > 0.0:
-            own = slice(n + 1, end)
+            tangents = slice(n + 1, end)
             _creep(
-                stiffness[k], damping[k], limit, span, before[0, own], before[1, own], displacement[own],
-                velocity[own], traction[own],
+                stiffness[k], damping[k], limit, span, before[0, tangents], before[1, tangents], displacement[tangents],
+                velocity[tangents], traction[tangents],
             )  # fmt: skip
-            over, taken = damped_pull(damping[k], limit, velocity[own], traction[own], before[1, own])
-            rubbing[0, k] = area[k] * taken
+            excess, loss = damped_pull(damping[k], limit, velocity[tangents], traction[tangents], before[1, tangents])
+            dissipation[0, k] = area[k] * loss
             for t in range(n + 1, end):
                 forces[t] = area[k] * before[1, t]
-            if over <= 0.0:
+            if excess <= 0.0:
                 status[k] = STICK
             continue
         for t in range(n + 1, end):
@@ -103,7 +108,7 @@ def _contact(system, span, motion, state):
             size += traction[t] * traction[t]
         size = np.sqrt(size)
         if size > limit:
-            rubbing[1, k] = 0.5 * area[k] * (min(radius[k], size) + limit) * (size - limit) / stiffness[k]
+            dissipation[1, k] = 0.5 * area[k] * (min(radius[k], size) + limit) * (size - limit) / stiffness[k]
             for t in range(n + 1, end):
                 traction[t] *= limit / size
         elif pressure > 0.0:
@@ -116,50 +121,50 @@ def _contact(system, span, motion, state):
 
 
 @called_njit()
-def _creep(stiffness, damping, limit, span, before, pulled, displacement, velocity, traction):
-    """What a spring beside a dashpot pulls (t,) after `span`, s, from s₀ and the traction t₀, pulled (t,), Pa.
+def _creep(stiffness, damping, limit, span, before, start_traction, displacement, velocity, traction):
+    """Traction (t,) of a spring beside a dashpot after `span`, s, from s₀ and the total traction t₀, Pa.
 
     C ṡ = −K (s − t): with t linear in time s₁ = a + w₁ t₁, a = e⁻ᶻ s₀ + w₀ t₀, z = K Δt/C. In a slip t₁ = R d has the
     direction of s₁ − C v, and so of a − C v, which is longer than (1 − w₁) R; else it sticks and the spring stretches.
     """
     z = stiffness * span / damping
-    kept, first, last = 1.0, 0.0, 0.0
+    decay, first, last = 1.0, 0.0, 0.0
     if z > 0.0:
-        kept, mean = np.exp(-z), -np.expm1(-z) / z
-        first, last = mean - kept, 1.0 - mean
+        decay, mean = np.exp(-z), -np.expm1(-z) / z
+        first, last = mean - decay, 1.0 - mean
     size = 0.0
     for t in range(traction.size):
-        size += (kept * traction[t] + first * pulled[t] - damping * velocity[t]) ** 2
+        size += (decay * traction[t] + first * start_traction[t] - damping * velocity[t]) ** 2
     size = np.sqrt(size)
     for t in range(traction.size):
         if size <= (1.0 - last) * limit:
             traction[t] -= stiffness * (displacement[t] - before[t])
         else:
-            rest = kept * traction[t] + first * pulled[t]
+            rest = decay * traction[t] + first * start_traction[t]
             traction[t] = rest + last * limit / size * (rest - damping * velocity[t])
 
 
 @called_njit()
-def damped_pull(damping, limit, velocity, traction, pull):
-    """pull (t,): the point of the disk next to s − C v, Pa. Returns how far beyond the edge this is, and what is taken,
-    ‖s − t‖²/C on the dashpot and −t·w on what slips, w = v − (s − t)/C: W/m²."""
+def damped_pull(damping, limit, velocity, traction, tangential):
+    """tangential (t,): projection of s − C v onto the disk, Pa. Returns the distance outside the disk, and the
+    dissipation ‖s − t‖²/C of the dashpot and −t·w of the slip, w = v − (s − t)/C: W/m²."""
     size = 0.0
     for t in range(traction.size):
-        pull[t] = traction[t] - damping * velocity[t]
-        size += pull[t] * pull[t]
+        tangential[t] = traction[t] - damping * velocity[t]
+        size += tangential[t] * tangential[t]
     size = np.sqrt(size)
-    taken = 0.0
+    loss = 0.0
     for t in range(traction.size):
         if size > limit:
-            pull[t] *= limit / size
-        taken += (traction[t] - pull[t]) ** 2 / damping
-    return size - limit, taken + limit * max(size - limit, 0.0) / damping
+            tangential[t] *= limit / size
+        loss += (traction[t] - tangential[t]) ** 2 / damping
+    return size - limit, loss + limit * max(size - limit, 0.0) / damping
 
 
 @njit(cache=True)
-def _total(system, load, u, v, forces, force, room):
-    """All forces (d,), N, and the power of the dashpots, W; room: work space, two of (d,)."""
-    relative, drag = room
+def _total(system, load, u, v, forces, force, buffers):
+    """All forces (d,), N, and the power of the dashpots, W; buffers: work space, two of (d,)."""
+    relative, drag = buffers
     power = 0.0
     drag[:] = 0.0
     internal_forces(system.strains, u, relative, force)
@@ -185,14 +190,14 @@ def _accelerate(inverse, force, out):
 
 @njit(cache=True)
 def _record(steps, n, u, v, contact):
-    """Puts the state at the end of step n into the fields of all steps."""
+    """Stores the state at the end of step n in the fields of the steps."""
     steps.u[n], steps.v[n], steps.traction[n], steps.status[n] = u, v, contact.traction, contact.status
     steps.tries[n] = 1
 
 
 @called_njit()
 def _named(system, kernels, inverse, state, steps):
-    """The structures of their arrays; state: u, v, tractions and radii of the springs."""
+    """Named tuples from their arrays; state: u, v, tractions and radii of the springs."""
     u, v, traction, radius = state
     contact = _ContactState(traction, radius, np.zeros(traction.size), np.zeros(radius.size, dtype=np.int8))
     return named_system(system, kernels, None), InverseMass(*inverse), u, v, contact, ExplicitSteps(*steps)
@@ -213,9 +218,9 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
     power = _contact(system, 0.0, motion, contact)
     for n in range(count):
         work = steps.works[n]
-        work[VISCOUS] = step * _total(system, loads[n], u, v, contact.forces, force, motion.room)
+        work[VISCOUS] = step * _total(system, loads[n], u, v, contact.forces, force, motion.buffers)
         work[LAYERS] = step * power
-        steps.friction_loss[n] = step * motion.rubbing[0]
+        steps.friction_loss[n] = step * motion.dissipation[0]
         _accelerate(inverse, force, a)
         for d in range(size):
             v[d] += step * a[d]
@@ -226,7 +231,7 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
             steps.impulse[n, r] = step * contact.forces[r]
         _move_rows(system, u, v, motion.displacement, motion.velocity)
         power = _contact(system, step, motion, contact)
-        steps.friction_loss[n] += motion.rubbing[1]
+        steps.friction_loss[n] += motion.dissipation[1]
         if not np.isfinite(dot(u, u) + dot(v, v)):
             return n
         _record(steps, n, u, v, contact)
@@ -235,14 +240,14 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
 
 @called_njit()
 def _evaluate_instant(system, span, load, u, v, motion, contact, force, works, weight):
-    """Forces (d,) at u, v, a time `span` after `motion.before`; works, and what friction takes, with the weight of
-    their instant."""
+    """Forces (d,) at u, v, a time `span` after `motion.before`; adds works and friction losses with the weight of the
+    instant."""
     _move_rows(system, u, v, motion.displacement, motion.velocity)
     power = _contact(system, span, motion, contact)
-    works.friction[0] += weight * motion.rubbing[0]
-    works.friction[1] += motion.rubbing[1]
+    works.friction[0] += weight * motion.dissipation[0]
+    works.friction[1] += motion.dissipation[1]
     works.work[LAYERS] += weight * power
-    works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.room)
+    works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.buffers)
     works.work[EXTERNAL] += weight * dot(load, v)
 
 
@@ -254,7 +259,7 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
     forces depend on velocities, and past (2, d): accelerations one step and half a step ago.
     """
     system, inverse, u, v, contact, steps = _named(system, kernels, inverse, state, steps)
-    begun, damped, past = start
+    has_past, damped, past = start
     size, h, points = u.size, step, system.gap.size
     motion = _contact_motion(system, size)
     now, half, end = np.empty(size), np.empty(size), np.empty(size)  # forces
@@ -267,14 +272,20 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
     _evaluate_instant(system, 0.0, loads[0], u, v, motion, contact, now, at_end, 1.0)
     _accelerate(inverse, now, a)
     friction_loss = np.zeros((2, points))
-    if not begun:  # past accelerations by the line through a₀ and a prediction of the first half step
+    if not has_past:  # past accelerations by the line through a₀ and a prediction of the first half step
         for d in range(size):
             trial[d] = u[d] + 0.5 * h * v[d] + 0.125 * h * h * a[d]
             velocity[d] = v[d] + 0.5 * h * a[d]
-        tried = _ContactState(contact.traction.copy(), contact.radius.copy(), at_half.forces, contact.status.copy())
-        moved = _ContactMotion(motion.displacement, motion.velocity, motion.before.copy(), motion.rubbing, motion.room)
-        unused = _Works(np.zeros(3), np.zeros((2, points)))
-        _evaluate_instant(system, 0.5 * h, loads[1], trial, velocity, moved, tried, half, unused, 0.0)
+        predicted_contact = _ContactState(
+            contact.traction.copy(), contact.radius.copy(), at_half.forces, contact.status.copy()
+        )
+        predicted_motion = _ContactMotion(
+            motion.displacement, motion.velocity, motion.before.copy(), motion.dissipation, motion.buffers
+        )
+        ignored_works = _Works(np.zeros(3), np.zeros((2, points)))
+        _evaluate_instant(
+            system, 0.5 * h, loads[1], trial, velocity, predicted_motion, predicted_contact, half, ignored_works, 0.0
+        )
         _accelerate(inverse, half, middle)
         for d in range(size):
             past[0, d], past[1, d] = 3.0 * a[d] - 2.0 * middle[d], 2.0 * a[d] - middle[d]
@@ -312,7 +323,7 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
             u[d] = trial[d]
             v[d] += mean[d]
             a[d], now[d] = last[d], end[d]
-        if damped:  # the forces once more, at the velocity that they have led to
+        if damped:  # forces at the corrected velocity
             at_end.work[:] = 0.0
             at_end.friction[:] = 0.0
             _evaluate_instant(system, 0.0, load, u, v, motion, contact, now, at_end, 1.0)
@@ -325,9 +336,9 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
     return count
 
 
-MOST = 100_000  # sub-steps of a step
-SOON = 1e-12  # share of a step to which changes of state are located
-EDGE = 1e-12  # share of the threshold beyond which a spring slips, and below which one with a dashpot sticks
+MAX_SUB_STEPS = 100_000  # per step
+EVENT_TOLERANCE = 1e-12  # of the location of changes of state, relative to the step
+FRICTION_TOLERANCE = 1e-12  # relative to the friction limit: a spring slips above, one with a dashpot sticks below it
 
 
 @njit(cache=True)
@@ -339,27 +350,27 @@ def _load(polynomial, x, load):
             load[d] = load[d] * x + polynomial[i, d]
 
 
-# At an instant: contact forces (r,) and all forces (d,), N, powers (3,) of the works and what friction takes (k,), W;
-# opening (k,): what falls below zero when a point leaves its mode.
-_Rates = namedtuple("_Rates", "forces force powers rubbing opening")
+# At an instant: contact forces (r,) and all forces (d,), N, powers (3,) of the works and dissipation by friction (k,),
+# W; opening (k,): event function, negative where a point has left its mode.
+_Rates = namedtuple("_Rates", "forces force powers dissipation opening")
 
 
 @called_njit()
-def _evaluate(system, inverse, load, y, mode, out, rates, room):
+def _evaluate(system, inverse, load, y, mode, out, rates, buffers):
     """out = ẏ of y = (u, v, tractions of the springs, loss of the layers), and the `_Rates` there.
 
-    mode (k,): of the points with springs; room: work space, three of (r,) and two of (d,).
+    mode (k,): of the points with springs; buffers: work space, three of (r,) and two of (d,).
     """
     gap, laws = system.gap, system.laws
     first, area, friction = laws.first, laws.area, laws.friction
     stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
-    forces, force, powers, rubbing, opening = rates
-    (displacement, velocity, along), of_bulk = room
+    forces, force, powers, dissipation, opening = rates
+    (displacement, velocity, along), of_bulk = buffers
     size = load.size
     u, v, traction = y[:size], y[size : 2 * size], y[2 * size : y.size - 1]
     _move_rows(system, u, v, displacement, velocity)
     powers[:] = 0.0
-    rubbing[:] = 0.0
+    dissipation[:] = 0.0
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
         pressure, lossy, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
@@ -372,28 +383,28 @@ def _evaluate(system, inverse, load, y, mode, out, rates, room):
             continue
         if damping[k] > 0.0 and mode[k] != OPEN:
             limit = friction[k] * max(pressure, 0.0)
-            own = slice(n + 1, end)
-            over, taken = damped_pull(damping[k], limit, velocity[own], traction[own], forces[own])
-            rubbing[k] = area[k] * taken
-            opening[k] = limit * EDGE + (over if mode[k] == SLIP else -over)
+            tangents = slice(n + 1, end)
+            excess, loss = damped_pull(damping[k], limit, velocity[tangents], traction[tangents], forces[tangents])
+            dissipation[k] = area[k] * loss
+            opening[k] = limit * FRICTION_TOLERANCE + (excess if mode[k] == SLIP else -excess)
             if not pressure > 0.0:
                 opening[k] = -1.0
             for t in range(n + 1, end):
                 forces[t] *= area[k]
             continue
-        stretched = 0.0
+        traction_norm = 0.0
         for t in range(n + 1, end):
-            stretched += traction[t] * traction[t]
-        stretched, limit = np.sqrt(stretched), friction[k] * pressure
+            traction_norm += traction[t] * traction[t]
+        traction_norm, limit = np.sqrt(traction_norm), friction[k] * pressure
         if mode[k] == OPEN:
             opening[k] = -pressure
         elif mode[k] == STICK:
-            opening[k] = limit * (1.0 + EDGE) - stretched if pressure > 0.0 else -1.0
+            opening[k] = limit * (1.0 + FRICTION_TOLERANCE) - traction_norm if pressure > 0.0 else -1.0
         scale = 1.0
         if mode[k] == OPEN:
             scale = 0.0
         elif mode[k] == SLIP:
-            scale = limit / stretched if stretched > 0.0 else 0.0
+            scale = limit / traction_norm if traction_norm > 0.0 else 0.0
         for t in range(n + 1, end):
             forces[t] = area[k] * scale * traction[t]
     powers[VISCOUS] = _total(system, load, u, v, forces, force, of_bulk)
@@ -401,7 +412,7 @@ def _evaluate(system, inverse, load, y, mode, out, rates, room):
     out[:size] = v
     _accelerate(inverse, force, out[size : 2 * size])
     out[2 * size :] = 0.0
-    out[y.size - 1] = powers[LAYERS]  # so that its kinks, which the motion may not feel, are resolved too
+    out[y.size - 1] = powers[LAYERS]  # its kinks are resolved too, also where the motion is smooth
     moving = False
     for k in range(gap.size):
         moving = moving or (mode[k] == SLIP and damping[k] == 0.0)
@@ -420,25 +431,24 @@ def _evaluate(system, inverse, load, y, mode, out, rates, room):
         if mode[k] != SLIP or damping[k] > 0.0:
             continue
         pressure, _, by_gap, by_rate = _pressure(system, k, gap[k] + displacement[n], velocity[n])
-        stretched, across = 0.0, 0.0
+        traction_norm, across = 0.0, 0.0
         for t in range(n + 1, end):
-            stretched += traction[t] * traction[t]
+            traction_norm += traction[t] * traction[t]
             across += traction[t] * velocity[t]
-        stretched = np.sqrt(stretched)
-        if not (pressure > 0.0 and stretched > 0.0):
+        traction_norm = np.sqrt(traction_norm)
+        if not (pressure > 0.0 and traction_norm > 0.0):
             opening[k] = -1.0
             continue
-        slipping = -across / stretched - friction[k] * (by_gap * velocity[n] + by_rate * along[n]) / stiffness[k]
+        slipping = -across / traction_norm - friction[k] * (by_gap * velocity[n] + by_rate * along[n]) / stiffness[k]
         opening[k] = slipping
-        rubbing[k] = area[k] * friction[k] * pressure * slipping
+        dissipation[k] = area[k] * friction[k] * pressure * slipping
         for t in range(n + 1, end):
-            out[2 * size + t] -= stiffness[k] * slipping * traction[t] / stretched
+            out[2 * size + t] -= stiffness[k] * slipping * traction[t] / traction_norm
 
 
 @njit(cache=True)
-def _change(system, y, mode, opening, friction_loss):
-    """The modes after those that have ended; adds what the springs that let go had stored to `friction_loss` (k,),
-    J."""
+def _update_modes(system, y, mode, opening, friction_loss):
+    """Updates the modes (k,) that have ended; adds the energy of released springs to `friction_loss` (k,), J."""
     gap, laws = system.gap, system.laws
     first, area, friction = laws.first, laws.area, laws.friction
     stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
@@ -453,25 +463,25 @@ def _change(system, y, mode, opening, friction_loss):
         if opening[k] >= 0.0 or end == n + 1:
             continue
         pressure, _, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
-        stretched = 0.0
+        traction_norm = 0.0
         for t in range(n + 1, end):
-            stretched += traction[t] * traction[t]
-        stretched, limit = np.sqrt(stretched), friction[k] * max(pressure, 0.0)
+            traction_norm += traction[t] * traction[t]
+        traction_norm, limit = np.sqrt(traction_norm), friction[k] * max(pressure, 0.0)
         if pressure <= 0.0:
             mode[k] = OPEN
         elif mode[k] == STICK:
             mode[k] = SLIP
         else:
             mode[k] = STICK
-        if stretched > limit and (damping[k] == 0.0 or mode[k] == OPEN):
+        if traction_norm > limit and (damping[k] == 0.0 or mode[k] == OPEN):
             for t in range(n + 1, end):
-                traction[t] *= limit / stretched
-            friction_loss[k] += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
+                traction[t] *= limit / traction_norm
+            friction_loss[k] += 0.5 * area[k] * (traction_norm * traction_norm - limit * limit) / stiffness[k]
 
 
 @njit(cache=True)
 def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, state, steps, ends):
-    """`count` steps; returns how many were accepted, and the size of the next sub-step, s.
+    """Up to `count` steps; returns the number of accepted steps, and the size of the next sub-step, s.
 
     control: tolerance, size of the first sub-step, tableau (A, B, C, E3, E5) of DOP853. system, inverse, steps: as of
     `euler_steps`; polynomials (count, p, d): see `_load`. state: y, mode (k,), and the largest size of each entry of y
@@ -485,20 +495,20 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
     size = (y.size - rows - 1) // 2
     k, new, load = np.empty((stages + 1, y.size)), np.empty(y.size), np.empty(size)
     rates = _Rates(np.empty(rows), np.empty(size), np.empty(3), np.empty(points), np.empty(points))
-    room = (np.empty(rows), np.empty(rows), np.empty(rows)), (np.empty(size), np.empty(size))
+    buffers = (np.empty(rows), np.empty(rows), np.empty(rows)), (np.empty(size), np.empty(size))
     forces, opening = rates.forces, rates.opening
     push, impulse, work, friction_loss = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
-    usual = h = first_step
+    sub_step = h = first_step
     for n in range(count):
         polynomial = polynomials[n]
-        t, limit, used = 0.0, step, 0
+        t, limit, sub_steps = 0.0, step, 0
         while t < step:
             check_interrupts()
             h = min(h, limit)
             last = t + h >= step * (1.0 - 1e-14)
             if last:
                 h = step - t
-            used += 1
+            sub_steps += 1
             push[:] = 0.0
             impulse[:] = 0.0
             work[:] = 0.0
@@ -510,23 +520,23 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
                         total += big_a[s, j] * k[j, i]
                     new[i] = y[i] + h * total
                 _load(polynomial, 2.0 * (t + c[s] * h) / step - 1.0, load)
-                _evaluate(system, inverse, load, new, mode, k[s], rates, room)
+                _evaluate(system, inverse, load, new, mode, k[s], rates, buffers)
                 for d in range(size):
                     push[d] += h * b[s] * rates.force[d]
                 for r in range(rows):
                     impulse[r] += h * b[s] * forces[r]
                 work += h * b[s] * rates.powers
-                friction_loss += h * b[s] * rates.rubbing
+                friction_loss += h * b[s] * rates.dissipation
             for i in range(y.size):
                 total = 0.0
                 for j in range(stages):
                     total += b[j] * k[j, i]
                 new[i] = y[i] + h * total
             _load(polynomial, 2.0 * (t + h) / step - 1.0, load)
-            _evaluate(system, inverse, load, new, mode, k[stages], rates, room)
+            _evaluate(system, inverse, load, new, mode, k[stages], rates, buffers)
             error = _error(k, e3, e5, h, new, largest, tolerance, size, step)
-            if not np.isfinite(dot(new, new)) or used > MOST:
-                return n, usual
+            if not np.isfinite(dot(new, new)) or sub_steps > MAX_SUB_STEPS:
+                return n, sub_step
             changes = False
             for p in range(points):
                 changes = changes or opening[p] < 0.0
@@ -534,7 +544,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
                 h *= max(0.2, 0.9 * error**-0.125)
                 limit = step
                 continue
-            if changes and h > SOON * step:  # between here and h: halve, until it is located
+            if changes and h > EVENT_TOLERANCE * step:  # event within h: bisection
                 limit = h
                 h *= 0.5
                 continue
@@ -549,32 +559,32 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
             steps.works[n] += work
             steps.friction_loss[n] += np.maximum(friction_loss, 0.0)  # some weights are negative
             if changes:
-                _change(system, y, mode, opening, steps.friction_loss[n])
-                h, limit = usual, step
-            elif limit < step:  # a change is ahead, within `limit` − h
+                _update_modes(system, y, mode, opening, steps.friction_loss[n])
+                h, limit = sub_step, step
+            elif limit < step:  # an event lies ahead, within `limit` − h
                 limit -= h
-                h = 0.5 * limit if limit > SOON * step else limit
-                if limit <= 2.0 * SOON * step:
+                h = 0.5 * limit if limit > EVENT_TOLERANCE * step else limit
+                if limit <= 2.0 * EVENT_TOLERANCE * step:
                     limit = step
             else:
                 h *= min(10.0, 0.9 * max(error, 1e-10) ** -0.125)
-                if last:  # what was cut off at its end tells nothing
-                    h = max(h, usual)
-                usual = h
+                if last:  # a sub-step cut off at the end of the step is no measure
+                    h = max(h, sub_step)
+                sub_step = h
         ends[n] = y
-        steps.tries[n] = used
+        steps.tries[n] = sub_steps
         for p in range(points):
             steps.status[n, p] = OPEN
             if forces[first[p]] > 0.0:
                 steps.status[n, p] = mode[p] if first[p + 1] > first[p] + 1 else SLIP
-    return count, usual
+    return count, sub_step
 
 
 @called_njit()
 def _error(k, e3, e5, h, new, largest, tolerance, size, step):
-    """Norm of the error estimate of DOP853 relative to what is allowed.
+    """Norm of the error estimate of DOP853 relative to the tolerance.
 
-    Entries are measured by their largest size so far, at least by 1e-4 of that of their kind.
+    Entries are scaled by their largest value so far, at least by 1e-4 of that of their kind.
     """
     floors = np.zeros(4)
     for i in range(new.size):

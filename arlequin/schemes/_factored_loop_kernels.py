@@ -1,7 +1,7 @@
 """Steps of linear systems by the θ-scheme or the generalised-α family in one compiled loop, with the sparse factor of
 the step's matrix and its border: a forward pass, the contact on its rows, and a backward pass.
 
-The loop is compiled for each kind of pairing by itself: its argument `moving` is None on fixed normals. The works of
+The loop is compiled separately for each kind of pairing: its argument `moving` is None on fixed normals. The works of
 the bulk are those of `arlequin.schemes._sparse_step_kernels.settle`.
 """
 
@@ -20,10 +20,10 @@ from arlequin.schemes._configuration_kernels import (
     ContactSolution,
     StepData,
     chosen_points,
+    configuration_buffers,
     end_in_configuration,
     named_configuration,
     named_moving,
-    room_of_configurations,
     solve_in_configuration,
 )  # fmt: skip
 from arlequin.schemes._row_kernels import (
@@ -32,7 +32,7 @@ from arlequin.schemes._row_kernels import (
     advance_sliding,
     free_rows,
     mean_path,
-    room_of_rows,
+    row_buffers,
     solve_rows,
     wear_off,
 )  # fmt: skip
@@ -52,14 +52,15 @@ from arlequin.schemes.loop_data import FactoredOperators, LoopState, LoopSteps, 
 from arlequin.solvers.passes import CondensedPasses
 
 # Work space of `_ends`: internal forces, averages of these and M v at the end of a step, damping forces at the start,
-# then their mean, and at the end (1, d); what pulls (d,), room for strains (d,) and momenta of imposed motions (p,).
-_Room = namedtuple("_Room", "internal average inertia drag end_drag pulls relative given")
+# then their mean, and at the end (1, d); impulses of constraints and contact (d,), relative displacements (d,), momenta
+# of imposed dofs at the start (p,).
+_Buffers = namedtuple("_Buffers", "internal average inertia drag end_drag pulls relative imposed_momentum")
 
 
 @called_njit()
-def _ends(bulk, solids, external, solved, state, after, room, sums):
-    """The end of a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; its strain energy, J, not
-    finite where the motion is not, which then leaves `state` as it is.
+def _ends(bulk, solids, external, solved, state, after, buffers, sums):
+    """Completes a step from y (d,), φ (m,) and the impulses P (q,) on the contact's basis; returns the strain energy at
+    its end, J. If the motion is not finite, it returns nan and does not change `state`.
 
     bulk: row, mass, viscous, strains, constraints, basis, inertial, imposed; state: `LoopState` at the start, which
     becomes that at the end; after: flow, u₁, v₁ (1, d), reactions (p,); sums (1, 5): see `settle`.
@@ -67,7 +68,7 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
     row, mass, viscous, strains, constraints, basis, inertial, imposed = bulk
     y, multipliers, on_basis = solved
     flow, u, v, reactions = after
-    internal, average, inertia, drag, end_drag, pulls, relative, given = room
+    internal, average, inertia, drag, end_drag, pulls, relative, imposed_momentum = buffers
     u0, v0, momentum = state.u.reshape(1, -1), state.v.reshape(1, -1), state.momentum.reshape(1, -1)
     step, gamma, carries, damped = row.step, row.gamma, state.lead.size > 0, viscous.starts.size > 1
     for d in range(y.size):
@@ -79,7 +80,7 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
     inertia[0] = 0.0
     add_product(mass, v[0], inertia[0])
     for g in range(imposed.size):
-        given[g] = state.momentum[imposed[g]]
+        imposed_momentum[g] = state.momentum[imposed[g]]
     first, last = state.internal.reshape(1, -1), internal
     if damped:
         drag[0] = 0.0
@@ -87,8 +88,8 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
     if carries:
         now, then, past = 1.0 - row.alpha_f, row.alpha_f, -row.alpha_m / row.inertia
         for d in range(y.size):
-            own = (now * internal[0, d] + then * state.internal[d]) / row.inertia
-            average[0, d] = own + past * state.internal_average[d]
+            weighted = (now * internal[0, d] + then * state.internal[d]) / row.inertia
+            average[0, d] = weighted + past * state.internal_average[d]
         if damped:
             end_drag[0] = 0.0
             add_product(viscous, v[0], end_drag[0])
@@ -107,7 +108,7 @@ def _ends(bulk, solids, external, solved, state, after, room, sums):
         mean = (1.0 - gamma) * first[0, d] + gamma * last[0, d] - external[d]
         if damped:
             mean += drag[0, d]
-        impulse = inertia[0, d] - given[g] + step * mean - pulls[d]
+        impulse = inertia[0, d] - imposed_momentum[g] + step * mean - pulls[d]
         reactions[g] = impulse
         sums[0, 1] += impulse * flow[0, d]
         sums[0, 2] += impulse * 0.5 * (v0[0, d] + v[0, d])
@@ -144,14 +145,14 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     )  # fmt: skip
     laws, springs = system.laws, operators.springs
     step, weight, impulse_weight = row.step, row.weight, row.weight * row.inertia
-    basis, constraints, viscous, given = system.basis, system.constraints, system.viscous, system.imposed
+    basis, constraints, viscous, imposed_dofs = system.basis, system.constraints, system.viscous, system.imposed
     size, points, count_rows = state.u.size, system.gap.size, state.impulse.size
-    m, kept, basis_rows = state.constraint_sum.size, passes.kept.size, basis.starts.size - 1
+    m, independent_count, basis_rows = state.constraint_sum.size, passes.kept.size, basis.starts.size - 1
     motion = FreeMotion(
-        row, system.free, given, system.imposes_displacement, system.inertial, system.strains, viscous, None,
+        row, system.free, imposed_dofs, system.imposes_displacement, system.inertial, system.strains, viscous, None,
         to_given, constraints, None, None,
     )  # fmt: skip
-    bulk = row, system.mass, viscous, system.strains, constraints, basis, system.inertial, given
+    bulk = row, system.mass, viscous, system.strains, constraints, basis, system.inertial, imposed_dofs
     own_prediction = Prediction(
         np.empty(size), np.zeros(m), np.empty(system.free.size), np.empty(size), np.empty(size),
         np.empty(size), np.empty(state.lead.size), np.empty(state.lead.size),
@@ -161,17 +162,17 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
     lines = len(passes.bordered[0])
     own_passes = (
         np.arange(len(passes.bordered[1]) - 1), np.empty((1, lines)), np.empty(m + basis_rows), np.empty(m),
-        np.empty(kept), np.empty(given.size), np.empty(m + basis_rows),
+        np.empty(independent_count), np.empty(imposed_dofs.size), np.empty(m + basis_rows),
     )  # fmt: skip
-    chosen, half, border, missing, halved, y_given, moved = borrow(own_passes)
-    own_room = _Room(
+    chosen, half, border, constraint_residual, halved, imposed_y, imposed_rates = borrow(own_passes)
+    own_buffers = _Buffers(
         np.empty((1, size)), np.empty((1, state.lead.size)), np.empty((1, size)), np.empty((1, size)),
-        np.empty((1, state.lead.size)), np.empty(size), np.empty(size), np.empty(given.size),
+        np.empty((1, state.lead.size)), np.empty(size), np.empty(size), np.empty(imposed_dofs.size),
     )  # fmt: skip
-    room = borrow(own_room)
+    buffers = borrow(own_buffers)
     own_solution = state.history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     trial, normal, status = borrow(own_solution)
-    own_problem, own_factor = room_of_rows(basis_rows, count_rows, points), allocate_factor(count_rows)
+    own_problem, own_factor = row_buffers(basis_rows, count_rows, points), allocate_factor(count_rows)
     rows_free, factor = RowsFree(*borrow(own_problem)), borrow(own_factor)
     coefficients, options = (step, weight, row.theta), (operators.method, operators.rho, operators.proximal)
     contact = ContactPoints(system.gap, system.touching, laws, springs, state.worn)
@@ -184,31 +185,31 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         paired, configurations = named_moving(borrow(moving))
         data = StepData(system, coefficients, operators.delassus, springs)
         in_configuration = ContactSolution(impulse, normal, status, trial)
-        own_configuration = room_of_configurations(basis_rows, count_rows, size, m, history, points)
-        configuration, work_space = named_configuration(paired, borrow(own_configuration))
+        own_configuration = configuration_buffers(basis_rows, count_rows, size, m, history, points)
+        configuration, contact_buffers = named_configuration(paired, borrow(own_configuration))
         active = chosen_points(configuration.active, laws, history)
     if sliding is None:
-        slide_room = None
+        slide_buffers = None
     else:
         slide = np.empty(count_rows)
-        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        slide_buffers = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
         right_hand_side(motion, solids, push[min(n, len(push) - 1)], imposed[n], state, prediction)
-        for g in range(given.size):
-            y_given[g] = y[given[g]]
-        moved[:] = 0.0
-        add_product(rows_given, y_given, moved)
-        constraint_rates(motion, state.v, state.constraint_sum, missing)
+        for g in range(imposed_dofs.size):
+            imposed_y[g] = y[imposed_dofs[g]]
+        imposed_rates[:] = 0.0
+        add_product(rows_given, imposed_y, imposed_rates)
+        constraint_rates(motion, state.v, state.constraint_sum, constraint_residual)
         for r in range(m):
-            missing[r] -= moved[r]
+            constraint_residual[r] -= imposed_rates[r]
         if penalty.values.size:
-            add_product(penalty, missing, right)
+            add_product(penalty, constraint_residual, right)
         forward_pass(passes.bordered, chosen, right, half, border)
-        for i in range(kept):
-            halved[i] = missing[passes.kept[i]] - border[passes.kept[i]]
+        for i in range(independent_count):
+            halved[i] = constraint_residual[passes.kept[i]] - border[passes.kept[i]]
         solve_lower(passes.lower, 0, halved)
-        used, residual, singular, acts = 0, 0.0, False, False
+        iterations, residual, singular, any_active = 0, 0.0, False, False
         if points:
             displacement, velocity, end, ahead = (
                 rows_free.displacement, rows_free.velocity, rows_free.end, rows_free.ahead,
@@ -218,8 +219,8 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             add_product(basis, state.u, displacement)
             add_product(basis, state.v, velocity)
             for q in range(basis_rows):
-                end[q] = border[m + q] + moved[m + q]
-            for i in range(kept):
+                end[q] = border[m + q] + imposed_rates[m + q]
+            for i in range(independent_count):
                 for q in range(basis_rows):
                     end[q] += passes.root[i, q] * halved[i]
         if points and moving is None:
@@ -228,29 +229,29 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
                 add_product(basis, state.lead, ahead)
                 for r in range(count_rows):
                     ahead[r] *= step
-            acts = free_rows(coefficients, contact, traction, rows_free.velocity, rows_free)
+            any_active = free_rows(coefficients, contact, traction, rows_free.velocity, rows_free)
         if moving is not None:
-            active, acts, used, residual, singular = solve_in_configuration(
+            active, any_active, iterations, residual, singular = solve_in_configuration(
                 data, paired, options, state, rows_free.end, configuration, active, in_configuration, on_basis,
-                work_space,
+                contact_buffers,
             )  # fmt: skip
-        elif acts:
-            used, residual, singular = solve_rows(
+        elif any_active:
+            iterations, residual, singular = solve_rows(
                 operators.delassus, coefficients, laws, options, rows_free, history, solution, factor, sliding,
-                slide_room,
+                slide_buffers,
             )  # fmt: skip
         else:
             impulse[:] = 0.0
             normal[:] = 0.0
             status[:] = 0
-        steps.iterations[n], steps.residual[n] = used, residual
+        steps.iterations[n], steps.residual[n] = iterations, residual
         if singular or not residual <= ALLOWED:
             return n
         for q in range(basis_rows):
             border[m + q] = impulse_weight * on_basis[q]
-        if acts:
+        if any_active:
             stretch_springs(laws.first, laws.area, laws.friction, operators.gain, impulse, step, traction)
-            for i in range(kept):
+            for i in range(independent_count):
                 for q in range(basis_rows):
                     halved[i] -= passes.root[i, q] * border[m + q]
         else:
@@ -258,21 +259,21 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         solve_lower_transposed(passes.lower, halved)
         for r in range(m):
             border[r] = multipliers[r] = 0.0
-        for i in range(kept):
+        for i in range(independent_count):
             border[passes.kept[i]] = halved[i]
             multipliers[passes.kept[i]] = halved[i] / impulse_weight
         backward_pass(passes.bordered, chosen, border, half, right)
         for i in range(system.free.size):
             y[system.free[i]] = right[i]
         if sliding is not None:
-            if not acts:
+            if not any_active:
                 copy_table(history, trial)
             copy_vector(rows_free.ahead, slide)
             add_product(basis, y, slide)
-            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
         after = steps.flow[n : n + 1], steps.u[n : n + 1], steps.v[n : n + 1], works.reactions[n]
         works.strain[n] = _ends(
-            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, room,
+            bulk, solids, external[min(n, len(external) - 1)], (y, multipliers, on_basis), state, after, buffers,
             works.sums[n : n + 1],
         )  # fmt: skip
         if not np.isfinite(works.strain[n] + works.sums[n, 0]):
@@ -285,11 +286,11 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
         if moving is not None:
             end_in_configuration(
                 data, paired, configuration, in_configuration, state, configurations, n, works.reactions[n],
-                work_space,
+                contact_buffers,
             )  # fmt: skip
             if (configurations.impulse[n] != 0.0).any():
                 copy_vector(state.v, steps.v[n])
-                inertia = room.inertia[0]
+                inertia = buffers.inertia[0]
                 inertia[:] = 0.0
                 add_product(system.mass, state.v, inertia)
                 works.sums[n, 0] = 0.5 * dot(state.v, inertia)
@@ -306,7 +307,7 @@ def factored_steps(count, system, kernels, solvers, operators, solids, loads, st
             steps.multipliers[n, r] = multipliers[r]
     hold(own_prediction)
     hold(own_passes)
-    hold(own_room)
+    hold(own_buffers)
     hold(own_solution)
     hold(own_problem)
     hold(own_factor)

@@ -1,8 +1,8 @@
 """Steps of small linear systems by the θ-scheme or the generalised-α family in one compiled loop, by the row of
 coefficients of `arlequin.step.coefficients`.
 
-The loop is compiled for each kind of pairing by itself: its argument `moving` is None on fixed normals, where numba
-leaves out what rotating bodies of the plane on flat obstacles need.
+The loop is compiled separately for each kind of pairing: its argument `moving` is None on fixed normals, where numba
+removes the code of rotating plane rigid bodies on flat obstacles.
 """
 
 from collections import namedtuple
@@ -18,10 +18,10 @@ from arlequin.schemes._configuration_kernels import (
     ContactSolution,
     StepData,
     chosen_points,
+    configuration_buffers,
     end_in_configuration,
     named_configuration,
     named_moving,
-    room_of_configurations,
     solve_in_configuration,
 )  # fmt: skip
 from arlequin.schemes._row_kernels import (
@@ -30,7 +30,7 @@ from arlequin.schemes._row_kernels import (
     advance_sliding,
     free_rows,
     mean_path,
-    room_of_rows,
+    row_buffers,
     solve_rows,
     solve_single,
     wear_off,
@@ -46,9 +46,9 @@ from arlequin.schemes._system_kernels import (
 )  # fmt: skip
 from arlequin.schemes.loop_data import LoopState, StepOperators, StepRow
 
-# What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
-# twice, which takes some nanoseconds of steps that take a microsecond.
-# A function that makes no arrays costs none of that: the counts cancel. So the work space of a step is made beforehand.
+# Only the fields that a function needs: each call counts the references to each array argument twice, some nanoseconds
+# in steps of a microsecond. The counts cancel in functions that create no arrays, so that the work space of a step is
+# allocated beforehand.
 _BulkState = namedtuple(
     "_BulkState", "u v momentum internal constraint_sum lead internal_average damping_average pulled"
 )
@@ -81,25 +81,25 @@ def _solve_factored(factor, b):
 @called_njit(forceinline=True)
 def _predict(motion, push, imposed, state, prediction):
     """y (d,) and λμ φ (m,) of a step without contact, of the b- and the c-equation of `arlequin.step.coefficients`."""
-    free, y, right, rest = motion.free, prediction.y, prediction.right, state.constraint_sum
+    free, y, right, constraint_sum = motion.free, prediction.y, prediction.right, state.constraint_sum
     right_hand_side(motion, None, push, imposed, state, prediction)
     _solve_factored(motion.factor, right)
     for i in range(free.size):
         y[free[i]] = right[i]
-    if rest.size:
-        _constrain(motion, state.v, rest, y, prediction.multipliers)
+    if constraint_sum.size:
+        _constrain(motion, state.v, constraint_sum, y, prediction.multipliers)
 
 
 @called_njit()
 def _constrain(motion, v, constraint_sum, y, multipliers):
-    """Adds to y (d,) what the constraints ask for, and sets λμ φ (m,); apart from `_predict`, in which arrays of its
-    own would keep numba from leaving out the counts of its arguments."""
-    missing, wanted = np.zeros(multipliers.size), np.empty(multipliers.size)
-    add_product(motion.constraints, y, missing)
-    constraint_rates(motion, v, constraint_sum, wanted)
-    missing = wanted - missing
-    multipliers[:] = motion.multiplier @ missing
-    y += motion.velocity @ missing
+    """Adds the constraint response to y (d,), and sets λμ φ (m,); separate from `_predict`, where new arrays would
+    prevent numba from removing the reference counts of arguments."""
+    residual, rates = np.zeros(multipliers.size), np.empty(multipliers.size)
+    add_product(motion.constraints, y, residual)
+    constraint_rates(motion, v, constraint_sum, rates)
+    residual = rates - residual
+    multipliers[:] = motion.multiplier @ residual
+    y += motion.velocity @ residual
 
 
 @called_njit(forceinline=True)
@@ -110,9 +110,9 @@ def _advance(bulk, external, on_basis, prediction, state):
 
     external (d,): mean external forces, N. y becomes (u₁ − u₀)/Δt.
     """
-    force, v, momentum, rest = prediction.force, state.v, state.momentum, state.constraint_sum
-    if rest.size:
-        add_product(bulk.constraints, prediction.y, rest)
+    force, v, momentum, constraint_sum = prediction.force, state.v, state.momentum, state.constraint_sum
+    if constraint_sum.size:
+        add_product(bulk.constraints, prediction.y, constraint_sum)
     if state.lead.size:
         finite = _move_with_lead(bulk, external, on_basis, prediction, state)
     else:
@@ -154,7 +154,8 @@ def _move(bulk, external, on_basis, prediction, state):
 
 @called_njit()
 def _move_with_lead(bulk, external, on_basis, prediction, state):
-    """The same of the generalised-α family, with the lead, the averages of the forces and the constraint forces Q."""
+    """As `_move`, for the generalised-α family: with the lead, the averages of the forces and the constraint forces
+    Q."""
     row, y = bulk.row, prediction.y
     force, drag, relative, before = prediction.force, prediction.drag, prediction.relative, prediction.before
     u, v, internal, lead, pulled = state.u, state.v, state.internal, state.lead, state.pulled
@@ -200,12 +201,12 @@ def _move_with_lead(bulk, external, on_basis, prediction, state):
 def linear_steps(count, system, kernels, solvers, operators, loads, state, steps, moving, sliding):
     """Up to `count` steps of a scheme with a row of coefficients; returns how many were accepted.
 
-    Plain tuples of what has these names: system: `CompiledSystem`; operators: `StepOperators`; loads: what the external
-    forces give to the b-equation (count, d), N·s, their means over the steps (count, d), N, and values of the imposed
+    Arguments are plain tuples: system: `CompiledSystem`; operators: `StepOperators`; loads: terms of the external
+    forces in the b-equation (count, d), N·s, their means over the steps (count, d), N, and values of the imposed
     degrees of freedom at the ends of the steps; state: `LoopState`, which becomes that of the last step; steps:
-    `LoopSteps`. kernels: of the regular laws; solvers: that of the contact problem, whose −1 iterations in the step
-    after those accepted say that it failed. moving: None on fixed normals, else `MovingContact` and
-    `ConfigurationSteps`, of the θ-scheme alone: each step then alternates between impulses and configuration as
+    `LoopSteps`. kernels: of the regular laws; solvers: of the contact problem, with −1 iterations in the step after the
+    accepted ones if it failed. moving: None on fixed normals, else `MovingContact` and `ConfigurationSteps`, of the
+    θ-scheme alone: each step then alternates between impulses and configuration as
     `arlequin.solvers.contact_step.solve_contact_step` does. sliding: None, or friction laws whose coefficients depend
     on the state, on fixed normals (`arlequin.schemes.compiled_loop.SmallStepper`).
     """
@@ -250,7 +251,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     coefficients = step, weight, theta
     if moving is None:
         on_basis = impulse
-        own_problem = room_of_rows(basis_rows, count_rows, points)
+        own_problem = row_buffers(basis_rows, count_rows, points)
         rows_free = RowsFree(*borrow(own_problem))
         displacement, velocity, end, ahead, gaps, rate, closed, closing, slip = rows_free
         contact_points = ContactPoints(gap, system.touching, laws, springs, state.worn)
@@ -262,20 +263,20 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         paired, configurations = named_moving(borrow(moving))
         data = StepData(system, coefficients, delassus, springs)
         solution = ContactSolution(impulse, normal, status, trial)
-        work_space = room_of_configurations(basis_rows, count_rows, size, 0, history, points)
-        contact, room = named_configuration(paired, borrow(work_space))
+        own_configuration = configuration_buffers(basis_rows, count_rows, size, 0, history, points)
+        contact, buffers = named_configuration(paired, borrow(own_configuration))
         chosen = chosen_points(contact.active, laws, history)
     if sliding is None:
-        slide_room = None
+        slide_buffers = None
     else:
         slide = np.empty(count_rows)
-        slide_room = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
+        slide_buffers = np.empty(count_rows), slide, np.empty((2, points)), np.empty(points)
         sliding_points = SlidingPoints(*sliding[2])
     for n in range(count):
         _predict(motion, push[n], imposed[n], bulk_state, prediction)
-        used, residual, singular = 0, 0.0, False
+        solver_iterations, residual, singular = 0, 0.0, False
         if moving is None:
-            acts = False
+            any_active = False
             if points:
                 displacement[:] = 0.0
                 velocity[:] = 0.0
@@ -288,17 +289,17 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                     add_product(basis, state.lead, ahead)
                     for r in range(ahead.size):
                         ahead[r] *= step
-                acts = free_rows(coefficients, contact_points, traction, rows_free.velocity, rows_free)
-            if acts and single:
-                used = 1
+                any_active = free_rows(coefficients, contact_points, traction, rows_free.velocity, rows_free)
+            if any_active and single:
+                solver_iterations = 1
                 solve_single(
                     delassus, gap_per_velocity, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
                     impulse, normal, status,
                 )  # fmt: skip
-            elif acts:
-                used, residual, singular = solve_rows(
+            elif any_active:
+                solver_iterations, residual, singular = solve_rows(
                     delassus, coefficients, laws, options, rows_free, history, point_solution, factor, sliding,
-                    slide_room,
+                    slide_buffers,
                 )  # fmt: skip
             else:
                 impulse[:] = 0.0
@@ -307,13 +308,13 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         else:
             free[:] = 0.0
             add_product(basis, y, free)
-            chosen, acts, used, residual, singular = solve_in_configuration(
-                data, paired, options, state, free, contact, chosen, solution, on_basis, room
+            chosen, any_active, solver_iterations, residual, singular = solve_in_configuration(
+                data, paired, options, state, free, contact, chosen, solution, on_basis, buffers
             )  # fmt: skip
-        iterations[n], residuals[n] = used, residual
+        iterations[n], residuals[n] = solver_iterations, residual
         if singular or not residual <= ALLOWED:
             return n
-        if acts:
+        if any_active:
             stretch_springs(first, area, laws.friction, operators.spring_gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
             for d in range(size):
@@ -323,11 +324,11 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
         else:
             traction[:] = 0.0
         if sliding is not None:
-            if not acts:
+            if not any_active:
                 copy_table(history, trial)
             copy_vector(ahead, slide)
             add_product(basis, y, slide)
-            advance_sliding(laws, step, sliding, slide_room, impulse, status, trial)
+            advance_sliding(laws, step, sliding, slide_buffers, impulse, status, trial)
         multipliers /= weight * row.inertia
         if not _advance(bulk, external[n], on_basis, prediction, bulk_state):
             return n
@@ -337,7 +338,7 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
                 mean_path(basis, v, step, velocity, slip)
                 wear_off(first, system.wear_rate, step, impulse, slip, state.worn)
         if moving is not None:
-            end_in_configuration(data, paired, contact, solution, state, configurations, n, reactions, room)
+            end_in_configuration(data, paired, contact, solution, state, configurations, n, reactions, buffers)
         copy_table(trial, history)
         for d in range(size):
             all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]
@@ -357,5 +358,5 @@ def linear_steps(count, system, kernels, solvers, operators, loads, state, steps
     if moving is None:
         hold(own_problem)
     if moving is not None:
-        hold(work_space)
+        hold(own_configuration)
     return count

@@ -1,4 +1,4 @@
-"""The contact of a step on fixed normals in compiled loops: what the rows do without impulses, and their impulses."""
+"""Contact on fixed normals in compiled loops: free motion of the rows in a step, and their impulses."""
 
 from collections import namedtuple
 
@@ -16,18 +16,18 @@ from arlequin.schemes._system_kernels import add_product, law_table
 
 MAX_ITERATIONS = 20000  # of a contact problem
 
-# Gaps (k,) at u = 0, m, the largest gap that counts as none, laws, compliance (r,) of friction's springs, depth of wear
-# and what it opens in the step (2, k), m, or none, (2, 0).
+# Gaps (k,) at u = 0, m, the largest gap of closed contact, laws, compliance (r,) of friction's springs, wear depth and
+# its increment that opens the gaps in the step (2, k), m, or (2, 0) without wear.
 ContactPoints = namedtuple("ContactPoints", "gap touching laws springs worn")
 
 # Of the rows (r,): displacement, velocity at the start of a step, y and then the displacement at its end without
 # impulses, Δt l₀; gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
-# `arlequin.multilevel.solvers.closing`), and rates at the start (r,), with what wear opens.
+# `arlequin.multilevel.solvers.closing`), and rates at the start (r,), including those by wear.
 RowsFree = namedtuple("RowsFree", "displacement velocity end ahead gaps rate closed closing start")
 
 
 @called_njit()
-def room_of_rows(basis_rows, rows, points):
+def row_buffers(basis_rows, rows, points):
     """Arrays of `RowsFree`."""
     return (
         np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows), np.zeros(basis_rows), np.empty(points),
@@ -38,8 +38,8 @@ def room_of_rows(basis_rows, rows, points):
 @called_njit(forceinline=True)
 def free_rows(coefficients, contact, traction, before, free):
     """Gaps, rates and closed points of a step without impulses, from the displacement, the velocity, y and Δt l₀ of the
-    rows; whether some point may act. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the start, Pa;
-    before (r,): the velocity before the impulses, in implicit schemes that at the start."""
+    rows; returns whether any point may be active. coefficients: Δt, λ, θ; traction (r,): of friction's springs at the
+    start, Pa; before (r,): velocity before the impulses, in implicit schemes that at the start."""
     step, weight, _ = coefficients
     gap, touching, laws, springs, worn = contact
     displacement, velocity, end, ahead, gaps, rate, closed, closing, start = free
@@ -61,25 +61,25 @@ def free_rows(coefficients, contact, traction, before, free):
     acts = False
     for k in range(gap.size):
         i = first[k]
-        seen = gap[k] + displacement[i] + 0.5 * step * velocity[i]
+        mid_gap = gap[k] + displacement[i] + 0.5 * step * velocity[i]
         gaps[k] = gap[k] + end[i]
         if worn.shape[1]:
-            seen += worn[0, k] - 0.5 * worn[1, k]
+            mid_gap += worn[0, k] - 0.5 * worn[1, k]
             gaps[k] += worn[0, k]
-        closed[k] = seen <= touching
+        closed[k] = mid_gap <= touching
         acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
     return acts
 
 
 @called_njit()
-def solve_rows(delassus, coefficients, laws, options, free, history, solution, factor, sliding, room):
-    """Impulses of a step from a first guess; iterations, residual, and whether the multipliers are not unique.
+def solve_rows(delassus, coefficients, laws, options, free, history, solution, factor, sliding, buffers):
+    """Impulses of a step from an initial guess; iterations, residual, and whether the multipliers are not unique.
 
     delassus (r, r): μ W; options: method, ρ and the proximal term, see `ContactMethod.numbers`; history: of the laws;
     solution: impulses, trial history, parts of the normal impulses, status; factor: `SymmetricFactor` of this W, as of
     `allocate_factor`; sliding: None, or laws of friction whose
     coefficients depend on the state: kernels, table, points, points whose friction acts on the mean slip rate (k,),
-    and rows of the history with their pressures (k,); room: their slips without impulses and with them (r,), their
+    and rows of the history with their pressures (k,); buffers: their slips without impulses and with them (r,), their
     rates and pressures at the start (2, k), and mean rates (k,).
     """
     step, weight, theta = coefficients
@@ -90,7 +90,7 @@ def solve_rows(delassus, coefficients, laws, options, free, history, solution, f
         return laws.solve(motion, law_table(laws), laws.kernels, history, free.closing, limits, solution, factor)
     functions, table, points_arrays, creeps, sliding_rows = sliding
     points = SlidingPoints(*points_arrays)
-    slip_free, _, at_start, _ = room
+    slip_free, _, at_start, _ = buffers
     first, start = laws.first, free.start
     for r in range(slip_free.size):
         slip_free[r] = free.end[r] - free.displacement[r]
@@ -112,15 +112,15 @@ def solve_single(
     delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
 ):  # fmt: skip
     """The contact problem of one point without regular law and friction, in closed form."""
-    slack, only = compliance[0] / (step * area[0]), 0.0
+    compliance_term, normal_impulse = compliance[0] / (step * area[0]), 0.0
     if level[0] == GAP_LEVEL:
-        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
+        normal_impulse = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + compliance_term)
     elif level[0] == VELOCITY_LEVEL and closed[0]:
-        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
-    impulse[0] = only
+        normal_impulse = max(-rate, 0.0) / (delassus[0, 0] + compliance_term)
+    impulse[0] = normal_impulse
     normal[:] = 0.0
-    normal[2, 0] = only
-    status[0] = 1 if only > 0.0 else 0
+    normal[2, 0] = normal_impulse
+    status[0] = 1 if normal_impulse > 0.0 else 0
 
 
 @called_njit()
@@ -134,22 +134,23 @@ def mean_path(basis, v, step, before, out):
 
 
 @called_njit()
-def wear_off(first, wear_rate, step, impulse, moved, worn):
-    """The depth of wear and what it opens in the next step, worn (2, k), m, after a step with these impulses (r,), N·s,
-    whose rows slipped by `moved` (r,), m; wear_rate (k,): worn depth per work, m/J."""
+def wear_off(first, wear_rate, step, impulse, slip, worn):
+    """Updates worn (2, k), m, wear depth and its increment that opens the gaps in the next step, after a step with
+    impulses (r,), N·s, and slip (r,) of the rows, m; wear_rate (k,): worn depth per work, m/J."""
     for k in range(wear_rate.size):
         length = 0.0
         for t in range(first[k] + 1, first[k + 1]):
-            length += moved[t] * moved[t]
+            length += slip[t] * slip[t]
         worn[1, k] = wear_rate[k] * (max(impulse[first[k]], 0.0) * np.sqrt(length) / step)
         worn[0, k] += worn[1, k]
 
 
 @called_njit()
-def advance_sliding(laws, step, sliding, room, impulse, status, trial):
-    """The state of the friction laws at the end of a step; room: as of `solve_rows`, with the mean velocities (r,)."""
+def advance_sliding(laws, step, sliding, buffers, impulse, status, trial):
+    """Updates the state of the friction laws at the end of a step; buffers: see `solve_rows`, with mean velocities
+    (r,)."""
     functions, table, points_arrays, _, sliding_rows = sliding
-    _, slide, _, rates = room
+    _, slide, _, rates = buffers
     first = laws.first
     for k in range(rates.size):
         size_squared = 0.0

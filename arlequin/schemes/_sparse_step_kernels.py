@@ -1,4 +1,4 @@
-"""The steps of many members side by side: what is done at every dof, in one pass."""
+"""Operations on every dof of a step of several members, in one pass each."""
 
 from arlequin.models.kernel_cache import njit
 
@@ -24,31 +24,33 @@ def move(step, weight, y, flow, before_u, before_v, u, v):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def settle(step, gamma, flow, before_v, v, before, after, external, damping, momentum, inertia, moving, carried, sums):
-    """Momentum that each member carries on, but for what constraints and contact give it, and the works of its bulk.
+def settle(
+    step, gamma, flow, before_v, v, before, after, external, damping, momentum, inertia, moving, end_momentum, sums
+):
+    """Momentum (n, d) at the end of the step, without the impulses of constraints and contact, and works of the bulk.
 
     flow (n, d): (u₁ − u₀)/Δt; before, after (n, d): internal forces at the ends of the step, or averages of them, with
-    the mean (1 − γ) before + γ after; damping (n, d), N, or none, (0, d); momentum, that carried so far, and inertia,
-    M v₁ (n, d). moving (d,): dofs whose momentum is the sum of its impulses.
+    the mean (1 − γ) before + γ after; damping (n, d), N, or none, (0, d); momentum at the start and inertia, M v₁
+    (n, d). moving (d,): dofs whose momentum is the sum of the impulses.
     sums (n, 5): ½ v₁·M v₁, external forces on Δt flow, and on the path Δt (v₀ + v₁)/2 external, internal and damping
     forces.
     """
     for m in range(flow.shape[0]):
         load = external[m] if external.shape[0] > 1 else external[0]
-        kinetic, given, given_path, resisted, dragged = 0.0, 0.0, 0.0, 0.0, 0.0
+        kinetic, external_work, external_path_work, internal_work, damping_work = 0.0, 0.0, 0.0, 0.0, 0.0
         for d in range(flow.shape[1]):
             mean = (1.0 - gamma) * before[m, d] + gamma * after[m, d]
             path = 0.5 * step * (before_v[m, d] + v[m, d])
             kinetic += v[m, d] * inertia[m, d]
-            given += load[d] * (step * flow[m, d])
-            given_path += load[d] * path
-            resisted += mean * path
+            external_work += load[d] * (step * flow[m, d])
+            external_path_work += load[d] * path
+            internal_work += mean * path
             summed = momentum[m, d] - step * (mean - load[d])
-            carried[m, d] = summed if moving[d] else inertia[m, d]
+            end_momentum[m, d] = summed if moving[d] else inertia[m, d]
         if damping.shape[0]:
             for d in range(flow.shape[1]):
-                dragged += damping[m, d] * (0.5 * step * (before_v[m, d] + v[m, d]))
+                damping_work += damping[m, d] * (0.5 * step * (before_v[m, d] + v[m, d]))
                 if moving[d]:
-                    carried[m, d] -= step * damping[m, d]
-        sums[m, 0], sums[m, 1], sums[m, 2] = 0.5 * kinetic, given, given_path
-        sums[m, 3], sums[m, 4] = resisted, dragged
+                    end_momentum[m, d] -= step * damping[m, d]
+        sums[m, 0], sums[m, 1], sums[m, 2] = 0.5 * kinetic, external_work, external_path_work
+        sums[m, 3], sums[m, 4] = internal_work, damping_work

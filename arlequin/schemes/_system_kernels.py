@@ -1,4 +1,4 @@
-"""What compiled loops share: the system by its names, and products with sparse rows."""
+"""Kernels shared by the compiled loops: the named system, products with sparse rows, internal forces."""
 
 from arlequin.models.fem._quad_kernels import internal_quads
 from arlequin.models.fem._tile_kernels import TILE
@@ -9,8 +9,8 @@ from arlequin.schemes.compiled_system import FULL_FROM, CompiledSystem, LawTable
 
 @called_njit()
 def named_system(arrays, kernels, solve):
-    """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`, and what solves the contact
-    problem of a step."""
+    """The `CompiledSystem` from `arlequin.schemes.compiled_system.system_arguments` and the solver of the contact
+    problem."""
     (
         free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, wear_rate, laws,
     ) = arrays  # fmt: skip
@@ -31,7 +31,7 @@ def law_table(laws):
 
 @njit(inline="always")
 def is_full(matrix, columns):
-    """Whether a matrix of so many columns has all its entries, in their order, and enough of them."""
+    """Whether a matrix of `columns` columns is stored full and has enough entries for the dense product."""
     entries = matrix.values.size
     return entries >= FULL_FROM and entries == (matrix.starts.size - 1) * columns
 
@@ -77,16 +77,16 @@ def internal_forces(strains, u, relative, out):
 
 @called_njit()
 def add_internal_forces(strains, u, relative, out):
-    """Adds Bᵀ (w B u), N, to out (d,); the energy ½ Σ w (B u)², J."""
-    starts, columns, values, weights, anchor, own = strains
+    """Adds Bᵀ (w B u), N, to out (d,); returns the energy ½ Σ w (B u)², J."""
+    starts, columns, values, weights, anchor, relative_rows = strains
     for d in range(u.size):
         relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
     energy = 0.0
     for i in range(starts.size - 1):
-        seen = relative if i < own else u
+        displacement = relative if i < relative_rows else u
         total = 0.0
         for e in range(starts[i], starts[i + 1]):
-            total += values[e] * seen[columns[e]]
+            total += values[e] * displacement[columns[e]]
         force = weights[i] * total
         energy += 0.5 * force * total
         for e in range(starts[i], starts[i + 1]):
@@ -96,17 +96,17 @@ def add_internal_forces(strains, u, relative, out):
 
 @called_njit()
 def forces_of_parts(strains, solids, u, relative, out):
-    """out (d,): internal forces, N, of displacements u (d,), of solids too (`arlequin.system.solid_tables`); the
-    energy, J. relative (d,): work space."""
+    """out (d,): internal forces, N, at displacements u (d,), with those of solids (`arlequin.system.solid_tables`);
+    returns the energy, J. relative (d,): work space."""
     quads, tiles = solids
     pieces, lame, runs, nodes, moments = quads
     out[:] = 0.0
     energy = 0.0
     for i in range(len(pieces)):
         first_run, last_run, first_cell, last_cell, first_moment, kinds, first, last, begin, end = pieces[i]
-        own = moments[first_moment : first_moment + 12 * kinds].reshape(12, kinds)
+        piece_moments = moments[first_moment : first_moment + 12 * kinds].reshape(12, kinds)
         energy += internal_quads(
-            runs[first_run:last_run], nodes[first_cell:last_cell], own, lame[i, 0], lame[i, 1], first, last,
+            runs[first_run:last_run], nodes[first_cell:last_cell], piece_moments, lame[i, 0], lame[i, 1], first, last,
             u[begin:end], out[begin:end],
         )  # fmt: skip
     energy += forces_of_tiles(tiles, u, out)

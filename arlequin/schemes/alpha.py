@@ -1,4 +1,4 @@
-"""The generalised-α family: Newmark, HHT-α, modified mean acceleration, generalised-α: parameters and theory."""
+"""The generalised-α family: Newmark, HHT-α, modified mean acceleration and generalised-α; parameters and theory."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,13 +20,12 @@ class GeneralisedAlpha(OneStep):
         u₁ = u₀ + Δt v₀ + Δt² [(½ − β) a₀ + β a₁],    v₁ = v₀ + Δt [(1 − γ) a₀ + γ a₁]
         M [(1 − α_m) a₁ + α_m a₀] = (1 − α_f) F(t₁) + α_f F(t₀) + Q,    C v₁ = 0
 
-    F the bulk forces, Q the forces of constraints and contact. Nonlinear parts give F(t₁) at u₁, by Newton's
-    iterations, in parts of a step where it fails (`CutBackStepper`): nothing then bounds the energy, which finite
-    rotations feed (`Theta` keeps it); what the mean force does beyond what is stored and dissipated is `scheme`. The
-    unknown of contact is its impulse over the step,
-    P = Δt [(1 − γ) r₀ + γ r₁], on which the laws act as in the θ-scheme with θ = γ (a discrete gradient for γ =
-    1/2): the pair (β, γ) = (1/4, 1/2) then conserves energy with regular laws too. A point is closed when g(u₀ + ½
-    Δt v₀) ≤ 0.
+    F the bulk forces, Q the forces of constraints and contact. Nonlinear parts have F(t₁) at u₁, by Newton's
+    iterations, with sub-steps where they fail (`CutBackStepper`): their energy is not bounded, finite rotations may
+    increase it (`Theta` conserves it); the work of the mean force beyond storage and dissipation is `scheme`. The
+    unknown of contact is its impulse over the step, P = Δt [(1 − γ) r₀ + γ r₁], on which the laws act as in the
+    θ-scheme with θ = γ (a discrete gradient for γ = 1/2): the pair (β, γ) = (1/4, 1/2) then conserves energy with
+    regular laws too. A point is closed when g(u₀ + ½ Δt v₀) ≤ 0.
 
     solver: of the linear system of a step, see `Theta`.
 
@@ -51,11 +50,11 @@ class GeneralisedAlpha(OneStep):
         within("beta", self.beta, 0.5 * self.gamma, 2.0)
 
     def coefficients(self, step: float) -> StepCoefficients:
-        """Those of a step Δt, s."""
+        """The coefficients for a step Δt, s."""
         return StepCoefficients.of_alpha(self.alpha_m, self.alpha_f, self.beta, self.gamma, step)
 
     def __repr__(self) -> str:
-        """The shortest call that makes it: Newmark(), HHT(alpha=-0.1), …"""
+        """The shortest call that creates the scheme: Newmark(), HHT(alpha=-0.1), …"""
         alpha, radius = round(-self.alpha_f, 12), round(self.alpha_f / (1.0 - self.alpha_f), 12)
         mean, solver = round(0.5 - self.gamma, 12), self.solver
         calls: list[tuple[str, dict[str, float], Callable[..., GeneralisedAlpha]]] = [
@@ -65,13 +64,16 @@ class GeneralisedAlpha(OneStep):
             ("Newmark", {"beta": self.beta, "gamma": self.gamma}, Newmark),
             ("GeneralisedAlpha.with_radius", {"radius": radius}, GeneralisedAlpha.with_radius),
         ]
-        name, given = "GeneralisedAlpha", {key: getattr(self, key) for key in ("alpha_m", "alpha_f", "beta", "gamma")}
+        name, arguments = (
+            "GeneralisedAlpha",
+            {key: getattr(self, key) for key in ("alpha_m", "alpha_f", "beta", "gamma")},
+        )
         for short, parameters, make in calls:
-            with suppress(UserError):  # a parameter that this scheme does not take
+            with suppress(UserError):  # a parameter out of the range of this scheme
                 if make(**parameters, solver=solver) == self:
-                    name, given = short, parameters
+                    name, arguments = short, parameters
                     break
-        shown: dict[str, float | str] = {**given, **({} if solver == "auto" else {"solver": solver})}
+        shown: dict[str, float | str] = {**arguments, **({} if solver == "auto" else {"solver": solver})}
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The explicit central-difference scheme, and which stepper serves which system."""
+"""The explicit central-difference scheme, and the choice of its stepper by system."""
 
 from dataclasses import dataclass
 
@@ -37,14 +37,14 @@ class CentralDifference:
     In terms of u_{n−½} = u_n − ½ Δt v_{n−½} the sum is E_n = ½ v_{n−½}·(M − ¼ Δt² K) v_{n−½} + ½ u_{n−½}·K u_{n−½},
     positive for Δt < 2/ω_max: the motion is bounded up to the limit without D_a, and beyond it is not (the mode with
     v_{n+½} = −v_{n−½} has v̄ = 0, so that D_a does not act on it at the limit). The damping of parts lowers the limit.
-    Recorded velocities are v̄_n under the forces at t_n: without the multipliers' impulse to come.
+    Recorded velocities are v̄_n under the forces at t_n, without the multipliers' impulse of the next step.
 
-    Layers on normals that turn: K_n has their force c_n as it was left at the end of a step, and the next step acts by
-    c'_n, of the same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on
-    u_{n+1} − u_n and ½ Δt v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
+    Layers on rotating normals: K_n contains their force c_n at the end of a step, while the next step has c'_n, the
+    same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on u_{n+1} − u_n and ½ Δt
+    v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
 
-    The mass of dispersion-corrected parts is factored once, and those of other parts must be lumped. It grows with Δt²:
-    on such a part alone the stable step is √6/ω of Δt = 0, cΔt < H on bars.
+    The mass of dispersion-corrected parts is factored once; the masses of other parts must be lumped. It grows with
+    Δt²: for such a part alone the stable step is √6/ω, ω of Δt = 0, cΔt < H on bars.
 
     >>> import arlequin as aq
     >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
@@ -64,8 +64,8 @@ class CentralDifference:
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
-        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if (isinstance(own, Nonlinear) and not isinstance(own, Deforming)) or is_viscous(own):
+        for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+            if (isinstance(assembled, Nonlinear) and not isinstance(assembled, Deforming)) or is_viscous(assembled):
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )

@@ -1,14 +1,13 @@
-"""Many steps of central differences of elastic parts that nothing else acts on but constraints: no contact and no
-springs.
+"""Batches of central-difference steps of elastic parts with constraints, without contact and springs.
 
-A step is one pass over pieces of the parts, which threads share: at u_n the forces f and the energies, then
+A step is one pass over pieces of the parts, in parallel threads: at u_n the forces f and the energies, then
 
     v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f + Cᵀφ),   u_{n+1} = u_n + Δt v_{n+½}.
 
-With constraints a second pass follows, over the nodes that they pull alone: the first leaves these with the velocities
-that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between; in absorbing
-zones φ and the forces −D_a v̄_n are, by a factor of M + ½ Δt D_a with C. Sums over a piece are added up in the order
-of the pieces: nothing depends on the number of threads.
+With constraints a second pass follows over the constrained nodes: after the first pass they have the velocities without
+φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between; in absorbing zones φ and the
+forces −D_a v̄_n are solved for by a factor of M + ½ Δt D_a with C. Sums are added in the order of the pieces, so that
+results do not depend on the number of threads.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,15 +31,14 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_SHORT = 64  # nodes of a run below which it does not pay to step it apart from its neighbours
+_SHORT = 64  # nodes, below which a run of unconstrained nodes joins the constrained ones beside it
 
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """Nodes from `first` up to `last` of a part, whose degrees of freedom are `dofs` of the system.
+    """The nodes first ≤ n < last of a part, whose degrees of freedom in the system are `dofs`.
 
-    force(u, out) writes their internal forces to out (d,), N, both of the part, and returns their share of its
-    energy, J.
+    force(u, out) writes their internal forces to out (d,), N, both of the part, and returns their strain energy, J.
     """
 
     part: int
@@ -53,15 +51,15 @@ class _Piece:
 
 
 class BulkCentralStepper(CentralStepper):
-    """Central differences of the bulk alone, with constraints or without."""
+    """Central differences of the bulk without contact, with or without constraints."""
 
     def of_each_step(self) -> CentralStepper:
-        """The stepper of any system, whose batches hold the motion of each step."""
+        """A general stepper, whose batches hold the motion of each step."""
         return CentralStepper(self._assembly, self.step)
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Whether nothing but its own forces, loads and constraints acts on the bulk, and what is imposed is rest."""
+        """Whether the system has elastic parts, loads and constraints alone, and all imposed motions are zero."""
         system = assembly.system
         return (
             all(isinstance(part, ElasticAssembled) for part in assembly.parts)
@@ -75,7 +73,7 @@ class BulkCentralStepper(CentralStepper):
     fields_at_end = True
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """`count` steps, u and v of the last one alone; the general step where they do not stay finite."""
+        """`count` steps, with u and v of the last one only; general steps where the motion does not stay finite."""
         if push is not None:
             return super().advance(state, 1, push)
         from arlequin.schemes._central_kernels import free_velocities, over_piece
@@ -86,46 +84,46 @@ class BulkCentralStepper(CentralStepper):
         here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
         pull = None if rows is None else np.zeros_like(half)
         dofs = self._assembly.imposed_dofs
-        held = np.zeros((count, dofs.size))
-        sums = np.zeros((count + 1, len(pieces), 9))  # the stored energy, and what `over_piece` adds up
+        reactions = np.zeros((count, dofs.size))
+        sums = np.zeros((count + 1, len(pieces), 9))  # strain energy, and the sums of `over_piece`
         multipliers = np.zeros((count + 1, 0 if rows is None else rows.shape[0]))
         rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
         absorbed = np.zeros(count + 1)
         if zone is not None:
             drag = state.own.drag[zone.dofs]
 
-        def push_on(k: int, i: int, external: Array, u: Array, following: Array, joined: bool) -> None:
-            """What the nodes of a piece that constraints pull, or its other nodes, do at the i-th instant, and how they
-            go on from there."""
+        def push_on(k: int, i: int, external: Array, u: Array, next_u: Array, joined: bool) -> None:
+            """Sums and motion of the constrained nodes of a piece (joined), or of its other nodes, from the i-th
+            instant on."""
             piece, at, spans = pieces[k], pieces[k].dofs, self._spans[k][joined]
             if not spans.size:
                 return
             if joined and rows is not None and pull is not None:
-                own = slice(at.start + piece.axes * piece.first, at.start + piece.axes * piece.last)
-                rows.write_transposed(multipliers[i], pull, own)
+                piece_dofs = slice(at.start + piece.axes * piece.first, at.start + piece.axes * piece.last)
+                rows.write_transposed(multipliers[i], pull, piece_dofs)
                 if zone is not None and drag is not None:
-                    zone.resist(drag, pull, own)
-            fields = piece.mass, inverse[at], half[at], u[at], following[at]
+                    zone.resist(drag, pull, piece_dofs)
+            fields = piece.mass, inverse[at], half[at], u[at], next_u[at]
             loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
             forces = force[at], external[at], external[at] if pull is None else pull[at]
             over_piece(piece.axes, loaded, joined, spans, step, *forces, *fields, sums[i, k, 1:])
 
-        def resist(k: int, i: int, external: Array, u: Array, following: Array) -> None:
-            """Internal forces of a piece at the i-th instant; nodes that no constraint pulls go on from there, the
-            others get the velocities that follow without constraints."""
+        def resist(k: int, i: int, external: Array, u: Array, next_u: Array) -> None:
+            """Internal forces of a piece at the i-th instant, motion of its unconstrained nodes, and velocities of the
+            others without constraint forces."""
             piece, at, pulled = pieces[k], pieces[k].dofs, self._spans[k][True]
             if i:
                 sums[i, k, 0] = piece.force(u[at], force[at])
-            push_on(k, i, external, u, following, False)
+            push_on(k, i, external, u, next_u, False)
             if pulled.size:
-                free_velocities(piece.axes, pulled, step, force[at], external[at], inverse[at], half[at], following[at])
+                free_velocities(piece.axes, pulled, step, force[at], external[at], inverse[at], half[at], next_u[at])
 
         numbers = range(len(pieces))
         for i in range(count + 1):
             external = self._load((state.n + i) * step) if i else state.own.external
-            if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
+            if i == count:  # an extra step, for sums by the same code and with the same bits; its motion is discarded
                 end, half = half, half.copy()
-            map_pieces(partial(resist, i=i, external=external, u=here, following=there), numbers, self._paces[0])
+            map_pieces(partial(resist, i=i, external=external, u=here, next_u=there), numbers, self._paces[0])
             if rows is not None and pull is not None:
                 if i:  # `there` has the free velocities
                     if zone is None:
@@ -142,21 +140,21 @@ class BulkCentralStepper(CentralStepper):
                 if zone is not None:
                     pull[zone.dofs] = 0.0
                     start = half[zone.dofs]
-                join = partial(push_on, i=i, external=external, u=here, following=there, joined=True)
+                join = partial(push_on, i=i, external=external, u=here, next_u=there, joined=True)
                 map_pieces(join, numbers, self._paces[1])
                 if zone is not None and drag is not None:
-                    # on light nodes C v_{n+½} = 0 would be lost in the round-off of the drag over their mass
+                    # on light nodes the round-off of the drag over their mass would violate C v_{n+½} = 0
                     half[zone.free] = after
                     there[zone.free] = here[zone.free] + step * after
                     absorbed[i] = zone.loss(start, half[zone.dofs], drag)
             if i < count:
-                if dofs.size:  # at rest: what the other forces are
-                    held[i] = step * (force[dofs] - external[dofs] - (0.0 if pull is None else pull[dofs]))
+                if dofs.size:  # at rest: the reactions balance the other forces
+                    reactions[i] = step * (force[dofs] - external[dofs] - (0.0 if pull is None else pull[dofs]))
                 here, there = there, spare if i == 0 else here
         if rows is not None:
             rates[count + 1] = rows.product(half)
         if not np.isfinite(sums).all():
-            return super().advance(state)  # one by one, until the one that is not finite raises
+            return super().advance(state)  # single steps, until the one that is not finite raises
         a = inverse * (external - force if pull is None else external - force + pull)
         works, momenta = self._audit(state.strain, sums)
         works["junction"] = 0.5 * step * np.vecdot(multipliers[:-1], rates[:-2] + rates[1:-1])
@@ -177,31 +175,31 @@ class BulkCentralStepper(CentralStepper):
         )
         rest = 0.5 * (rates[1:-1] + rates[2:])
         batch = self._block(reached, works.values, momenta, step * multipliers[:-1], rest)
-        return reached, replace(batch, reactions=held)
+        return reached, replace(batch, reactions=reactions)
 
     def _audit(self, strain: float, sums: Array) -> tuple[Work, tuple[Array, ...]]:
-        """Energies and works, and the momenta of the parts, from what was added up on each piece at each instant.
+        """Energies and works, and the momenta of the parts, from the sums over each piece at each instant.
 
-        The mean forces of a step work on Δt v_{n+½}, which is `half` after the push at its start.
+        The mean forces of a step work on Δt v_{n+½}, which is `half` after the update at its start.
         """
-        whole = np.add.accumulate(sums, axis=1)[:, -1]  # one by one: the same whatever the number of steps
-        whole[0, 0] = strain
+        totals = np.add.accumulate(sums, axis=1)[:, -1]  # sequential: the same bits for any number of steps
+        totals[0, 0] = strain
         work = Work(np.zeros((len(sums) - 1, len(KINDS))))
-        work["strain"], work["kinetic"] = whole[1:, 0], whole[1:, 1]
+        work["strain"], work["kinetic"] = totals[1:, 0], totals[1:, 1]
         internal, work["external_work"] = (
-            0.5 * self.step * (whole[:-1, after] + whole[1:, before]) for after, before in ((4, 2), (5, 3))
+            0.5 * self.step * (totals[:-1, after] + totals[1:, before]) for after, before in ((4, 2), (5, 3))
         )
-        work["scheme"] = internal - np.diff(whole[:, 0])
+        work["scheme"] = internal - np.diff(totals[:, 0])
         momenta = []
-        for part, own in enumerate(self._assembly.system.parts):
-            mine = [piece.part == part for piece in self._pieces]
-            momenta.append(np.add.accumulate(sums[1:, mine, 6 : 6 + own.components], axis=1)[:, -1])
+        for index, part in enumerate(self._assembly.system.parts):
+            of_part = [piece.part == index for piece in self._pieces]
+            momenta.append(np.add.accumulate(sums[1:, of_part, 6 : 6 + part.components], axis=1)[:, -1])
         return work, tuple(momenta)
 
     def _block(
         self, end: State, works: Array, momenta: tuple[Array, ...], multipliers: Array, constraint_rates: Array
     ) -> StepBatch:
-        """Of the steps up to a state."""
+        """The batch of the steps up to the state `end`."""
         count = len(works)
         kinematics = self._assembly.contact.kinematics(np.zeros(0))
         return StepBatch(
@@ -221,18 +219,18 @@ class BulkCentralStepper(CentralStepper):
 
     @cached_property
     def _inverse(self) -> Array:
-        """M⁻¹ (d,), 0 where nothing moves."""
+        """M⁻¹ (d,), 0 on dofs that are not free."""
         return np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=self._assembly.free)
 
     @cached_property
     def _constraint_rows(self) -> FieldRows | None:
-        """C; None without constraints."""
+        """Constraints C by rows; None without."""
         constraints = self._assembly.constraints
         return FieldRows.of(constraints) if constraints.shape[0] else None
 
     @cached_property
     def _absorbing_zone(self) -> "_AbsorbingZone | None":
-        """The dofs of absorbing junctions; None without them."""
+        """The zone of absorbing junctions; None without."""
         assembly = self._assembly
         if assembly.absorption is None:
             return None
@@ -245,12 +243,12 @@ class BulkCentralStepper(CentralStepper):
 
     @cached_property
     def _paces(self) -> tuple[Pace, Pace]:
-        """Of the internal forces, and of what joins the parts."""
+        """Thread scheduling of the internal forces, and of the pass over constrained nodes."""
         return Pace(), Pace()
 
     @cached_property
     def _spans(self) -> list[tuple[Indices, Indices]]:
-        """Runs (s, 2) of the nodes of each piece that no constraint and no absorbing zone pulls, and of its others."""
+        """Runs (s, 2) of the nodes of each piece without constraints and absorbing zones, and of its other nodes."""
         rows, zone = self._constraint_rows, self._absorbing_zone
         pulled = np.zeros(self._mass.size, dtype=bool) if rows is None else rows.touched
         if zone is not None:
@@ -260,7 +258,7 @@ class BulkCentralStepper(CentralStepper):
 
     @cached_property
     def _loaded(self) -> list[bool]:
-        """The pieces with steady loads."""
+        """Whether the steady loads on each piece are not all zero."""
         assert self._steady is not None
         spans = [self._steady[p.dofs][p.axes * p.first : p.axes * p.last] for p in self._pieces]
         return [bool(span.any()) for span in spans]
@@ -270,11 +268,11 @@ class BulkCentralStepper(CentralStepper):
 
 
 class _AbsorbingZone:
-    """The dofs z (ascending) on which D_a or C acts, `free` but where motions are imposed, and a step there:
+    """The dofs z (ascending) on which D_a or C acts, of which `free` are not imposed, and a step there:
 
         M v_{n+½} = M v* − Δt D_a v̄ + Δt Cᵀφ,   C v_{n+½} = 0,
 
-    with v* = v_{n−½} + Δt M⁻¹(f_ext − f). The forces Cᵀφ − D_a v̄ then act on the bare mass.
+    with v* = v_{n−½} + Δt M⁻¹(f_ext − f). The forces Cᵀφ − D_a v̄ then act on the mass M alone.
     """
 
     def __init__(self, assembly: Assembly, zoned: Zoned, mass: Array, step: float) -> None:
@@ -285,8 +283,8 @@ class _AbsorbingZone:
     def solve(self, half: Array, free: Array) -> tuple[Array, Array, Array]:
         """φ (m,), D_a v̄ (z,), N, and v_{n+½} of the free dofs of the zone, from v_{n−½} and v* (d,)."""
         brake, push = self._zoned.brake, self._mass * free[self.free]
-        found = brake.solve(push, self._no_rates, 0.5 * half[self.free], self._step)
-        return found.multipliers / self._step, self._zoned.drag(found), found.y
+        solution = brake.solve(push, self._no_rates, 0.5 * half[self.free], self._step)
+        return solution.multipliers / self._step, self._zoned.drag(solution), solution.y
 
     def loss(self, before: Array, after: Array, drag: Array) -> float:
         """Δt v̄·D_a v̄, J, from v_{n−½}, v_{n+½} and the drag (z,).
@@ -296,13 +294,13 @@ class _AbsorbingZone:
         return self._step * max(float((0.5 * (before + after) * drag).sum()), 0.0)
 
     def resist(self, drag: Array, pull: Array, at: slice) -> None:
-        """Takes the drag (z,) off the forces (d,) of the nodes of a piece, degrees of freedom `at`."""
-        mine = slice(*(int(i) for i in np.searchsorted(self.dofs, (at.start, at.stop))))
-        pull[self.dofs[mine]] -= drag[mine]
+        """Subtracts the drag (z,) from the forces (d,) on the degrees of freedom `at` of a piece."""
+        of_piece = slice(*(int(i) for i in np.searchsorted(self.dofs, (at.start, at.stop))))
+        pull[self.dofs[of_piece]] -= drag[of_piece]
 
 
 def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
-    """Those of the parts, one part after the other."""
+    """The pieces of all parts, in the order of the parts."""
     for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):
         assert isinstance(part, ElasticAssembled)
         axes = part.components
@@ -315,9 +313,10 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
 
 
 def _runs(first: int, pulled: NDArray[np.bool_], axes: int) -> tuple[Indices, Indices]:
-    """Runs (s, 2) of nodes, from `first` on, none of whose degrees of freedom (n · axes,) is pulled, and of the others.
+    """Runs (s, 2) of nodes, counted from `first`, without constrained degrees of freedom (n · axes,), and of the
+    others.
 
-    Beside pulled ones, runs of fewer than `_SHORT` nodes that are not pulled count as pulled.
+    Where there are constrained nodes, runs of fewer than `_SHORT` unconstrained nodes count as constrained.
     """
     free = np.logical_not(pulled.reshape(-1, axes).any(axis=1))
     if not free.all():

@@ -1,5 +1,5 @@
-"""Central differences of linear systems in one compiled loop: with contact, springs, dashpots, imposed motions and some
-constraints."""
+"""Central differences of linear systems in one compiled loop: contact, springs, dashpots, imposed motions and a limited
+number of constraints."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -25,18 +25,18 @@ from arlequin.schemes.loop_data import CentralLoopState, CentralOperators, Centr
 from arlequin.schemes.loop_pairing import FixedPairing, SurfacePairing
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import as_many
+from arlequin.step.scheme import evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
 
-_BLOCK = 1 << 18  # values of a field of a block of steps, at most
-_CONSTRAINTS = 600  # whose operators are full matrices
+_VALUES_PER_BLOCK = 1 << 18  # of a field of a block, at most
+_MAX_CONSTRAINTS = 600  # their operators are full matrices
 
 
 class CentralLoopStepper(CentralStepper):
-    """The same steps as `CentralStepper` in one compiled loop; `CentralStepper` repeats a failing step, whose error it
-    raises, and takes those with external pushes."""
+    """The steps of `CentralStepper` in one compiled loop; `CentralStepper` repeats a failing step in order to raise its
+    error, and takes steps with external pushes."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         super().__init__(assembly, step)
@@ -50,12 +50,12 @@ class CentralLoopStepper(CentralStepper):
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Whether steps may be taken in one loop: as `suits_loop` has it, with a diagonal mass, no absorbing zones and
-        few constraints."""
+        """Whether the loop applies: `suits_loop` holds, the mass is diagonal, and there are no absorbing zones and few
+        constraints."""
         return (
             suits_loop(assembly)
             and assembly.absorption is None
-            and assembly.constraints.shape[0] <= _CONSTRAINTS
+            and assembly.constraints.shape[0] <= _MAX_CONSTRAINTS
             and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
         )
 
@@ -66,11 +66,11 @@ class CentralLoopStepper(CentralStepper):
         from arlequin.schemes._central_loop_kernels import central_steps
 
         assembly, laws, pairing = self._assembly, self._assembly.laws, self._pairing
-        pairing.starts_again()  # what ended the steps before is raised once these are recorded
-        count = min(count, steps_in_block(assembly, _BLOCK))
-        count, (loads, imposed) = as_many(lambda most: self._given(state, most), count)
-        now, steps, works = self._now(state), LoopSteps.room(assembly, count), self._works(count)
-        configurations = pairing.room(count)
+        pairing.needs_rerun()  # an error of the pairing in the block before is raised here, after its record
+        count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
+        count, (loads, imposed) = evaluate_fewer_on_error(lambda limit: self._loads_and_imposed(state, limit), count)
+        now, steps, works = self._loop_state(state), LoopSteps.allocate(assembly, count), self._works(count)
+        configurations = pairing.allocate(count)
         taken = int(
             called_with(
                 self._solver,
@@ -83,7 +83,7 @@ class CentralLoopStepper(CentralStepper):
                 ),
             )
         )  # fmt: skip
-        if not taken and pairing.starts_again():
+        if not taken and pairing.needs_rerun():
             return self.advance(state, count)
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
@@ -97,36 +97,38 @@ class CentralLoopStepper(CentralStepper):
             warn_of_branches(laws, steps.normal.sum(axis=1), self._operators.delassus.diagonal(), 1.0)
             batch = replace(batch, friction_state=steps.friction_state)
         stored, external = works.stored[-1], loads[min(taken, len(loads) - 1)]
-        carried = CentralState(
+        scheme_state = CentralState(
             half=now.half, damping=now.damping if now.damping.size else np.zeros_like(now.half), drag=None,
             external=external, stored=stored, pushed=now.pushed, lift=now.lift, a=now.a, constraint=now.constraint,
         )  # fmt: skip
-        lasts = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
+        contact_flags = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
         end = batch.end_state(
-            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=carried, lasts=lasts
+            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=scheme_state, lasts=contact_flags
         )
         return with_wear(assembly, end, batch, steps, now.worn)
 
     def _audited(self, state: State, kinematics: ContactKinematics, steps: LoopSteps, works: CentralWorks) -> StepBatch:
-        """What is recorded of the steps."""
-        assembly, step, own = self._assembly, self.step, state.own
+        """The batch of the accepted steps."""
+        assembly, step, scheme_state = self._assembly, self.step, state.own
         solved = solved_steps(assembly, kinematics, steps, np.zeros((len(steps.u) + 1, 0)))
-        halves = np.concatenate([own.half[None], steps.flow])
+        halves = np.concatenate([scheme_state.half[None], steps.flow])
         rates = applied(assembly.contact.basis, halves)
-        du, driven = (
+        du, mean_path = (
             kinematics.apply_local(path) for path in (step * rates[1:], 0.5 * step * (rates[:-1] + rates[1:]))
         )
-        kinetic, given, internal, damping, lost, turning = works.sums.T
+        kinetic, external, internal, damping, loss, rotation_work = works.sums.T
         stored, dissipated, multiplier = np.moveaxis(steps.normal, 1, 0)
-        losses = {} if assembly.damping is None else {"damping": np.maximum(lost, 0.0)}
-        bulk = BulkWork(given, given, internal, damping, losses, constraint_power(assembly, steps.multipliers, halves))
+        losses = {} if assembly.damping is None else {"damping": np.maximum(loss, 0.0)}
+        bulk = BulkWork(
+            external, external, internal, damping, losses, constraint_power(assembly, steps.multipliers, halves)
+        )
         batch = audited(
             assembly,
             solved,
             bulk,
             StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity),
             kinematics,
-            WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven),
+            WorkPaths(du, path=du, impulse=mean_path, stored=du, slip=mean_path),
             assembly.laws.gap_rows,
             (state.n + 1, step, 0.0),
             acting=(
@@ -134,11 +136,11 @@ class CentralLoopStepper(CentralStepper):
                 None,
             ),
         )
-        batch.work["scheme"] = batch.work["scheme"] + turning
+        batch.work["scheme"] = batch.work["scheme"] + rotation_work
         return replace(batch, reactions=works.reactions)
 
-    def _given(self, state: State, count: int) -> tuple[Array, Array]:
-        """Loads (count + 1, d), N, from a state on, or (1, d) where they are steady, and the values (count + 2, p) of
+    def _loads_and_imposed(self, state: State, count: int) -> tuple[Array, Array]:
+        """Loads (count + 1, d), N, at the ends of `count` steps, or (1, d) if steady, and the values (count + 2, p) of
         imposed motions."""
         assembly, dofs = self._assembly, self._assembly.imposed_dofs
         imposed = np.zeros((count + 2, dofs.size))
@@ -148,35 +150,35 @@ class CentralLoopStepper(CentralStepper):
             return np.array(state.own.external[None]), imposed
         return assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float)), imposed
 
-    def _now(self, state: State) -> CentralLoopState:
-        """Copies of what the loop starts from and overwrites."""
-        own, laws = state.own, self._assembly.laws
-        damping = own.damping if self._assembly.damping is not None else np.zeros(0)
+    def _loop_state(self, state: State) -> CentralLoopState:
+        """Copy of the state, as the loop reads and overwrites it."""
+        start, laws = state.own, self._assembly.laws
+        damping = start.damping if self._assembly.damping is not None else np.zeros(0)
         fields = (
-            state.u, own.half, state.v, own.a, own.lift, damping, state.internal, own.constraint, own.pushed,
-            state.history, state.impulse, worn_at_start(self._assembly, state), np.zeros(laws.row_count),
-            np.zeros(laws.count, dtype=np.int8), np.zeros(0),
+            state.u, start.half, state.v, start.a, start.lift, damping, state.internal, start.constraint,
+            start.pushed, state.history, state.impulse, worn_at_start(self._assembly, state),
+            np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), np.zeros(0),
         )  # fmt: skip
         return CentralLoopState(*(np.array(field) for field in fields))
 
     def _works(self, count: int) -> CentralWorks:
-        """Zeros."""
-        points, given = self._assembly.laws.count, self._assembly.imposed_dofs.size
-        return zeros_of(CentralWorks, count, 6, (), points, given, types={})
+        """Arrays of zeros for the works of `count` steps."""
+        points, imposed_count = self._assembly.laws.count, self._assembly.imposed_dofs.size
+        return zeros_of(CentralWorks, count, 6, (), points, imposed_count, types={})
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:
-        """The system's arrays and the kernels of its laws; made late, as kernels load."""
+        """The arrays of the system and the kernels of its laws; built on first use, since kernels are loaded."""
         return system_arguments(self._assembly)
 
     @cached_property
     def _solids(self) -> Any:
-        """The parts without short strains, as arrays."""
+        """Arrays of the parts without strains in short form."""
         return as_arrays(self._assembly.solids)
 
     @cached_property
     def _operators(self) -> CentralOperators:
-        """Those of any step."""
+        """The operators, the same in all steps."""
         assembly, contact = self._assembly, self._assembly.contact
         moves = assembly.free & (self._mass > 0.0)
         inverse = np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=moves)

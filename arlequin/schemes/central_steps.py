@@ -1,4 +1,4 @@
-"""Steps of central differences of any system, one by one."""
+"""Single steps of central differences, for any system."""
 
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -27,15 +27,15 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import BulkResponse, Memory
 
-_LAGGING = 200  # iterations of the damping at a start during a run, at most
-_ROUND_OFF = 1e-15  # of velocities
+_MAX_DAMPING_ITERATIONS = 200  # of the initial half-step velocity
+_ROUND_OFF = 1e-15  # relative, of velocities
 
 
 @dataclass(frozen=True)
 class CentralState:
-    """half (d,): v_{n−½} and half of the push's impulse; damping (d,), external (d,): shares of the smooth forces;
+    """half (d,): v_{n−½} with half of the push's impulse; damping, external (d,): terms of the smooth forces, N;
     drag (d,): D_a v̄_n of the absorbing junctions without contact, N, and None without them; stored (k,), pushed (q,):
-    stored contact forces at g(u_n), N; lift (d,): their share of the acceleration; a (d,): constrained
+    stored contact forces at g(u_n), N; lift (d,): the acceleration by them; a (d,): constrained
     (M + ½ Δt D_a)⁻¹(F_n − D_a v_{n−½}) without them; constraint (m,)."""
 
     half: Array
@@ -50,7 +50,7 @@ class CentralState:
 
 
 class _Acting(NamedTuple):
-    """At an instant: gaps (k,), m, pressing forces of the layers (k,) and on rows (q,), N, the bulk, loads (d,), N."""
+    """Gaps (k,), m, forces of the layers (k,) and on the basis (q,), N, bulk response, loads (d,), N, at an instant."""
 
     gaps: Array
     stored: Array
@@ -84,18 +84,18 @@ class CentralStepper(Stepper):
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Any system."""
+        """True: the stepper supports any system."""
         return True
 
     @cached_property
     def _steady(self) -> Array | None:
-        """The loads where they are the same at all times."""
+        """Constant loads (d,), N; None if they vary."""
         assembly = self._assembly
         same = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
         return assembly.load(0.0) if same else None
 
     def with_step(self, step: float) -> "CentralStepper":
-        """The same with another step."""
+        """A stepper with another step."""
         if self._assembly.absorption is not None:
             return type(self)(self._assembly, step)
         other = copy(self)
@@ -103,79 +103,79 @@ class CentralStepper(Stepper):
         return other
 
     def restarted(self, state: State, n: int) -> State:
-        """The state, step n of this stepper, from that of one with another step: v_{n−½} follows from v_n.
+        """The state as step n of this stepper, from a stepper with another step: v_{n−½} follows from v_n.
 
         The acceleration at t_n depends on v_n alone, M a = F_n − D_a v_n: it is the same for any step.
 
         The kinetic energy ½ v_{n−½}·M v_{n+½} changes with it, by ⅛ (Δt² − Δt′²) aᵀM a.
         """
-        own = state.own
-        half = state.v - 0.5 * self.step * (own.a + own.lift)
-        force = own.external - state.internal - own.damping
+        scheme_state = state.own
+        half = state.v - 0.5 * self.step * (scheme_state.a + scheme_state.lift)
+        force = scheme_state.external - state.internal - scheme_state.damping
         a, constraint, drag = self._acceleration(force, half, n, state.u, half)
-        lift = self._condensed.response(own.pushed)
-        own = replace(own, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
-        return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
+        lift = self._condensed.response(scheme_state.pushed)
+        scheme_state = replace(scheme_state, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
+        return replace(state, n=n, own=scheme_state, kinetic=self._kinetic(scheme_state, state.internal))
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """Starts at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n, and the damping of parts and dashpots at
-        v_{n−½}, as the steps take it, so that v_n is what they would have recorded."""
+        """The state at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n, and the damping of parts and dashpots
+        at v_{n−½}, as in the steps, so that v_n is the velocity which they would record."""
         return self._begun(u, v, n, self._acting(u, n, memory))
 
     def continued(self, state: State) -> State:
-        """See `Restartable`: with the layers as they are worn."""
+        """See `Stepper.continued`: the accelerations with worn layers."""
         if state.worn is None:
             return state
-        begun = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
-        return replace(state, own=begun.own, kinetic=begun.kinetic)
+        restarted = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
+        return replace(state, own=restarted.own, kinetic=restarted.kinetic)
 
     def _begun(self, u: Array, v: Array, n: int, acting: "_Acting") -> State:
-        """The state at t_n of v_n, under what acts."""
+        """The state at t_n of v_n under the forces `acting`."""
         assembly, (_, _, pushed, bulk, external) = self._assembly, acting
         absorption = assembly.absorption
         at_once = self._condensed if absorption is None else Condensed(assembly, assembly.mass)
         half = v
-        for _ in range(1 if assembly.damping is None else _LAGGING):
-            before = half
-            damping = self._damping(before)
+        for _ in range(1 if assembly.damping is None else _MAX_DAMPING_ITERATIONS):
+            previous = half
+            damping = self._damping(previous)
             force = external - bulk.force - damping
             resisted = force if absorption is None else force - absorption.drag(v)
-            solved = self._acceleration(resisted, v, n, u, None, at_once)
-            half = v - 0.5 * self.step * (solved[0] + at_once.response(pushed))
-            if np.abs(half - before).max() <= _ROUND_OFF * np.abs(half).max():
+            acceleration = self._acceleration(resisted, v, n, u, None, at_once)
+            half = v - 0.5 * self.step * (acceleration[0] + at_once.response(pushed))
+            if np.abs(half - previous).max() <= _ROUND_OFF * np.abs(half).max():
                 break
-        solved = self._acceleration(force, half, n, u, half)
-        return self._first(acting, u, half, damping, solved, n, v)
+        acceleration = self._acceleration(force, half, n, u, half)
+        return self._first(acting, u, half, damping, acceleration, n, v)
 
     def start_at_half(self, u: Array, half: Array, n: int) -> State:
-        """Starts at t_n with v_{n−½} (d,)."""
+        """The state at t_n with v_{n−½} = `half` (d,)."""
         acting = self._acting(u, n, None)
         *_, bulk, external = acting
         damping = self._damping(half)
-        solved = self._acceleration(external - bulk.force - damping, half, n, u, half)
-        return self._first(acting, u, half, damping, solved, n)
+        acceleration = self._acceleration(external - bulk.force - damping, half, n, u, half)
+        return self._first(acting, u, half, damping, acceleration, n)
 
     def half_velocity(self, state: State) -> Array:
         """v_{n−½} (d,) of a state."""
         return np.asarray(state.own.half)
 
     def _acting(self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None) -> "_Acting":
-        """What acts at u and t_n; worn: of layers that are, which a start finds in the system itself."""
+        """The forces at u and t_n; worn: wear of the layers, None at the start of a run (then that of the system)."""
         assembly = self._assembly
         bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
         if worn is None:
-            touch = assembly.contact_start(u)
-            kinematics, gaps = touch.kinematics, touch.gaps
+            contact_start = assembly.contact_start(u)
+            kinematics, gaps = contact_start.kinematics, contact_start.gaps
         else:
-            place = assembly.contact.basis_product(u)
-            kinematics = assembly.contact.kinematics(place, worn=worn.reached)
-            gaps = kinematics.gaps(place)
+            displacement = assembly.contact.basis_product(u)
+            kinematics = assembly.contact.kinematics(displacement, worn=worn.reached)
+            gaps = kinematics.gaps(displacement)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         return _Acting(gaps, stored, pushed, bulk, assembly.load(n * self.step))
 
     def _damping(self, v: Array) -> Array:
-        """Forces (d,), N, of parts and dashpots at a velocity."""
+        """Damping forces (d,), N, of parts and dashpots at a velocity (d,)."""
         damping = self._assembly.damping
         return np.zeros_like(v) if damping is None else np.asarray(damping @ v)
 
@@ -185,37 +185,37 @@ class CentralStepper(Stepper):
         u: Array,
         half: Array,
         damping: Array,
-        solved: tuple[Array, Array, Array | None],
+        acceleration: tuple[Array, Array, Array | None],
         n: int,
         v: Array | None = None,
     ) -> State:
-        """The state at t_n of what acts there, v_{n−½}, the forces of damping, and the acceleration; v: v_n, by default
-        that which follows."""
-        (gaps, stored, pushed, bulk, external), (a, constraint, drag) = acting, solved
+        """The state at t_n from the forces, v_{n−½}, the damping forces and the acceleration there; v: v_n, by default
+        the one that follows from them."""
+        (gaps, stored, pushed, bulk, external), (a, constraint, drag) = acting, acceleration
         lift = self._condensed.response(pushed)
-        own = CentralState(half, damping, drag, external, stored, pushed, lift, a, constraint)
+        scheme_state = CentralState(half, damping, drag, external, stored, pushed, lift, a, constraint)
         if v is None:
             v = half + 0.5 * self.step * (a + lift)
-        kinetic = self._kinetic(own, bulk.force)
-        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, own=own, n=n)
+        kinetic = self._kinetic(scheme_state, bulk.force)
+        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, own=scheme_state, n=n)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
-        without absorbing junctions (see `DraggedStepper`).
+        """One step; `push` (d,), N: constant force from parts with another time step (its work is `junction`), on
+        systems without absorbing junctions (see `DraggedStepper`).
 
         One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
         the order 2 where it changes between two steps.
         """
-        assembly, step, own = self._assembly, self.step, state.own
+        assembly, step, scheme_state = self._assembly, self.step, state.own
         kick = None if push is None else (push, 0.5 * step * self._condensed.spread(push))
-        before = own.half if kick is None else own.half + kick[1]
-        free = before + step * own.a
+        before = scheme_state.half if kick is None else scheme_state.half + kick[1]
+        free = before + step * scheme_state.a
         basis = assembly.contact.basis
-        place, rate, speed, start = (applied(basis, field) for field in (state.u, free, state.v, before))
-        meeting = solve_contact_step(
+        displacement, rate, velocity, start = (applied(basis, field) for field in (state.u, free, state.v, before))
+        contact_step = solve_contact_step(
             assembly.contact,
             self._condensed.compliance,
-            ContactMotion(place, speed, place + step * rate, rate, start, start),
+            ContactMotion(displacement, velocity, displacement + step * rate, rate, start, start),
             gap_per_velocity=step,
             step=step,
             theta=0.0,
@@ -224,11 +224,11 @@ class CentralStepper(Stepper):
             guess=state.impulse,
             sticks=state.lasts,
         )
-        half = free + self._condensed.response(meeting.impulse)
+        half = free + self._condensed.response(contact_step.impulse)
         u = state.u + step * half
-        accept(meeting.solution, u, (state.n + 1) * step, assembly=assembly)
-        multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
-        return self._finish(state, (before, half), u, kick, meeting, multipliers)
+        accept(contact_step.solution, u, (state.n + 1) * step, assembly=assembly)
+        multipliers = step * scheme_state.constraint - self._condensed.constraint_response(contact_step.impulse)
+        return self._finish(state, (before, half), u, kick, contact_step, multipliers)
 
     def spread(self, force: Array) -> Array:
         """M⁻¹ f (d,) or (d, r) of forces, without constraints and contact."""
@@ -257,7 +257,7 @@ class CentralStepper(Stepper):
             v = following
 
     def drive(self, state: State) -> tuple[Array, Array]:
-        """Force and momentum (d,) that move the linear bulk on from a state."""
+        """Force, N, and momentum, N·s, (d,) of the linear bulk at a state."""
         return state.own.external - state.internal, self._assembly.mass @ state.v
 
     def _finish(
@@ -266,11 +266,11 @@ class CentralStepper(Stepper):
         halves: tuple[Array, Array],
         u: Array,
         kick: tuple[Array, Array] | None,
-        meeting: ContactStep,
+        contact_step: ContactStep,
         multipliers: Array,
     ) -> tuple[State, StepBatch]:
-        """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
-        assembly, step, own = self._assembly, self.step, state.own
+        """Forces and velocity at the end, energies and works; kick: the push, and the velocity by half its impulse."""
+        assembly, step, scheme_state = self._assembly, self.step, state.own
         before, half = halves
         n = state.n + 1
         if not assembly.linear:
@@ -278,79 +278,91 @@ class CentralStepper(Stepper):
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, n * step)
         internal = bulk.force
-        kinematics, contact = meeting.kinematics, meeting.solution
+        kinematics, contact = contact_step.kinematics, contact_step.solution
         gaps = kinematics.gaps(applied(kinematics.basis, u))
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
-        none = np.zeros_like(u)
-        damping = assembly.damping @ half if assembly.damping is not None else none
+        zero = np.zeros_like(u)
+        damping = assembly.damping @ half if assembly.damping is not None else zero
         external = assembly.load(n * step)
         a, constraint, drag = self._acceleration(external - internal - damping, half, n, u, half)
         lift = self._condensed.response(pushed)
         moving = half if kick is None else half + kick[1]
-        carried = CentralState(moving, damping, drag, external, stored, pushed, lift, a, constraint)
-        v = carried.half + 0.5 * step * (a + lift)
+        end_state = CentralState(moving, damping, drag, external, stored, pushed, lift, a, constraint)
+        v = end_state.half + 0.5 * step * (a + lift)
 
-        du, driven = step * half, 0.5 * step * (before + half)
-        ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
+        du, mean_path = step * half, 0.5 * step * (before + half)
+        paths = WorkPaths(du, path=du, impulse=mean_path, stored=du, slip=mean_path)
 
         mean_velocity = None if assembly.absorption is None else 0.5 * (before + half)
-        drag = own.drag
-        if drag is not None and meeting.impulse.any():
+        drag = scheme_state.drag
+        if drag is not None and contact_step.impulse.any():
             assert isinstance(self._condensed, Zoned)
-            drag = drag + self._condensed.drag_response(meeting.impulse)
+            drag = drag + self._condensed.drag_response(contact_step.impulse)
 
         def balance() -> Array:
-            inertia = self._momentum(half - before) / step + state.internal + own.damping - own.external
+            inertia = (
+                self._momentum(half - before) / step + state.internal + scheme_state.damping - scheme_state.external
+            )
             return inertia if drag is None else inertia + drag
 
         mean = replace(contact, stored=0.5 * (contact.stored + step * stored))
         forces = Forces(
-            0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
+            0.5 * (state.internal + internal),
+            0.5 * (scheme_state.damping + damping),
+            0.5 * (scheme_state.external + external),
+            zero,
         )
-        bulk_work = BulkWork.of(assembly, step, forces, multipliers, ways, half, mean_velocity, drag)
+        bulk_work = BulkWork.of(assembly, step, forces, multipliers, paths, half, mean_velocity, drag)
         if drag is not None:
-            bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ driven)
+            bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ mean_path)
         work = bulk_work.works(
             step=step,
-            rates=ways.on(kinematics),
+            rates=paths.on(kinematics),
             kinematics=kinematics,
             contact=mean,
             stored_before=state.stored,
             stored_after=(bulk.stored, assembly.laws.energy(gaps)),
             plastic=bulk.dissipated,
-            persistent=meeting.persistent,
+            persistent=contact_step.persistent,
         )
-        force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
-        work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
+        force = reaction(assembly, balance, (multipliers / step, contact_step.impulse / step))
+        work["external_work"] += float(force @ mean_path)  # an imposed motion acts by impulses
         if not assembly.contact.fixed and contact.stored.any():
-            # the force of the layers at the start, of which the kinetic energy there knows, turns with their normals
-            turned = kinematics.apply_local_transposed(kinematics.normal(contact.stored)) / step - own.pushed
-            work["scheme"] -= 0.5 * step * float(applied(kinematics.basis, before) @ turned)
-        work["kinetic"] = self._kinetic(carried, internal)
+            # the kinetic energy at the start contains the layers' forces on the normals of the step before
+            pushed_change = (
+                kinematics.apply_local_transposed(kinematics.normal(contact.stored)) / step - scheme_state.pushed
+            )
+            work["scheme"] -= 0.5 * step * float(applied(kinematics.basis, before) @ pushed_change)
+        work["kinetic"] = self._kinetic(end_state, internal)
         path = 0.5 * step * (state.v + v)
         if kick is not None:
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
-        return meeting.ended(
+        return contact_step.ended(
             assembly,
             state,
             (u, v),
             bulk,
             work,
-            own=carried,
+            own=end_state,
             multipliers=multipliers,
             path=path,
-            contact=meeting.impulses(kinematics.rates(driven)),
+            contact=contact_step.impulses(kinematics.rates(mean_path)),
             reaction=step * (force if kick is None else force - kick[0])[assembly.imposed_dofs],
         )
 
-    def _kinetic(self, own: CentralState, internal: Array) -> float:
+    def _kinetic(self, scheme_state: CentralState, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.contact.basis_product.transposed(own.pushed)
-        return 0.5 * float(own.half @ (self._momentum(own.half) + self.step * force))
+        force = (
+            scheme_state.external
+            - internal
+            - scheme_state.damping
+            + assembly.contact.basis_product.transposed(scheme_state.pushed)
+        )
+        return 0.5 * float(scheme_state.half @ (self._momentum(scheme_state.half) + self.step * force))
 
     def _momentum(self, v: Array) -> Array:
         """M v (d,)."""
@@ -367,25 +379,27 @@ class CentralStepper(Stepper):
     ) -> tuple[Array, Array, Array | None]:
         """Constrained a (d,) of M a = F − D_a v̄, multipliers (m,), and the drag D_a v̄ (d,), N, of absorbing junctions.
 
-        v̄ = before + ½ Δt a. half: v_{n−½} where v_{n−½} + Δt a is to keep the constraints and imposed motions.
-        condensed: the matrix where it is not that of the step; a `Condensed` has no drag.
+        v̄ = before + ½ Δt a. half: v_{n−½} if v_{n−½} + Δt a must satisfy the constraints and imposed motions.
+        condensed: a factor other than that of the step; a `Condensed` has no drag.
         """
         assembly, step = self._assembly, self.step
         condensed = self._condensed if condensed is None else condensed
         c = np.zeros(assembly.constraints.shape[0])
-        given = None
+        imposed_a = None
         if assembly.imposed_dofs.size:
             now, following = assembly.imposed(n * step), assembly.imposed((n + 1) * step)
             values = np.where(assembly.imposes_displacement, following, 0.5 * (now + following))  # v at t_{n+½}
-            wanted = StepCoefficients.of_central_differences(step).imposed(assembly, values, u, before)
-            given = (wanted - half[assembly.imposed_dofs]) / step if half is not None else 0.0 * wanted
+            imposed_velocity = StepCoefficients.of_central_differences(step).imposed(assembly, values, u, before)
+            imposed_a = (
+                (imposed_velocity - half[assembly.imposed_dofs]) / step if half is not None else 0.0 * imposed_velocity
+            )
         if half is not None:
             c = -applied(assembly.constraints, half) / step
         if isinstance(condensed, Zoned):
-            return condensed.braked(force, before, c, given)
-        if not (force.any() or c.any() or (given is not None and given.any())):
+            return condensed.braked(force, before, c, imposed_a)
+        if not (force.any() or c.any() or (imposed_a is not None and imposed_a.any())):
             return np.zeros_like(force), np.zeros_like(c), None
-        if not c.size and given is None:
+        if not c.size and imposed_a is None:
             return condensed.spread(force), c, None
-        free = condensed.predict(force, c, given)
+        free = condensed.predict(force, c, imposed_a)
         return free.y, free.multipliers, None

@@ -1,8 +1,7 @@
-"""Steps of small linear systems in one compiled loop, of the θ-scheme and of the generalised-α family, and the members
-of an ensemble, each in a loop of its own.
+"""Small linear systems by the θ-scheme or the generalised-α family in one compiled loop, and ensembles of them with one
+loop per member.
 
-Contact is paired on fixed normals; of the θ-scheme also on the corners of rigid bodies of the plane that rotate on flat
-obstacles.
+Contact has fixed normals or, with the θ-scheme, is at corners of plane rigid bodies that rotate on flat obstacles.
 """
 
 from abc import abstractmethod
@@ -50,23 +49,23 @@ from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.acceptance import warn_of_branches
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.ensemble import Members, named
 
 LARGEST = 500  # dofs up to which a step is worth a compiled loop
-FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
-_ROUNDED = 1e-11  # of the largest velocity: none
-_ENTRIES = 12  # of a row of surfaces that are paired anew, about
-_CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
+MAX_FULL = 200  # of loops with full matrices; also of contact rows, which are solved for simultaneously
+_REST_TOLERANCE = 1e-11  # relative to the largest velocity
+_ENTRIES_PER_ROW = 12  # of contact between surfaces with changing partners, about
+_VALUES_PER_FIELD = 1 << 15  # of a block, at most: they stay in the cache until they are audited
 
 
 def solved_steps(
     assembly: Assembly, kinematics: ContactKinematics, steps: LoopSteps, spring_traction: Array
 ) -> SolvedSteps:
-    """The steps of a loop as they are audited; spring_traction (b + 1, r): see `audited_loop`."""
+    """Input of the audit from the steps of a loop; spring_traction (b + 1, r): see `audited_loop`."""
     return SolvedSteps(
         u=steps.u,
         v=steps.v,
@@ -83,20 +82,20 @@ def solved_steps(
 
 
 def steps_in_block(assembly: Assembly, values: int) -> int:
-    """How many steps a block may have, one at least, so that none of its fields has more than so many values."""
+    """Number of steps of a block, at least 1, for which no field has more than `values` values."""
     laws = assembly.laws
-    entries = 0 if assembly.contact.fixed else _ENTRIES * laws.row_count
+    entries = 0 if assembly.contact.fixed else _ENTRIES_PER_ROW * laws.row_count
     return max(values // max(assembly.dof_count, 3 * laws.count, laws.row_count, entries), 1)
 
 
 def worn_kinematics(kinematics: ContactKinematics, steps: LoopSteps) -> ContactKinematics:
-    """Of some steps, with the wear in each."""
+    """The kinematics of steps with the wear of each step."""
     depth, opening = np.moveaxis(steps.worn, 1, 0)
     return replace(kinematics, gap=kinematics.gap + depth, opening=opening) if depth.size else kinematics
 
 
 def worn_at_start(assembly: Assembly, state: State) -> Array:
-    """Depth of wear and what it opens in the next step (2, k), m; none, (2, 0), where nothing wears."""
+    """Wear depth and its increment that opens the gaps in the next step (2, k), m; (2, 0) without wear."""
     if assembly.contact.wear_rate is None:
         return np.zeros((2, 0))
     if state.worn is None:
@@ -107,13 +106,13 @@ def worn_at_start(assembly: Assembly, state: State) -> Array:
 def with_wear(
     assembly: Assembly, end: State, batch: StepBatch, steps: LoopSteps, worn: Array
 ) -> tuple[State, StepBatch]:
-    """The state after some steps and these, with what is worn at its end, (2, k), m: their work of the normal forces on
-    the slip is that by which points wore off, in place of that of the audit, which has other last digits."""
+    """The end state and the batch with wear; worn (2, k), m: depth and increment at the end. The friction work per μ is
+    the one by which the points wore, which differs from that of the audit by round-off."""
     rate = assembly.contact.wear_rate
     if rate is None:
         return end, batch
-    depth, opened = np.moveaxis(np.concatenate([steps.worn[1:], worn[None]]), 1, 0)
-    work = np.divide(opened, rate, out=batch.contact.friction_work_per_mu.copy(), where=rate > 0.0)
+    depth, increment = np.moveaxis(np.concatenate([steps.worn[1:], worn[None]]), 1, 0)
+    work = np.divide(increment, rate, out=batch.contact.friction_work_per_mu.copy(), where=rate > 0.0)
     contact = replace(batch.contact, friction_work_per_mu=work)
     return replace(end, worn=WearState(*worn)), replace(batch, worn=depth, contact=contact)
 
@@ -130,18 +129,18 @@ def audited_loop(
     configurations: ConfigurationSteps | None = None,
     end: EndImpulses | None = None,
 ) -> StepBatch:
-    """What is recorded of the steps (b,) of a compiled loop after a state.
+    """The batch of the steps (b,) of a compiled loop after the state `before`.
 
-    kinematics: of all steps, or some of one each; external (b, d): mean forces, N; spring_traction (b + 1, r): of
-    elastic stick, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says;
-    configurations, end: those of the steps, and the projections of their velocities, None on fixed normals.
+    kinematics: of all steps, or one per step; external (b, d): mean forces, N; spring_traction (b + 1, r): of elastic
+    stick, with that at the start, Pa; still (b, k): points that stick, whose slip is round-off; configurations, end:
+    of the steps, and the impulses of their velocity projections, None on fixed normals.
     """
     laws, strains = assembly.laws, assembly.strains
     assert strains is not None
     u, v = np.concatenate([before.u[None], steps.u]), np.concatenate([before.v[None], steps.v])
-    row, step, flow, taken = coefficients, coefficients.step, steps.flow, strains.at(u)
+    row, step, flow, strain_values = coefficients, coefficients.step, steps.flow, strains.at(u)
     impulse, multipliers = steps.impulse, steps.multipliers
-    internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
+    internal, strain, momentum = strains.forces(strain_values), strains.energy(strain_values), applied(assembly.mass, v)
     ends, persistent, layer_gap = v[1:], laws.gap_rows, None
     projected: Any = 0.0
     if configurations is not None:
@@ -153,7 +152,7 @@ def audited_loop(
     if assembly.viscous is not None and row.carries:
         damping = applied(assembly.viscous, v)
     start = (before.own.internal, before.own.damping) if row.carries else (internal[0], damping[0])
-    bulk, given, _ = bulk_of(
+    bulk, imposed_forces, _ = bulk_of(
         assembly, row, BulkEnds(momentum, internal, damping), start, external, paths,
         (multipliers, kinematics.apply_local_transposed(impulse)), projected,
     )  # fmt: skip
@@ -165,18 +164,18 @@ def audited_loop(
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
     if not dofs.size:
         return batch
-    held = step * given[:, dofs]
+    reactions = step * imposed_forces[:, dofs]
     if configurations is not None:
-        held = held + (projected - applied(kinematics.basis.T, configurations.on_basis))[:, dofs]
-    return replace(batch, reactions=held)
+        reactions = reactions + (projected - applied(kinematics.basis.T, configurations.on_basis))[:, dofs]
+    return replace(batch, reactions=reactions)
 
 
 def is_small(assembly: Assembly) -> bool:
-    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings."""
+    """Whether the small loop applies: few dofs, strains in short form, contact with fixed pairings."""
     return (
         assembly.dof_count <= LARGEST
         and assembly.contact.fixed
-        and assembly.laws.row_count <= FEW
+        and assembly.laws.row_count <= MAX_FULL
         and assembly.strains is not None
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
@@ -184,15 +183,15 @@ def is_small(assembly: Assembly) -> bool:
 
 
 def is_rotating(assembly: Assembly) -> bool:
-    """Whether steps may be taken in blocks all the same where the kinematics change: few dofs, strains in short form,
-    and all that turns on flat obstacles."""
+    """Whether the small loop applies with changing kinematics: few dofs, strains in short form, and rotating bodies on
+    flat obstacles alone."""
     contact = assembly.contact
     sides = zip(contact.steady, contact.pairings, contact.sides, strict=True)
     return (
         not contact.fixed
         and assembly.linear
         and assembly.dof_count <= LARGEST
-        and max(contact.basis.shape[0], contact.laws.row_count) <= FEW
+        and max(contact.basis.shape[0], contact.laws.row_count) <= MAX_FULL
         and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)
         and assembly.strains is not None
@@ -203,16 +202,16 @@ def is_rotating(assembly: Assembly) -> bool:
 
 @dataclass(frozen=True)
 class CompiledState(OneStepState):
-    """What a block carries along, with the points (k,) that stuck in its last step and the tractions of friction's
-    springs (r,), Pa: the history has them in space, from where they come back with other last digits."""
+    """State of the scheme between blocks, with the points (k,) that stick in the last step and the tractions of
+    friction's springs (r,), Pa, along the tangents: the history has their vectors, whose projection adds round-off."""
 
     still: NDArray[np.bool_]
     spring_traction: Array
 
 
 class CompiledStepper(OneStepStepper):
-    """The same steps as `OneStepStepper` in one compiled loop; steps that end in an error are left to that stepper,
-    which raises it. Subclasses have the loop: what it reads of a step, what it makes of some, and their audit."""
+    """The steps of `OneStepStepper` in one compiled loop; a failing step is repeated by that stepper, which raises the
+    error. Subclasses define the operators of a step, the call of the loop and the audit."""
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep | None = None) -> None:
         super().__init__(assembly, coefficients, bulk)
@@ -223,126 +222,126 @@ class CompiledStepper(OneStepStepper):
 
     @abstractmethod
     def _operators_of_step(self) -> StepOperators | FactoredOperators:
-        """What the loop reads of a step."""
+        """The operators of a step, as the loop reads them."""
 
     @abstractmethod
     def _moving_pairing(self) -> MovingPairing:
-        """How contact points are paired whose rows depend on the configuration."""
+        """The pairing of contact whose rows depend on the configuration."""
 
     @abstractmethod
-    def _tried(self, state: State, count: int) -> "Tried":
-        """What the loop makes of up to `count` steps."""
+    def _run_loop(self, state: State, count: int) -> "LoopRun":
+        """Runs up to `count` steps in the loop."""
 
     @abstractmethod
     def _audited(
-        self, state: State, tried: "Tried", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+        self, state: State, run: "LoopRun", steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
     ) -> StepBatch:
-        """What is recorded of the steps that were taken; tractions, still: see `audited_loop`."""
+        """The batch of the accepted steps; tractions, still: see `audited_loop`."""
 
     def _spring_compliance(self) -> Array:
-        """That of friction's springs (r,), 0 on other rows, m/(s Pa)."""
+        """Compliance of friction's springs (r,), 0 on other rows, m/(s Pa)."""
         laws = self._assembly.laws
         compliance = np.zeros(laws.row_count)
         compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
         return compliance
 
     def _tangential_compliance(self) -> Array:
-        """That of friction in the contact problem of a step (k,), m/(s Pa)."""
+        """Tangential compliance (k,) in the contact problem of a step, m/(s Pa)."""
         laws, row = self._assembly.laws, self._coefficients
         return tangential_compliance(laws, gain(laws, row.theta, row.step), row.gap_per_velocity)
 
     @cached_property
     def _response(self) -> Array:
-        """Velocities of the rows (r,) by impulses on themselves, m/s/(N s)."""
+        """Diagonal of the Delassus operator (r,), m/s/(N s)."""
         return np.asarray(self._prepared.delassus.diagonal())
 
     @cached_property
     def _system(self) -> tuple[Any, Any]:
-        """The system's arrays and the kernels of its laws; made late, as kernels load."""
+        """The arrays of the system and the kernels of its laws; built on first use, since kernels are loaded."""
         return system_arguments(self._assembly, self._tangential_compliance())
 
     def driven_as(self, assembly: Assembly) -> Self:
-        """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
+        """The stepper for an assembly with other initial values, loads and imposed motions, all else equal."""
         assert self._system
         other = copy(self)
         if assembly.laws.state_dependent:
-            del other._system  # the loop changes the coefficients of friction in it: each has its own
+            del other._system  # not shared, since the loop changes its coefficients of friction
         other._assembly, other._members, other._constant_load = assembly, Members.alone(assembly), False
         return other
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """Up to `count` steps; the stepper of sparse matrices repeats a failing step in order to raise its error, and
-        takes those with forces of parts stepped elsewhere."""
+        """Up to `count` steps; `OneStepStepper` repeats a failing step in order to raise its error, and takes steps
+        with forces from parts with another time step."""
         row, laws = self._coefficients, self._assembly.laws
         if push is not None:
             return super().advance(state, 1, push)
-        tried = self._tried(state, count)
-        now, steps, taken = tried.now, tried.steps, tried.taken
+        run = self._run_loop(state, count)
+        now, steps, taken = run.now, run.steps, run.taken
         if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
             self._solver = robust_solver
-            return self.advance(state, len(tried.loads) - 1)
+            return self.advance(state, len(run.loads) - 1)
         if not taken:
             end, batch = super().advance(state)
-            still, traction = self._resting(end), self._spring_traction(end)
+            still, traction = self._sticking_at_start(end), self._spring_traction(end)
             return replace(end, own=CompiledState(**end.own.sums(), still=still, spring_traction=traction)), batch
         steps = first_of(steps, taken)
-        # where the next step was tried in vain, these are of the last one that was accepted
+        # of the last accepted step, also where the next one failed
         traction = steps.spring_traction[-1].copy()
         laws.store_spring_traction(now.history, traction, self._reference.tangents)
         sticks = self._pairing.sticking(steps.status)
-        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
+        still = sticks & np.concatenate([self._sticking_at_start(state)[None], sticks[:-1]])
         if still.any():
             before = (
                 np.concatenate([a[None], b[:-1]]) for a, b in ((state.v, steps.v), (state.impulse, steps.impulse))
             )
             still &= self._at_rest(*before)
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
-        batch = self._audited(state, tried, steps, tractions, still)
+        batch = self._audited(state, run, steps, tractions, still)
         if laws.state_dependent:
             warn_of_branches(laws, steps.normal.sum(axis=1), self._response, row.weight)
             batch = replace(batch, friction_state=steps.friction_state)
-        own = CompiledState(
-            momentum=now.momentum, load=tried.loads[taken], constraint_sum=now.constraint_sum, lead=now.lead,
+        scheme_state = CompiledState(
+            momentum=now.momentum, load=run.loads[taken], constraint_sum=now.constraint_sum, lead=now.lead,
             internal=now.internal_average, damping=now.damping_average,
-            external=tried.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
+            external=run.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
             still=sticks[-1], spring_traction=traction,
         )  # fmt: skip
-        lasts = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
+        contact_flags = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
         end = batch.end_state(
-            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=own, lasts=lasts
+            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=scheme_state, lasts=contact_flags
         )
         return with_wear(self._assembly, end, batch, steps, now.worn)
 
     def _at_rest(self, v: Array, impulse: Array) -> NDArray[np.bool_]:
-        """Points (b, k) whose tangential velocity is round-off of velocities v (b, d) and of what the impulses (b, r)
-        gave to it: one that sticks at a reversal moves on at the end of the step, as its mean velocity is zero there
+        """Points (b, k) whose tangential velocity is round-off of the velocities v (b, d) and of the changes by the
+        impulses (b, r): a point that sticks at a reversal has zero mean velocity, but moves at the end of the step
         (`arlequin.multilevel.solvers.closing`)."""
         kinematics, contact = self._reference, self._assembly.contact
         rates = np.abs(kinematics.apply_local(applied(contact.basis, v)))
         rates[:, kinematics.first] = 0.0
         largest = np.abs(v).max(axis=1, initial=0.0) + (np.abs(impulse) * self._response).max(axis=1, initial=0.0)
-        return np.asarray(np.maximum.reduceat(rates, kinematics.first, axis=1) <= _ROUNDED * largest[:, None])
+        return np.asarray(np.maximum.reduceat(rates, kinematics.first, axis=1) <= _REST_TOLERANCE * largest[:, None])
 
     def bare_steps(self, state: State, count: int) -> LoopSteps:
-        """`count` steps on fixed normals as the loop solves them, without their audit; fewer where one fails."""
-        found: list[LoopSteps] = []
+        """`count` steps of the loop on fixed normals, without audit; fewer where one fails."""
+        batches: list[LoopSteps] = []
         while count > 0:
-            tried = self._tried(state, count)
-            if not tried.taken and self._solver is newton_solver:
+            run = self._run_loop(state, count)
+            if not run.taken and self._solver is newton_solver:
                 self._solver = robust_solver
                 continue
-            if not tried.taken:
+            if not run.taken:
                 break
-            found.append(first_of(tried.steps, tried.taken))
-            count -= tried.taken
+            batches.append(first_of(run.steps, run.taken))
+            count -= run.taken
             if count:
-                state, _ = self.advance(state, tried.taken)
-        if not found:
-            return first_of(tried.steps, 0)
-        return LoopSteps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
+                state, _ = self.advance(state, run.taken)
+        if not batches:
+            return first_of(run.steps, 0)
+        return LoopSteps(*(np.concatenate(fields) for fields in zip(*batches, strict=True)))
 
     def _loads_of(self, state: State, count: int) -> tuple[Array, Array]:
-        """Loads (count + 1, d), N, from a state on, and the values of imposed motions at the ends of the steps."""
+        """Loads (count + 1, d), N, at the ends of `count` steps, and the values of imposed motions there."""
         numbers = np.arange(state.n, state.n + count + 1, dtype=float)
         return self._assembly.loads(self.step * numbers), self._imposed_of(state, count)
 
@@ -353,19 +352,19 @@ class CompiledStepper(OneStepStepper):
             return np.zeros((count, 0))
         return np.array([assembly.imposed((state.n + 1 + i) * self.step) for i in range(count)])
 
-    def _now(self, state: State) -> LoopState:
-        """Copies of what the loop starts from and overwrites."""
-        own = state.own
-        lasts = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
+    def _loop_state(self, state: State) -> LoopState:
+        """Copy of the state, as the loop reads and overwrites it."""
+        sums = state.own
+        contact_flags = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
         fields = (
-            state.u, state.v, own.momentum, own.constraint_sum, state.internal, state.history, state.impulse,
-            self._spring_traction(state), lasts, worn_at_start(self._assembly, state), own.lead, own.internal,
-            own.damping, own.pulled, np.zeros(0),
+            state.u, state.v, sums.momentum, sums.constraint_sum, state.internal, state.history, state.impulse,
+            self._spring_traction(state), contact_flags, worn_at_start(self._assembly, state), sums.lead, sums.internal,
+            sums.damping, sums.pulled, np.zeros(0),
         )  # fmt: skip
         return LoopState(*(np.array(field) for field in fields))
 
     def _sliding(self, now: LoopState, state: State) -> Any:
-        """See `sliding_arguments`."""
+        """State-dependent friction laws, see `sliding_arguments`."""
         return sliding_arguments(self._assembly.laws, now.history, state.lasts)
 
     def _spring_traction(self, state: State) -> Array:
@@ -374,8 +373,8 @@ class CompiledStepper(OneStepStepper):
             return state.own.spring_traction
         return self._assembly.laws.spring_traction(state.history, self._reference.tangents)
 
-    def _resting(self, state: State) -> NDArray[np.bool_]:
-        """Points (k,) that stick at the start of a block."""
+    def _sticking_at_start(self, state: State) -> NDArray[np.bool_]:
+        """Mask (k,) of the points that stick at the start of a block."""
         laws, kinematics = self._assembly.laws, self._reference
         if isinstance(state.own, CompiledState):
             return state.own.still
@@ -387,9 +386,9 @@ class CompiledStepper(OneStepStepper):
         return sticks | rests
 
 
-class Tried(NamedTuple):
-    """What a loop makes of some steps: its state, loads and their averages (b + 1, d) at the ends and means (b, d), N,
-    steps and configurations, how many it took, and their works where it sums them."""
+class LoopRun(NamedTuple):
+    """A run of a loop: its end state `now`, loads and their averages (b + 1, d) at the ends of the steps and means
+    (b, d), N, steps and configurations, number of accepted steps, and their works where the loop sums them."""
 
     now: LoopState
     loads: Array
@@ -402,7 +401,7 @@ class Tried(NamedTuple):
 
 
 class SmallStepper(CompiledStepper):
-    """Steps of small systems, with dense columns of what constraints and contact do."""
+    """Steps of small systems, with dense responses to constraints and contact."""
 
     def _moving_pairing(self) -> MovingPairing:
         return RotatingPairing(self._assembly, self._reference)
@@ -422,17 +421,20 @@ class SmallStepper(CompiledStepper):
             *assembly.contact.method.numbers,
         )
 
-    def _tried(self, state: State, count: int) -> Tried:
+    def _run_loop(self, state: State, count: int) -> LoopRun:
         from arlequin.schemes._loop_kernels import linear_steps
 
         assembly, row = self._assembly, self._coefficients
-        count, (loads, imposed) = as_many(partial(self._loads_of, state), min(count, max(_CACHED // state.u.size, 1)))
+        count, (loads, imposed) = evaluate_fewer_on_error(
+            partial(self._loads_of, state), min(count, max(_VALUES_PER_FIELD // state.u.size, 1))
+        )
         averages = row.averaged(loads, state.own.external if row.carries else loads[0])
         external, (before, after) = row.mean(averages), row.loads
         push = before * loads[:-1] + after * loads[1:]
-        if row.carried:
-            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
-        now, configurations, steps = self._now(state), self._pairing.room(count), LoopSteps.room(assembly, count)
+        if row.on_force:
+            push += row.on_force * np.where(assembly.free & ~assembly.massless, averages[:-1], 0.0)
+        now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
+        configurations = self._pairing.allocate(count)
         taken = int(
             called_with(
                 self._solver,
@@ -444,18 +446,18 @@ class SmallStepper(CompiledStepper):
                 ),
             )
         )  # fmt: skip
-        return Tried(now, loads, averages, external, steps, configurations, taken)
+        return LoopRun(now, loads, averages, external, steps, configurations, taken)
 
     def _audited(
-        self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+        self, state: State, run: LoopRun, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
     ) -> StepBatch:
-        taken, configurations = tried.taken, tried.configurations
+        taken, configurations = run.taken, run.configurations
         if configurations is not None:
             configurations = first_of(configurations, taken)
         kinematics = worn_kinematics(self._pairing.kinematics(configurations), steps)
         end = self._pairing.end_impulses(configurations, steps.status, self.step)
         return audited_loop(
-            self._assembly, kinematics, state, self._coefficients, tried.external[:taken], steps, tractions, still,
+            self._assembly, kinematics, state, self._coefficients, run.external[:taken], steps, tractions, still,
             configurations, end,
         )  # fmt: skip
 
@@ -467,35 +469,35 @@ def _tangential(kinematics: ContactKinematics, values: Array) -> Array:
     return out
 
 
-# values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
-_HELD, _MOST = 1 << 22, 1 << 24
+# of a field of a block of all members: above the first, blocks have the least length; the second is the limit
+_VALUES_PER_BLOCK, _MAX_VALUES = 1 << 22, 1 << 24
 
 
 def are_small(members: Members) -> bool:
-    """Whether steps may be taken in compiled loops, and the shortest blocks of all members at once have room."""
+    """Whether `SmallMembers` applies: members of small systems without wear, whose shortest blocks fit into memory."""
     size = members.count * members.assembly.dof_count
     wears = members.assembly.contact.wear_rate is not None
-    return is_small(members.assembly) and not wears and size * SmallMembers.least_batch <= _MOST
+    return is_small(members.assembly) and not wears and size * SmallMembers.least_batch <= _MAX_VALUES
 
 
 class SmallMembers(Stepper):
-    """The steps of `SmallStepper` for each member, to the bit; threads take members side by side.
+    """The steps of `SmallStepper` for each member, bitwise equal to separate runs; members run in parallel threads.
 
-    A right-hand side of a small factor is solved in the first cache: nothing is gained by passes over it for many. One
-    set of operators serves all.
+    A small factor stays in the first-level cache, so that nothing is gained by solving for many right-hand sides at
+    once. All members share one set of operators.
     """
 
-    least_batch = 64  # what a block costs beside them is then about as much as they do
+    least_batch = 64  # steps whose cost is about the overhead of a block
 
     def __init__(self, members: Members, coefficients: StepCoefficients) -> None:
         self.step = coefficients.step
         self._members = members
         self._stepper = SmallStepper(members.assembly, coefficients)
         self.conserves = self._stepper.conserves
-        self._each = [self._stepper.driven_as(own) for own in members.each]
+        self._steppers = [self._stepper.driven_as(member) for member in members.each]
 
     def state_dict(self) -> Any:
-        """The columns made so far."""
+        """The columns computed so far."""
         return self._stepper.state_dict()
 
     def load_state_dict(self, state: Any) -> None:
@@ -504,18 +506,22 @@ class SmallMembers(Stepper):
 
     def start(self, u: Array, v: Array) -> State:
         """The members at t = 0, from u, v (n, d)."""
-        return State.of_members([named(i, partial(own.start, u[i], v[i])) for i, own in enumerate(self._each)])
+        return State.of_members(
+            [named(i, partial(stepper.start, u[i], v[i])) for i, stepper in enumerate(self._steppers)]
+        )
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
-        """Up to `count` steps, as many of each member: those before one that is not accepted, which the next call
-        says."""
-        count = min(count, max(_HELD // state.u.size, self.least_batch))
+        """Up to `count` steps, equally many of each member; they end before a step that fails in some member, whose
+        error the next call raises."""
+        count = min(count, max(_VALUES_PER_BLOCK // state.u.size, self.least_batch))
 
-        def take(i: int, most: int) -> tuple[State, StepBatch]:
-            return named(i, lambda: self._each[i].advance(state.member(i), most))
+        def take(i: int, limit: int) -> tuple[State, StepBatch]:
+            return named(i, lambda: self._steppers[i].advance(state.member(i), limit))
 
-        found = map_pieces(lambda i: take(i, count), range(self._members.count))
-        least = min(len(batch) for _, batch in found)
-        found = [own if len(own[1]) == least else take(i, least) for i, own in enumerate(found)]
-        states, batches = zip(*found, strict=True)
+        member_steps = map_pieces(lambda i: take(i, count), range(self._members.count))
+        shortest = min(len(batch) for _, batch in member_steps)
+        member_steps = [
+            advanced if len(advanced[1]) == shortest else take(i, shortest) for i, advanced in enumerate(member_steps)
+        ]
+        states, batches = zip(*member_steps, strict=True)
         return State.of_members(states), StepBatch.of_members(batches)

@@ -1,10 +1,10 @@
-"""A small assembled system as the arrays that compiled loops read: the one that the θ-scheme, the explicit schemes and
-the schemes with located events share.
+"""An assembled system as arrays of compiled loops, shared by the θ-scheme, the explicit schemes and the schemes with
+located events.
 
-Kernels read named tuples. From Python they get them as plain nested tuples (`as_arrays`), whose types numba finds in
-some microseconds, and name them inside (`arlequin.schemes._system_kernels.named_system`): a call with named tuples of
-as many arrays costs four times as much, and one with the list of the laws' kernels inside of a tuple 0.4 ms. So that
-list is an argument of its own.
+Kernels use named tuples. Python passes plain nested tuples (`as_arrays`), whose types numba determines in some
+microseconds, and kernels name them (`arlequin.schemes._system_kernels.named_system`): a call with named tuples costs
+four times as much, and one with the list of the laws' kernels within a tuple 0.4 ms. So that list is a separate
+argument.
 """
 
 from typing import Any, NamedTuple, Self, TypeVar
@@ -21,16 +21,16 @@ from arlequin.system.strains import Strains
 
 Steps = TypeVar("Steps", bound=tuple[Any, ...])
 
-FULL_FROM = 256  # entries from which products with a full matrix are worth code of their own
+FULL_FROM = 256  # entries from which full matrices have a separate product
 
 
 class SparseRows(NamedTuple):
     """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1].
 
-    One that is more than half full, as those of modal parts, has all its entries, in the order of the columns: kernels
-    then read the values of a row as a dense vector (`arlequin.schemes._system_kernels.is_full`).
+    Matrices that are more than half full, such as those of modal parts, store all entries in the order of the columns:
+    kernels then read the values of a row as a dense vector (`arlequin.schemes._system_kernels.is_full`).
 
-    Kernels test each index that has a sign for being below zero, which takes half the time of a product.
+    Indices are unsigned: compiled code tests signed ones for being negative, which takes half the time of a product.
     """
 
     starts: NDArray[np.uint32]
@@ -39,7 +39,7 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def of(cls, matrix: sp.sparray) -> Self:
-        """Of any sparse matrix."""
+        """From any sparse matrix."""
         rows = sp.csr_array(matrix)
         if rows.nnz >= FULL_FROM and 2 * rows.nnz > rows.shape[0] * rows.shape[1]:
             starts = np.arange(rows.shape[0] + 1, dtype=np.uint32) * np.uint32(rows.shape[1])
@@ -56,19 +56,19 @@ class StrainRows(NamedTuple):
     values: Array
     weights: Array
     anchor: NDArray[np.int64]
-    own: int
+    relative_rows: int
 
     @classmethod
     def of(cls, strains: Strains) -> Self:
-        """The same as arrays."""
+        """From the strains of an assembly."""
         return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
 
 
 class LawTables(NamedTuple):
-    """The laws of the contact points; see `arlequin.multilevel.solvers.law_tables.PointLaws`, whose names these are.
+    """The laws of the contact points, named as in `arlequin.multilevel.solvers.law_tables.PointLaws`.
 
-    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws. solve:
-    the contact problem of a step (see `arlequin.multilevel.solvers.solver_lists`), in loops that solve some.
+    tangential_compliance (k,), m/(s Pa): of friction in a step of the scheme. kernels: of the regular laws. solve:
+    solver of the contact problem of a step (see `arlequin.multilevel.solvers.solver_lists`), or None.
     """
 
     kernels: Any
@@ -87,7 +87,7 @@ class LawTables(NamedTuple):
 
     @classmethod
     def of(cls, laws: PointLaws, tangential_compliance: Array | None = None) -> Self:
-        """tangential_compliance: by default that of the laws."""
+        """tangential_compliance (k,): that of the laws by default."""
         compliance = laws.tangential_compliance if tangential_compliance is None else tangential_compliance
         friction = laws.friction.copy() if laws.state_dependent else laws.friction  # the loops change it
         return cls(
@@ -97,12 +97,12 @@ class LawTables(NamedTuple):
 
 
 class CompiledSystem(NamedTuple):
-    """Degrees of freedom d, constraints m, contact points k with rows r, rows q of the contact's basis.
+    """A system with d degrees of freedom, m constraints, k contact points with r rows, q rows of the contact's basis.
 
-    free, imposed: numbers of the degrees of freedom that are solved for and given; imposes_displacement (those given,):
-    whether by displacements, else by velocities; inertial (d,): free, and not massless. mass, viscous (d, d), kg and
-    kg/s; constraints (m, d); basis (q, d); gap (k,): at u = 0, m; touching: largest gap that counts as none, m;
-    wear_rate (k,): worn depth per work, m/J, none, (0,), where nothing wears.
+    free, imposed: indices of free and imposed degrees of freedom; imposes_displacement (p,): whether displacements,
+    else velocities, are imposed; inertial (d,): free, and not massless. mass, viscous (d, d), kg and kg/s; constraints
+    (m, d); basis (q, d); gap (k,): at u = 0, m; touching: largest gap of closed contact, m; wear_rate (k,): worn depth
+    per work, m/J, or (0,) without wear.
     """
 
     free: NDArray[np.int64]
@@ -135,24 +135,24 @@ class CompiledSystem(NamedTuple):
 
 
 def system_arguments(assembly: Assembly, tangential_compliance: Array | None = None) -> tuple[Any, Any]:
-    """The first arguments of the loops: the system, without the kernels of its laws, and these."""
-    *bare, laws = CompiledSystem.of(assembly, tangential_compliance)
-    return as_arrays((*bare, laws[2:])), laws.kernels
+    """The first arguments of the loops: arrays of the system, and the kernels of its laws."""
+    *fields, laws = CompiledSystem.of(assembly, tangential_compliance)
+    return as_arrays((*fields, laws[2:])), laws.kernels
 
 
-def sliding_arguments(laws: PointLaws, history: Array, lasts: NDArray[np.int8] | None) -> Any:
-    """Friction laws whose coefficients depend on the state, as loops read them; None without. history (l, h), lasts
-    (k,): at the start."""
+def sliding_arguments(laws: PointLaws, history: Array, contact_flags: NDArray[np.int8] | None) -> Any:
+    """State-dependent friction laws, as loops read them; None without. history (l, h), contact_flags (k,): at the
+    start."""
     if not laws.state_dependent:
         return None
-    start = laws.sliding(history, np.ones(laws.count), lasts)
+    start = laws.sliding(history, np.ones(laws.count), contact_flags)
     functions, kind, coefficients = laws.friction_kernels
     points = start.slip, start.variables, start.stuck
     return functions, (kind, coefficients), points, laws.creeps, laws.sliding_rows
 
 
 def passes_by_rows(passes: CondensedPasses) -> CondensedPasses:
-    """The same with sparse matrices by rows, as compiled loops read them."""
+    """The passes with sparse matrices as `SparseRows`, as compiled loops read them."""
     return passes._replace(
         to_given=SparseRows.of(passes.to_given), rows_given=SparseRows.of(passes.rows_given),
         penalty=SparseRows.of(passes.penalty),
@@ -160,22 +160,22 @@ def passes_by_rows(passes: CondensedPasses) -> CondensedPasses:
 
 
 def as_arrays(named: Any) -> Any:
-    """Named tuples in each other as plain ones."""
-    return tuple(as_arrays(each) for each in named) if isinstance(named, tuple) else named
+    """Convert nested named tuples to plain tuples."""
+    return tuple(as_arrays(field) for field in named) if isinstance(named, tuple) else named
 
 
 def zeros_of(named: type[Steps], count: int, *shapes: Any, types: dict[str, Any]) -> Steps:
-    """Zeros for `count` steps: a named tuple of fields whose first axis is the step; shapes: of the other axes, an
-    integer where there is one; types: of fields that are not of float numbers."""
+    """A named tuple of zeros for `count` steps, the first axis of each field; shapes: of the other axes, an integer for
+    a single one; types: of fields that are not float."""
     fields: Any = named
     sizes = ((count, *shape) if isinstance(shape, tuple) else (count, shape) for shape in shapes)
     named_sizes = zip(fields._fields, sizes, strict=True)
-    found: Steps = fields(*(np.zeros(size, dtype=types.get(name, float)) for name, size in named_sizes))
-    return found
+    zeros: Steps = fields(*(np.zeros(size, dtype=types.get(name, float)) for name, size in named_sizes))
+    return zeros
 
 
 def first_of(steps: Steps, count: int) -> Steps:
-    """The first of some steps: named tuples of fields whose first axis is the step."""
+    """The first `count` steps of a named tuple of fields whose first axis is the step."""
     named: Any = type(steps)
-    found: Steps = named(*(field[:count] for field in steps))
-    return found
+    first: Steps = named(*(field[:count] for field in steps))
+    return first

@@ -15,9 +15,9 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_PASSES = 30
-_TOGETHER = 64  # columns at a time
-_EXACT, _ENOUGH = 1e-14, 1e-12  # what is left of the force: done; done where it falls no further
+_MAX_PASSES = 30
+_MAX_COLUMNS = 64  # right-hand sides solved for together
+_TOLERANCE, _STAGNATION_TOLERANCE = 1e-14, 1e-12  # relative residual of the force; the second where it stagnates
 
 
 class DraggedStepper:
@@ -30,7 +30,7 @@ class DraggedStepper:
         p = p₀ + Δt R g,   R = κ − ¼ Δt M⁻¹(Δt K + D_v) κ,   κ = ½ Δt M⁻¹,
 
     with D_v the damping of the parts, so that (1 + D R) g = −D p₀/Δt on the dofs z of D. Contact and motions imposed
-    there change p₀; then the step is taken again until g = −D p/Δt. Where M is not diagonal (mass="dispersion")
+    there change p₀; then the step is iterated until g = −D p/Δt. Where M is not diagonal (mass="dispersion")
     R (z, z) is full.
     """
 
@@ -49,10 +49,10 @@ class DraggedStepper:
         if stepper.lumped:
             mass = assembly.mass.diagonal()
             self._diagonal = 0.5 * self.step * np.divide(1.0, mass, out=np.zeros_like(mass), where=assembly.free)
-            own = self._diagonal[at]
-            stiff = sp.csr_array(sp.csr_array(self._resisting)[at][:, at])
-            moved = sp.diags_array(own) - 0.5 * sp.diags_array(own) @ stiff @ sp.diags_array(own)
-            self._solve = splu(sp.csc_array(sp.eye_array(at.size) + self._damping @ moved)).solve
+            kick = self._diagonal[at]
+            resisting = sp.csr_array(sp.csr_array(self._resisting)[at][:, at])
+            response = sp.diags_array(kick) - 0.5 * sp.diags_array(kick) @ resisting @ sp.diags_array(kick)
+            self._solve = splu(sp.csc_array(sp.eye_array(at.size) + self._damping @ response)).solve
         else:
             factor = lu_factor(np.eye(at.size) + self._damping @ self._full_response())
             self._solve = lambda right: np.asarray(lu_solve(factor, right, check_finite=False))
@@ -61,8 +61,8 @@ class DraggedStepper:
         """R (z, z)."""
         at = self._dofs
         response = np.zeros((at.size, at.size))
-        for first in range(0, at.size, _TOGETHER):
-            chosen = slice(first, first + _TOGETHER)
+        for first in range(0, at.size, _MAX_COLUMNS):
+            chosen = slice(first, first + _MAX_COLUMNS)
             columns = np.zeros((self._assembly.dof_count, at[chosen].size))
             columns[at[chosen], np.arange(at[chosen].size)] = 1.0
             kick = self._kick(columns)
@@ -80,35 +80,35 @@ class DraggedStepper:
         return self._stepper.start(u, v)
 
     def drive(self, state: State) -> tuple[Array, Array]:
-        """Force and momentum (d,) that move the linear bulk on from a state."""
+        """Force, N, and momentum, N·s, (d,) of the linear bulk at a state."""
         return self._stepper.drive(state)
 
     def advance(self, state: State, push: Array) -> tuple[State, StepBatch]:
-        """One step under a constant force (d,) besides, whose work is `junction`."""
+        """One step under an additional constant force `push` (d,), N, whose work is `junction`."""
         at, step = self._dofs, self.step
         drag, before = self._predicted(state, push), np.inf
-        for _ in range(_PASSES):
+        for _ in range(_MAX_PASSES):
             force = push.copy()
             force[at] += drag
             end, batch = self._stepper.advance(state, push=force)
             assert batch.path is not None
             mean = batch.path[0, at] / step
-            left = drag + self._damping @ mean
+            residual = drag + self._damping @ mean
             scale = float((self._size @ (0.5 * (abs(state.v[at]) + abs(end.v[at])))).max(initial=0.0))
-            miss = float(np.abs(left).max(initial=0.0))
-            if miss <= _EXACT * scale or (miss <= _ENOUGH * scale and miss > 0.5 * before):
+            error = float(np.abs(residual).max(initial=0.0))
+            if error <= _TOLERANCE * scale or (error <= _STAGNATION_TOLERANCE * scale and error > 0.5 * before):
                 break
-            drag, before = drag - self._solve(left), miss
+            drag, before = drag - self._solve(residual), error
         work = Work(batch.works.copy())
         work["junction"] -= step * float(drag @ mean)
         work["absorbed"] = float(viscous_loss(step, mean, self._damping @ mean))
         return end, replace(batch, works=work.values)
 
     def _predicted(self, state: State, push: Array) -> Array:
-        """g (z,) of linear bulk without contact."""
-        assembly, at, step, own = self._assembly, self._dofs, self.step, state.own
+        """Predicted force g (z,), N: of linear bulk without contact."""
+        assembly, at, step, scheme_state = self._assembly, self._dofs, self.step, state.own
         kick = self._kick(push)
-        half = own.half + kick + step * own.a
+        half = scheme_state.half + kick + step * scheme_state.a
         external, u = assembly.load((state.n + 1) * step), state.u + step * half
         viscous = None if assembly.damping is None else assembly.damping @ half
         if self._diagonal is not None:

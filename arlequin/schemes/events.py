@@ -1,7 +1,5 @@
-"""The θ-scheme with θ = 1/2 between located events, for small linear systems.
-
-Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 between them.
-"""
+"""Event-driven integration: the θ-scheme with θ = 1/2 between located events, for small linear systems; Runge–Kutta
+steps of order 4 between them for plane rigid bodies."""
 
 from functools import cached_property
 from typing import Any
@@ -19,39 +17,39 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.multilevel.laws.friction_laws import StaticDynamic
 from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
-from arlequin.schemes.compiled_loop import FEW
+from arlequin.schemes.compiled_loop import MAX_FULL
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
 from arlequin.schemes.loop_pairing import rows_of_corners
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
-_DIAGONAL = 1e-12
-_INSIDE = 2.0**-20  # of a step: where it is asked for the limits of the loads at its ends
-_JUMP = 1e-4  # of the largest value of a load in a step: a smooth load changes by less in that time
+_RIGID = 1e-13  # squared frequency of a rigid mode, relative to the largest, at most
+_DIAGONAL = 1e-12  # off-diagonal modal damping, relative, below which it is diagonal
+_INSIDE = 2.0**-20  # distance from the ends of a step, relative, at which one-sided limits of loads are evaluated
+_JUMP = 1e-4  # change of a load over that distance, relative to its largest value, above which it is a jump
 
 
 class LocatedThetaStepper(Stepper):
-    """Impact, release, stick, slip and reversal inside the step, each at its own instant.
+    """Impact, release, stick, slip and reversal located inside the step.
 
-    In the modes of the system without contact, q̈ + D q̇ + Ω q = f(t) + Hᵀλ, a closed contact holds its row of H at
-    rest, a sticking one its tangent too, and a slipping one pushes with μλ_n against its motion. Between two events the
-    motion is smooth and is taken by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of the time left:
-    order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
-    instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
-    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step, and may
-    jump at its ends.
+    In the modes of the system without contact, q̈ + D q̇ + Ω q = f(t) + Hᵀλ, a closed contact constrains its normal row
+    of H, a sticking one its tangent too, and a slipping one has the friction μλ_n against its motion. Between two
+    events the motion is smooth and is integrated by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of
+    the remaining time: order 4, without dissipation. Where a contact mode ends within the step (a gap closes, λ_n < 0,
+    |λ_t| > μλ_n, a slip reverses) the instant is located by bisection to the last digit, velocities jump at impacts,
+    the accelerations under Coulomb's law determine the new modes, and the rest of the step follows. Loads are cubic in
+    the step, and may jump at its ends.
 
-    With StaticDynamic friction a point at rest is held up to μ_s λ_n, and slips under μ_d λ_n, in impacts, too: where
-    it is set free, the friction falls at once, and a slip that has come to rest sticks if μ_s λ_n holds it.
+    With StaticDynamic friction a point at rest sticks up to μ_s λ_n, and slips under μ_d λ_n, also in impacts: the
+    friction drops when slip begins, and a slip that comes to rest sticks if |λ_t| ≤ μ_s λ_n.
 
-    Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
-    Painlevé's rod) the velocities jump without approach, as the impact law says for one that vanishes: it sticks or
-    turns back. Where a force and none would both do, there is none.
+    Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as in
+    Painlevé's rod) the velocities jump without approach, as in the limit of the impact law for a vanishing approach
+    velocity: the point sticks or reverses. Where solutions with and without contact force exist, the latter is taken.
 
     Source: Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, Springer (2008), ch. 8; Yoshida,
     Phys. Lett. A 150 (1990) 262–268.
@@ -65,11 +63,11 @@ class LocatedThetaStepper(Stepper):
         self._assembly = assembly
         self._free = np.flatnonzero(assembly.free)
         mass, stiffness = (m[self._free][:, self._free].toarray() for m in (assembly.mass, assembly.stiffness))
-        # modes of mass 1: their roots of masses are the same in all units that are powers of two apart
+        # modes of unit mass: the same bits in all units of mass that differ by powers of two
         self._unit = binade(float(mass.diagonal()[:1].sum()))
         mass, stiffness = mass / self._unit, stiffness / self._unit
-        held = assembly.constraints[:, self._free].toarray()
-        basis = scipy.linalg.null_space(held) if held.size else np.eye(self._free.size)
+        constraints = assembly.constraints[:, self._free].toarray()
+        basis = scipy.linalg.null_space(constraints) if constraints.size else np.eye(self._free.size)
         squares, shapes = scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)
         self._squares = np.where(np.abs(squares) < _RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
         self._shapes = np.ascontiguousarray(basis @ shapes)
@@ -84,8 +82,8 @@ class LocatedThetaStepper(Stepper):
             damping.diagonal()[None].copy() if diagonal else np.ascontiguousarray(0.5 * (damping + damping.T))
         )
         contact = assembly.contact
-        self._touch = contact.kinematics(np.zeros(contact.basis.shape[0]))
-        self._rows, self._turns, self._arms = self._places()
+        self._kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+        self._rows, self._row_angles, self._arms = self._row_operators()
         self._solver = newton_solver
 
     def _check(self, assembly: Assembly) -> None:
@@ -93,18 +91,18 @@ class LocatedThetaStepper(Stepper):
         check_laws(assembly)
         _small(assembly)
 
-    def _places(self) -> tuple[Array, Array, Array]:
-        """Rows B (r, d), and angles T and arms of the rows that rotate, as `_event_kernels._look` takes them."""
+    def _row_operators(self) -> tuple[Array, Array, Array]:
+        """Rows B (r, d), and angles T and arms of the rotating rows, as `_event_kernels._evaluate_rows` reads them."""
         rows = np.ascontiguousarray(self._assembly.contact.basis[:, self._free] @ self._shapes)
         return rows, np.zeros((0, rows.shape[1])), np.zeros((0, 2))
 
     def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `LocatedState`)."""
+        """The state at t = 0, with modal displacement and velocity and modes of the contact (see `LocatedState`)."""
         assembly = self._assembly
         q, p = (self._inverse @ field[self._free] for field in (u, v))
         laws = assembly.laws
         anchor = np.zeros(laws.row_count)
-        anchor[self._touch.first] = -self._touch.gap
+        anchor[self._kinematics.first] = -self._kinematics.gap
         modes = np.zeros(laws.count, dtype=np.int64), np.ones(laws.count), anchor, np.zeros(1)
         return State(
             n=0,
@@ -121,11 +119,11 @@ class LocatedThetaStepper(Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
-        from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
+        from arlequin.schemes._event_kernels import MAX_EVENTS, located_steps
 
         laws, step = self._assembly.laws, self.step
-        count, given = as_many(lambda most: self._loads(state.n, most), count)
-        forces = row_products(given[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
+        count, step_loads = evaluate_fewer_on_error(lambda limit: self._loads(state.n, limit), count)
+        forces = row_products(step_loads[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
         loads = np.ascontiguousarray(forces.reshape(count, 4, -1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
@@ -134,7 +132,7 @@ class LocatedThetaStepper(Stepper):
         system, kernels, modal = self._system
         taken = located_steps(
             count, step, system, kernels, self._solver(), modal,
-            (self._rows, self._turns, self._arms, np.ascontiguousarray(laws.static_friction)), loads,
+            (self._rows, self._row_angles, self._arms, np.ascontiguousarray(laws.static_friction)), loads,
             state.n == 0, (q, p, *modes), tuple(steps),
         )  # fmt: skip
         if self._solver is newton_solver and np.isinf(steps.residual).any():
@@ -148,24 +146,26 @@ class LocatedThetaStepper(Stepper):
             )
         if not taken:
             raise UserError(
-                f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
+                f"more than {MAX_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
                 'try a smaller step, or Theta without events="locate"',
                 code=1,
             )
         steps = first_of(steps, taken)
-        block, own = self._audited(state, steps), (steps.u[-1], steps.v[-1], modes)
-        return block.end_state(history=state.history, internal=state.internal, impulse=state.impulse, own=own), block
+        batch, scheme_state = self._audited(state, steps), (steps.u[-1], steps.v[-1], modes)
+        return batch.end_state(
+            history=state.history, internal=state.internal, impulse=state.impulse, own=scheme_state
+        ), batch
 
     def _loads(self, n: int, count: int) -> Array:
-        """Forces (count, 4, d), N, at 0, 1/3, 2/3 and 1 of each of the steps from step n on.
+        """Forces (count, 4, d), N, at 0, 1/3, 2/3 and 1 of each step from step n on.
 
-        Where a load jumps at an end of a step, that step has its limit there: the value 2⁻²⁰ Δt inside the step,
-        if it differs by more than smooth loads do.
+        Where a load jumps at an end of a step, its one-sided limit is taken: the value 2⁻²⁰ Δt inside the step, if it
+        differs by more than a smooth load does.
         """
         assembly, step = self._assembly, self.step
         times = step / 3.0 * np.arange(3 * n, 3 * (n + count) + 1, dtype=float)
-        given = assembly.loads(times)
-        out = np.stack([given[i : 3 * count + i : 3] for i in range(4)], axis=1)
+        loads = assembly.loads(times)
+        out = np.stack([loads[i : 3 * count + i : 3] for i in range(4)], axis=1)
         if not all(part.steady for part in assembly.parts) or callable(assembly.system.gravity):
             inside = assembly.loads(np.stack([times[:-1:3] + _INSIDE * step, times[3::3] - _INSIDE * step]).T.ravel())
             largest = np.abs(out).max(axis=1)
@@ -176,7 +176,7 @@ class LocatedThetaStepper(Stepper):
 
     @cached_property
     def _system(self) -> tuple[Any, Any, Any]:
-        """The system, the kernels of its laws and its modes as the loop reads them; made late, as kernels load."""
+        """The system, the kernels of its laws and its modes, as the loop reads them; built on first use."""
         from arlequin.schemes._event_kernels import inverse_stages
 
         modal = self._squares, self._damping
@@ -184,11 +184,11 @@ class LocatedThetaStepper(Stepper):
         return *system_arguments(self._assembly), (*modal, *stages)
 
     def _audited(self, state: State, steps: LocatedSteps) -> StepBatch:
-        """What is recorded of the steps."""
-        assembly, kinematics = self._assembly, self._touch
+        """The batch of the steps."""
+        assembly, kinematics = self._assembly, self._kinematics
         q, p, events = steps.u, steps.v, steps.events
         works, impulse, moment, wear = (
-            self._unit * each for each in (steps.works, steps.impulse, steps.moment, steps.wear)
+            self._unit * modal for modal in (steps.works, steps.impulse, steps.moment, steps.wear)
         )
         u, v = np.zeros((2, len(q), assembly.dof_count))
         u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
@@ -196,7 +196,7 @@ class LocatedThetaStepper(Stepper):
         work = Work(np.zeros((len(q), Work().values.size)))
         work["kinetic"], work["strain"] = 0.5 * self._unit * np.vecdot(p, p), strain
         work["external_work"], work["impact"] = works[:, 0], works[:, 3]
-        # what their quadrature gives below zero is the scheme's
+        # negative values by the quadrature count as `scheme`
         work["damping"], work["friction"] = np.maximum(works[:, 1:3], 0.0).T
         below = np.minimum(works[:, 1:3], 0.0).sum(axis=1)
         work["scheme"] = works[:, 4] + below - np.diff(strain, prepend=state.strain)
@@ -229,7 +229,7 @@ class LocatedThetaStepper(Stepper):
         )
 
     def _spread(self, impulse: Array, moment: Array) -> Array:
-        """Impulses (b, q) on the rows of the contact's basis: those (b, r) on the rows of H, the same."""
+        """Impulses (b, q) on the rows of the contact's basis, here equal to those (b, r) on the rows of H."""
         return impulse
 
 
@@ -237,22 +237,22 @@ def _small(assembly: Assembly) -> None:
     """UserError where the system is not small and linear."""
     parts = "point masses, bars, beams, springs and modal parts"
     contact = assembly.contact
-    fits = assembly.dof_count <= FEW and contact.laws.row_count <= FEW and assembly.strains is not None
+    fits = assembly.dof_count <= MAX_FULL and contact.laws.row_count <= MAX_FULL and assembly.strains is not None
     if not fits or not contact.fixed:
         raise UserError(
-            f'events="locate" is for up to {FEW} degrees of freedom of {parts}, with obstacles of fixed normals'
+            f'events="locate" is for up to {MAX_FULL} degrees of freedom of {parts}, with obstacles of fixed normals'
         )
 
 
 def check_laws(assembly: Assembly) -> None:
-    """UserError where events of these laws and motions cannot be located."""
+    """UserError where events cannot be located: unsupported laws, masses, junctions or imposed motions."""
     laws = assembly.laws
     for interface in assembly.contact.interfaces:
-        for own in interface.laws:
-            if isinstance(own, SetValuedLaw) and own.restitution > 0.0:
+        for law in interface.laws:
+            if isinstance(law, SetValuedLaw) and law.restitution > 0.0:
                 raise UserError(
-                    f"interface '{interface.name}' has restitution={own.restitution:g}, which events=\"locate\" does "
-                    "not take: take Theta(0.5), whose impacts fall on whole steps, or restitution=0"
+                    f"interface '{interface.name}' has restitution={law.restitution:g}, which events=\"locate\" "
+                    "does not take: take Theta(0.5), whose impacts fall on whole steps, or restitution=0"
                 )
     if assembly.massless.any():
         raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
@@ -268,11 +268,15 @@ def check_laws(assembly: Assembly) -> None:
         raise UserError(
             'events="locate" takes Unilateral(level="velocity"), and Coulomb or StaticDynamic, all of them rigid'
         )
-    for law in laws.friction_laws:
-        if law is not None and law.state_dependent and not (isinstance(law, StaticDynamic) and law.sharp):
+    for friction_law in laws.friction_laws:
+        if (
+            friction_law is not None
+            and friction_law.state_dependent
+            and not (isinstance(friction_law, StaticDynamic) and friction_law.sharp)
+        ):
             raise UserError(
-                f'events="locate": the coefficient of {type(law).__name__} varies with the motion: take Coulomb, or '
-                "StaticDynamic(static, dynamic) without slip_distance or velocity"
+                f'events="locate": the coefficient of {type(friction_law).__name__} varies with the motion: take '
+                "Coulomb, or StaticDynamic(static, dynamic) without slip_distance or velocity"
             )
     if (np.diff(laws.first) > 2).any():
         raise UserError('events="locate": friction in space has no line to slip on: take a plane model')
@@ -283,7 +287,7 @@ def check_laws(assembly: Assembly) -> None:
         )
 
 
-_FASTEST = 1.0  # ω Δt up to which the springs' phase is of order 4
+_MAX_PHASE = 1.0  # ω Δt of the springs up to which the phase error is of order 4
 
 
 class LocatedRigidStepper(LocatedThetaStepper):
@@ -291,11 +295,11 @@ class LocatedRigidStepper(LocatedThetaStepper):
 
         g = g₀ + B q + c (cos θ − 1) + s sin θ,   H = ∂g/∂q,   q̈ = f(t) − Ω q − D q̇ + Hᵀλ,   H q̈ + Ḣ q̇ = 0
 
-    on the held rows (c, s: the arm along the row and across it). The motion between two events is smooth and not
-    stiff: one Runge–Kutta step of order 4, with all works and impulses by the same rule; then the held rows are put
-    back in place and at rest, M-orthogonally (the works differ at order 4: `scheme`). Where more points stick than the
-    body has freedoms, they share the friction as they share the pressure. A corner that dips below its obstacle and
-    rises again within one step is not seen: take steps in which bodies turn by little.
+    on the active rows (c, s: the arm along the row and across it). The motion between two events is smooth and not
+    stiff: one Runge–Kutta step of order 4, with all works and impulses by the same rule, then an M-orthogonal
+    projection of displacements and velocities onto the active rows (the works differ at order 4: `scheme`). Where more
+    points stick than the body has degrees of freedom, friction is distributed as the pressure. Penetration and release
+    of a corner within one step is not detected: use steps with small rotations.
 
     Source: Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, Springer (1993), II.1; Hairer & Wanner,
     II (1996), VII.2 (projection).
@@ -308,39 +312,41 @@ class LocatedRigidStepper(LocatedThetaStepper):
     def __init__(self, assembly: Assembly, step: float) -> None:
         super().__init__(assembly, step)
         fastest = float(np.sqrt(max(self._squares.max(initial=0.0), 0.0)))
-        if fastest * step > _FASTEST:
+        if fastest * step > _MAX_PHASE:
             raise UserError.parameter(
-                "step", step, f'must be at most {_FASTEST / fastest:.3g} s with events="locate": 1/ω of the springs'
+                "step", step, f'must be at most {_MAX_PHASE / fastest:.3g} s with events="locate": 1/ω of the springs'
             )
 
-    def _places(self) -> tuple[Array, Array, Array]:
-        """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact's rows."""
+    def _row_operators(self) -> tuple[Array, Array, Array]:
+        """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact rows."""
         basis, corners = self._assembly.contact.basis, rows_of_corners(self._assembly.contact)
         each, body = np.arange(corners.columns.size), corners.width > 1
-        # over the basis: rows at rest, and the angles of those on bodies
+        # on the basis: rows without rotation, and angles of those on bodies
         self._resting_rows, self._angles = np.zeros((2, each.size, basis.shape[0]))
         self._resting_rows[each, corners.columns] = np.where(body, corners.directions[:, 0], 1.0)
         self._resting_rows[each[body], corners.columns[body] + 1] = corners.directions[body, 1]
         self._angles[each[body], corners.columns[body] + 2] = 1.0
         free = basis[:, self._free].toarray()
-        rows, angles = (np.ascontiguousarray(own @ free @ self._shapes) for own in (self._resting_rows, self._angles))
+        rows, angles = (
+            np.ascontiguousarray(matrix @ free @ self._shapes) for matrix in (self._resting_rows, self._angles)
+        )
         return rows, angles, corners.arms
 
     def _spread(self, impulse: Array, moment: Array) -> Array:
-        """Impulses (b, q) on the basis: those on steady rows, and the resultants and moments on bodies."""
+        """Impulses (b, q) on the basis: on rows of fixed points, and resultants and moments on bodies."""
         return row_products(impulse, self._resting_rows) + row_products(moment, self._angles)
 
 
 def _plane(assembly: Assembly) -> None:
-    """UserError where the system is more than rigid bodies, masses and springs on flat obstacles."""
+    """UserError where the system has more than plane rigid bodies, masses and springs on flat obstacles."""
     contact, where = assembly.contact, 'events="locate" with rigid bodies'
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if not own.rotating and (not assembly.linear or own.stiffness.nnz or own.damping is not None):
+    for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+        if not assembled.rotating and (not assembly.linear or assembled.stiffness.nnz or assembled.damping is not None):
             raise UserError(f"{where}: part '{part.name}' deforms: bodies, point masses and springs are supported")
     for interface, pairing in zip(contact.interfaces, contact.pairings, strict=True):
         if isinstance(interface.master, Surface):
             raise UserError(f"{where}: interface '{interface.name}' has a part as master: take flat obstacles")
         if not pairing.fixed:
             raise UserError(f"{where}: the obstacle of interface '{interface.name}' is curved: take flat ones")
-    if assembly.dof_count > FEW or contact.laws.row_count > FEW:
-        raise UserError(f"{where}: at most {FEW} degrees of freedom and {FEW} rows of contact are supported")
+    if assembly.dof_count > MAX_FULL or contact.laws.row_count > MAX_FULL:
+        raise UserError(f"{where}: at most {MAX_FULL} degrees of freedom and {MAX_FULL} rows of contact are supported")

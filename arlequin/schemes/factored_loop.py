@@ -12,7 +12,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import gain
 from arlequin.multilevel.solvers.solver_lists import called_with
-from arlequin.schemes.compiled_loop import CompiledStepper, Tried, solved_steps, steps_in_block, worn_kinematics
+from arlequin.schemes.compiled_loop import CompiledStepper, LoopRun, solved_steps, steps_in_block, worn_kinematics
 from arlequin.schemes.compiled_system import as_arrays, first_of, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import StepEnergies, audited, constraint_power
 from arlequin.schemes.loop_data import FactoredOperators, LoopSteps, StepRow, StepWorks
@@ -24,40 +24,40 @@ from arlequin.solvers.passes import CondensedPasses, FactoredMass
 from arlequin.solvers.solver_choice import SolverName
 from arlequin.step.batch import StepBatch
 from arlequin.step.coefficients import StepCoefficients
-from arlequin.step.scheme import as_many
+from arlequin.step.scheme import evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.solid_tables import cells_of
 
-_BLOCK = 1 << 18  # values of a field of a block of steps, at most
-_ROWS = 600  # of contact, which are solved for all together: as quick as those that act alone
-_NODAL = 1000  # rows of the basis of surfaces that are paired anew: their compliance is full
+_VALUES_PER_BLOCK = 1 << 18  # of a field of a block, at most
+_MAX_ROWS = 600  # of contact, solved for simultaneously: as fast as active rows alone
+_MAX_NODAL_ROWS = 1000  # of the basis of surfaces with changing partners: their compliance matrix is full
 
 
 def suits_loop(assembly: Assembly) -> bool:
-    """Whether steps of systems of any size may be taken in one loop: linear cells and parts whose strains have a short
-    form, in one process; few contact rows, which are solved for all together, on fixed normals or of surfaces
-    that are paired anew (`are_paired`)."""
+    """Whether the loop for systems of any size applies: linear cells and parts whose strains have a short form, in one
+    process; few contact rows, solved for simultaneously, on fixed normals or between surfaces with changing partners
+    (`are_paired`)."""
     return (
         assembly.linear
         and (assembly.contact.fixed or are_paired(assembly))
-        and assembly.laws.row_count <= _ROWS
+        and assembly.laws.row_count <= _MAX_ROWS
         and assembly.laws.friction_compiled
         and not assembly.laws.restitution.any()
         and all(
-            form is not None or cells_of(own) is not None
-            for form, own in zip(assembly.strain_forms, assembly.parts, strict=True)
+            strain_form is not None or cells_of(part) is not None
+            for strain_form, part in zip(assembly.strain_forms, assembly.parts, strict=True)
         )
     )
 
 
 def are_paired(assembly: Assembly) -> bool:
-    """Whether the loop may pair surfaces in each step: parts that deform and have mass everywhere, few nodes on the
-    surfaces, friction without springs whose coefficients do not depend on the state."""
+    """Whether the loop may update the pairing in each step: deformable parts with mass on all nodes, few nodes on the
+    surfaces, friction without springs and with coefficients that do not depend on the state."""
     contact, laws = assembly.contact, assembly.laws
     return (
         not any(side.rotating is not None for pair in contact.sides for side in pair)
-        and contact.basis.shape[0] <= _NODAL
+        and contact.basis.shape[0] <= _MAX_NODAL_ROWS
         and not laws.state_dependent
         and not laws.has_elastic_stick
         and not assembly.massless.any()
@@ -66,8 +66,8 @@ def are_paired(assembly: Assembly) -> bool:
 
 
 def factored_stepper(assembly: Assembly, coefficients: StepCoefficients, solver: SolverName) -> OneStepStepper:
-    """The stepper of a linear system, of which `suits_loop` holds: its loop where the solver is a factor with a
-    border, else steps one by one."""
+    """The stepper of a linear system for which `suits_loop` holds: the loop where the solver is a bordered factor,
+    else single steps."""
     bulk = LinearStep(assembly, coefficients, solver)
     passes = bulk.condensed.passes() if isinstance(bulk.condensed, Condensed) else None
     if passes is None:
@@ -76,12 +76,12 @@ def factored_stepper(assembly: Assembly, coefficients: StepCoefficients, solver:
 
 
 class FactoredStepper(CompiledStepper):
-    """Steps on the sparse factor and its border, in blocks whose works the loop sums."""
+    """Steps by a bordered sparse factor, in blocks; the loop sums their works."""
 
     def __init__(
         self, assembly: Assembly, coefficients: StepCoefficients, bulk: LinearStep, passes: CondensedPasses
     ) -> None:
-        """bulk: what solves the steps; passes: of its factor."""
+        """bulk: solver of the steps; passes: over its factor."""
         self._passes = passes
         super().__init__(assembly, coefficients, bulk)
 
@@ -91,31 +91,32 @@ class FactoredStepper(CompiledStepper):
     def _operators_of_step(self) -> FactoredOperators:
         assembly, laws, row, passes = self._assembly, self._assembly.laws, self._coefficients, self._passes
         rows = assembly.contact.basis.shape[0]
-        whole = self.linear_system.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
+        delassus = self.linear_system.compliance.chosen(np.arange(rows)) if rows else np.zeros((0, 0))
         return FactoredOperators(
-            StepRow.of(row), passes_by_rows(passes), np.ascontiguousarray(row.inertia * whole),
+            StepRow.of(row), passes_by_rows(passes), np.ascontiguousarray(row.inertia * delassus),
             self._spring_compliance(), gain(laws, row.theta, self.step), *assembly.contact.method.numbers,
         )  # fmt: skip
 
-    def _tried(self, state: State, count: int) -> Tried:
+    def _run_loop(self, state: State, count: int) -> LoopRun:
         from arlequin.schemes._factored_loop_kernels import factored_steps
 
-        self._pairing.starts_again()  # what ended the steps before is raised once these are recorded
+        self._pairing.needs_rerun()  # an error of the pairing in the block before is raised here, after its record
         assembly, row, (before, after) = self._assembly, self._coefficients, self._coefficients.loads
-        count = min(count, steps_in_block(assembly, _BLOCK))
+        count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
         if self._is_steady(state):
-            count, imposed = as_many(partial(self._imposed_of, state), count)
-            different, load = 1, state.own.load
+            count, imposed = evaluate_fewer_on_error(partial(self._imposed_of, state), count)
+            load_count, load = 1, state.own.load
             loads = averages = np.broadcast_to(load, (count + 1, load.size))
         else:
-            count, (loads, imposed) = as_many(partial(self._loads_of, state), count)
+            count, (loads, imposed) = evaluate_fewer_on_error(partial(self._loads_of, state), count)
             averages = row.averaged(loads, state.own.external if row.carries else loads[0])
-            different = count
-        external = row.mean(averages[: different + 1])
-        push = before * loads[:different] + after * loads[1 : different + 1]
-        if row.carried:
-            push += row.carried * np.where(assembly.free & ~assembly.massless, averages[:different], 0.0)
-        now, steps, configurations = self._now(state), LoopSteps.room(assembly, count), self._pairing.room(count)
+            load_count = count
+        external = row.mean(averages[: load_count + 1])
+        push = before * loads[:load_count] + after * loads[1 : load_count + 1]
+        if row.on_force:
+            push += row.on_force * np.where(assembly.free & ~assembly.massless, averages[:load_count], 0.0)
+        now, steps = self._loop_state(state), LoopSteps.allocate(assembly, count)
+        configurations = self._pairing.allocate(count)
         works = zeros_of(StepWorks, count, 5, (), assembly.imposed_dofs.size, types={})
         taken = int(
             called_with(
@@ -128,29 +129,29 @@ class FactoredStepper(CompiledStepper):
                 ),
             )
         )  # fmt: skip
-        if not taken and self._pairing.starts_again():
-            return self._tried(state, count)
-        return Tried(now, loads, averages, external, steps, configurations, taken, works)
+        if not taken and self._pairing.needs_rerun():
+            return self._run_loop(state, count)
+        return LoopRun(now, loads, averages, external, steps, configurations, taken, works)
 
     def _is_steady(self, state: State) -> bool:
-        """Whether the loads, and their averages, are the same in all steps from a state on."""
+        """Whether the loads and their averages are constant from a state on."""
         load = state.own.load
         return self._constant_load and (not self._coefficients.carries or np.array_equal(state.own.external, load))
 
     @cached_property
     def _solids(self) -> Any:
-        """The parts without short strains, as arrays."""
+        """Arrays of the parts without strains in short form."""
         return as_arrays(self._assembly.solids)
 
     def _audited(
-        self, state: State, tried: Tried, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
+        self, state: State, run: LoopRun, steps: LoopSteps, tractions: Array, still: NDArray[np.bool_]
     ) -> StepBatch:
-        assembly, step, configurations = self._assembly, self.step, tried.configurations
+        assembly, step, configurations = self._assembly, self.step, run.configurations
         if configurations is not None:
-            configurations = first_of(configurations, tried.taken)
+            configurations = first_of(configurations, run.taken)
         kinematics = worn_kinematics(self._pairing.kinematics(configurations), steps)
-        assert tried.works is not None
-        works = first_of(tried.works, tried.taken)
+        assert run.works is not None
+        works = first_of(run.works, run.taken)
         solved = solved_steps(assembly, kinematics, steps, tractions)
         v, basis = np.concatenate([state.v[None], steps.v]), assembly.contact.basis
         rates = applied(basis, v)
@@ -164,11 +165,11 @@ class FactoredStepper(CompiledStepper):
             kinematics.apply_local(0.5 * step * (rates[:-1] + ends)),
         )
         losses, pulled = viscous_losses(assembly, step, steps.flow), constraint_power(assembly, steps.multipliers, v)
-        kinetic, given, given_path, internal, damping = works.sums.T
+        kinetic, external, external_path, internal, damping = works.sums.T
         batch = audited(
             assembly,
             solved,
-            BulkWork(given, given_path, internal, damping, losses, pulled),
+            BulkWork(external, external_path, internal, damping, losses, pulled),
             StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity, layer_gap),
             kinematics,
             paths,

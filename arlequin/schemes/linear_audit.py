@@ -1,4 +1,4 @@
-"""Audit of batches of steps of linear parts: energies, works and contact as they are recorded."""
+"""Audit of batches of steps of linear parts: energies, works and contact for the record."""
 
 from typing import Any, NamedTuple, Self
 
@@ -18,7 +18,7 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 
 class SolvedSteps(NamedTuple):
-    """Steps (b, …), of a run or of members, as they were solved: u (…, d), m, and v (…, d), m/s, at their ends; gaps
+    """Solution of steps (b, …), of a run or of members: u (…, d), m, and v (…, d), m/s, at their ends; gaps
     (…, k) there, m; impulses of the constraints (…, m) and of contact (…, r), N·s, the normal ones by law (…, 3, k);
     status (…, k); figures of the solvers. springs: tractions of elastic stick (…, r) at both ends, Pa."""
 
@@ -37,7 +37,7 @@ class SolvedSteps(NamedTuple):
 
 class StepEnergies(NamedTuple):
     """Kinetic energy at the ends (b, …), strain energy at the start and the ends (b + 1, …), energy of the laws at the
-    start, J; layer_gap (b, …, k), m: gaps of the layers, where these are not the gaps; plastic: dissipated, J."""
+    start, J; layer_gap (b, …, k), m: gaps of the layers, where they differ from the gaps; plastic: dissipation, J."""
 
     kinetic: Array
     strain: Array
@@ -62,7 +62,7 @@ class BulkEnds(NamedTuple):
 
     @classmethod
     def of(cls, assembly: Assembly, u: Array, v: Array) -> Self:
-        """Of displacements and velocities (b + 1, d)."""
+        """From displacements and velocities (b + 1, d)."""
         damping = np.zeros_like(v) if assembly.viscous is None else applied(assembly.viscous, v)
         return cls(applied(assembly.mass, v), applied(assembly.stiffness, u), damping)
 
@@ -81,24 +81,26 @@ def bulk_of(
     internal and the damping forces at the end, N (see `StepCoefficients.averaged`).
 
     before: these averages at the start; external (b, d): means, N; paths: of the steps (b, d); pulls: impulses of the
-    constraints (b, m) and on the contact's basis (b, q), N·s; projected (b, d): what of the momenta at the ends the
-    velocity projection gave, N·s.
+    constraints (b, m) and on the contact's basis (b, q), N·s; projected (b, d): momenta given by the velocity
+    projection at the ends, N·s.
     """
     step, flow = row.step, paths.du / row.step
     internal, damping = row.averaged(ends.internal, before[0]), ends.damping
-    mean, drag, known = row.mean(internal), np.zeros_like(flow), None
+    mean, drag, drag_of_flow = row.mean(internal), np.zeros_like(flow), None
     if assembly.viscous is not None and row.carries:
         damping = row.averaged(ends.damping, before[1])
         drag = row.mean(damping)
     elif assembly.viscous is not None:
-        drag = known = applied(assembly.viscous, flow)
+        drag = drag_of_flow = applied(assembly.viscous, flow)
 
     def balance() -> Array:
         return (np.diff(ends.momentum, axis=0) - projected) / step + mean + drag - external
 
-    given = reaction(assembly, balance, (pulls[0] / step, pulls[1] / step))
-    bulk = BulkWork.of(assembly, step, Forces(mean, drag, external, given), pulls[0], paths, flow, drag=known)
-    return bulk, given, (internal[-1], damping[-1])
+    imposed_forces = reaction(assembly, balance, (pulls[0] / step, pulls[1] / step))
+    bulk = BulkWork.of(
+        assembly, step, Forces(mean, drag, external, imposed_forces), pulls[0], paths, flow, drag=drag_of_flow
+    )
+    return bulk, imposed_forces, (internal[-1], damping[-1])
 
 
 def constraint_power(assembly: Assembly, multipliers: Array, v: Array) -> Any:
@@ -122,12 +124,12 @@ def audited(
     still: Any = False,
     acting: tuple[NormalImpulseSplit, FrictionLoss | None] | None = None,
 ) -> StepBatch:
-    """What is recorded of the steps; see `BulkWork.works`.
+    """The batch of the steps, with energies and works; see `BulkWork.works`.
 
-    kinematics: of all steps, or some of one each; rows: paths (b, …, r) on the rows of the contact; persistent: rows
-    whose contact lasts; scheme: number of the first step, Δt, θ; end: the velocity projection, if any; still (b, k):
-    points that do not slip, whatever round-off says; acting: the impulses that work, and the loss of friction with
-    springs, where they are not those of the steps.
+    kinematics: of all steps, or one per step; rows: paths (b, …, r) on the rows of the contact; persistent: rows of
+    persistent contact; scheme: number of the first step, Δt, θ; end: impulses of the velocity projection, if any; still
+    (b, k): points that stick, whose slip is round-off; acting: impulses for the works and loss of elastic stick, where
+    they differ from those of the steps.
     """
     laws, (first, step, theta) = assembly.laws, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap

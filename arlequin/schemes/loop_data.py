@@ -1,5 +1,5 @@
-"""What the compiled loops read and write beside the `CompiledSystem`, by names: operators, states and
-steps of the θ-scheme, of steps with located events and of explicit steps."""
+"""Named tuples of the compiled loops beside `CompiledSystem`: operators, states and steps of the one-step schemes, of
+steps with located events and of explicit steps."""
 
 from typing import Any, NamedTuple, Self
 
@@ -14,8 +14,8 @@ from arlequin.system.assembly import Assembly
 
 
 class StepRow(NamedTuple):
-    """The coefficients of a scheme that its steps read: see `arlequin.step.coefficients.StepCoefficients`. summed:
-    `sums_constraints`, else C y = (1 − λ) C v₀ in each step."""
+    """Coefficients of a step, see `arlequin.step.coefficients.StepCoefficients`. summed: `sums_constraints`, else
+    C y = (1 − λ) C v₀ in each step."""
 
     step: float
     weight: float
@@ -27,7 +27,7 @@ class StepRow(NamedTuple):
     displacement: float
     lead: float
     velocity: float
-    carried: float
+    on_force: float
     shift: float
     summed: bool
 
@@ -38,8 +38,8 @@ class StepRow(NamedTuple):
 
 
 class StepOperators(NamedTuple):
-    """What the steps of a scheme take from its row: the factor of A on the free degrees of freedom
-    (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`, that to contact μ times.
+    """Operators of the steps of a small system: the factor of A on the free degrees of freedom
+    (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`, μ times that to contact.
 
     spring_compliance (r,): of friction's springs, 0 on other rows; spring_gain (k,): κ of
     `arlequin.multilevel.solvers.elastic_stick`. method, rho, proximal: `ContactMethod.numbers`.
@@ -61,8 +61,8 @@ class StepOperators(NamedTuple):
 
 
 class FactoredOperators(NamedTuple):
-    """What the steps of a scheme take from its row where the factor of A is sparse: the passes of a step, μ W (r, r) of
-    the contact; springs (r,), gain (k,): of friction's springs, see `StepOperators`, as method, rho, proximal."""
+    """Operators of the steps with a sparse factor of A: its passes, μ W (r, r) of the contact; springs (r,), gain (k,):
+    of friction's springs, see `StepOperators`, as method, rho, proximal."""
 
     row: StepRow
     passes: CondensedPasses
@@ -75,14 +75,14 @@ class FactoredOperators(NamedTuple):
 
 
 class CentralOperators(NamedTuple):
-    """What steps of central differences read of a diagonal mass: Δt, M⁻¹ (d,), 0 where nothing moves, W (q, q) of the
-    contact's basis, constraints kept, and kept (k,), lower (k, k), root (k, q) of C M⁻¹Cᵀ, see
+    """Operators of central differences with a diagonal mass: Δt, M⁻¹ (d,), 0 on dofs that are not free, W (q, q) of the
+    contact's basis under the constraints, and independent (k,), lower (k, k), root (k, q) of C M⁻¹Cᵀ, see
     `FullElimination.arrays`; method, rho, proximal as in `StepOperators`."""
 
     step: float
     inverse: Array
     delassus: Array
-    kept: NDArray[np.int64]
+    independent: NDArray[np.int64]
     lower: Array
     root: Array
     method: int
@@ -93,9 +93,9 @@ class CentralOperators(NamedTuple):
 class CentralLoopState(NamedTuple):
     """u (d,), m; v_{n−½} and v_n (d,), m/s; constrained acceleration a without the layers, and theirs, lift (d,), m/s²;
     forces of dashpots and internal forces (d,), N; multipliers of the acceleration (m,), N; stored forces of the layers
-    on the contact's basis (q,), N; history of the laws; contact impulses (r,), N·s; depth of wear and what it opens in
-    the next step (2, k), m. What central differences do not have: springs of friction (r,), contact that persists (k,),
-    all zero, and a lead, none."""
+    on the contact's basis (q,), N; history of the laws; contact impulses (r,), N·s; wear depth and its increment that
+    opens the gaps in the next step (2, k), m. Unused by central differences: springs of friction (r,) and persistence
+    flags (k,), all zero, and the lead, of size 0."""
 
     u: Array
     half: Array
@@ -115,8 +115,8 @@ class CentralLoopState(NamedTuple):
 
 
 class CentralWorks(NamedTuple):
-    """Of some steps (b,): ½ v_{n−½}·(M v_{n−½} + Δt F_n) at their ends, the works of external, internal and damping
-    forces, what these take, and what the layers' forces do as their normals turn, sums (b, 6), J; strain energy (b,),
+    """Works of steps (b,): sums (b, 6), J: ½ v_{n−½}·(M v_{n−½} + Δt F_n) at their ends, works of external, internal
+    and damping forces, viscous loss, work of the layers' forces by the rotation of their normals; strain energy (b,),
     J; stored forces of the layers (b, k), N, at their ends; reactions (b, p): impulses of imposed motions, N·s."""
 
     sums: Array
@@ -126,8 +126,8 @@ class CentralWorks(NamedTuple):
 
 
 class StepWorks(NamedTuple):
-    """Of some steps (b,): works of the bulk (b, 5), see `arlequin.schemes._sparse_step_kernels.settle`, strain energy
-    (b,), J, at their ends, and impulses of imposed motions (b, p), N·s."""
+    """Works of steps (b,): of the bulk (b, 5), see `arlequin.schemes._sparse_step_kernels.settle`, strain energy (b,),
+    J, at their ends, and impulses of imposed motions (b, p), N·s."""
 
     sums: Array
     strain: Array
@@ -136,10 +136,10 @@ class StepWorks(NamedTuple):
 
 class LoopState(NamedTuple):
     """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C y (m,); internal forces (d,), N; history of the laws;
-    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,); depth of
-    wear and what it opens in the next step (2, k), m, none, (2, 0), where nothing wears. Of the generalised-α family
-    (see `arlequin.schemes.one_step_state.OneStepState`; none of the θ-scheme): the lead (d,), the
-    averages of internal forces and damping (d,), and Q (d,). half: none, as the velocity before the impulses is v."""
+    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; persistence flags of contact (k,); wear depth
+    and its increment that opens the gaps in the next step (2, k), m, or (2, 0) without wear. Of the generalised-α
+    family (see `arlequin.schemes.one_step_state.OneStepState`; of size 0 for the θ-scheme): the lead (d,), the averages
+    of internal forces and damping (d,), and Q (d,). half: of size 0, since the velocity before the impulses is v."""
 
     u: Array
     v: Array
@@ -159,10 +159,10 @@ class LoopState(NamedTuple):
 
 
 class LoopSteps(NamedTuple):
-    """Of some steps (b,): u, v and (u₁ − u₀)/Δt, `flow` (b, d), contact impulses (b, r), their normal parts (b, 3, k),
-    status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
-    problems (b,), first internal variables (b, k) of friction laws whose coefficients depend on the state, depth of
-    wear and what it opens in the step (b, 2, k), m."""
+    """Steps (b,) of a loop: u, v and (u₁ − u₀)/Δt, `flow` (b, d), contact impulses (b, r), their normal parts (b, 3,
+    k), status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), iterations and
+    residuals of the contact problems (b,), first internal variables (b, k) of state-dependent friction laws, wear depth
+    and its increment that opens the gaps in the step (b, 2, k), m."""
 
     u: Array
     v: Array
@@ -178,7 +178,7 @@ class LoopSteps(NamedTuple):
     worn: Array
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
+    def allocate(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         laws = assembly.laws
         d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
@@ -189,7 +189,7 @@ class LoopSteps(NamedTuple):
 
 class CornerRows(NamedTuple):
     """Rows of H over the basis: columns (r,) where each begins there, width (r,): 3 on a body, 1 where it is a row of
-    the basis; directions, arms (r, 2) as of `corner_rows`. sagitta (k,), m: what a corner rises over its tangent by the
+    the basis; directions, arms (r, 2) as of `corner_rows`. sagitta (k,), m: rise of a corner over its tangent by the
     square of the rotation in the step, whose row of the basis is angle_row (k,)."""
 
     columns: NDArray[np.int64]
@@ -200,8 +200,8 @@ class CornerRows(NamedTuple):
     angle_row: NDArray[np.int64]
 
 
-# how the rows of a configuration are found: see `MovingContact`
-FOUND, KEPT, AT_END = 0, 1, 2
+# modes of evaluating the rows of a configuration, see `MovingContact`
+PAIR_ANEW, KEEP_PARTNERS, AT_END = 0, 1, 2
 
 
 class ContactRows(NamedTuple):
@@ -216,8 +216,8 @@ class ContactRows(NamedTuple):
 
 
 class PairingCall(NamedTuple):
-    """A function of Python that writes the rows at the displacement `place` (q,) of the basis to the arrays of
-    `MovingContact`: its address, and the array that it reads."""
+    """A Python callback that writes the rows at the displacement `place` (q,) of the basis to the arrays of
+    `MovingContact`: its address, and the array of the displacement."""
 
     address: int
     place: Array
@@ -226,12 +226,12 @@ class PairingCall(NamedTuple):
 class MovingContact(NamedTuple):
     """Contact whose rows depend on the configuration, as loops read it, with the rows in the step and at its end.
 
-    corners, call: what gives the rows, of which one is None: `CornerRows`, or a pairing that is called with FOUND, KEPT
-    (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis' displacements, m or
-    rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B M⁻¹ Bᵀ (q, q),
-    constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M, the other one
-    None; proximal: the term of the contact problem where multipliers are not unique; lasting: largest gap of a contact
-    that lasts, m.
+    corners, call: source of the rows, of which one is None: `CornerRows`, or a pairing that is called with PAIR_ANEW,
+    KEEP_PARTNERS (with the partners of the last call) or AT_END (of the step). settled (q,): change of the basis'
+    displacements, m or rad, below which the configuration stands; points (k,): whose rows may change; mass_delassus: B
+    M⁻¹ Bᵀ (q, q), constraints kept; M⁻¹Bᵀ (d, q), of a system without constraints, or the passes over a factor of M,
+    the other one None; proximal: the term of the contact problem where multipliers are not unique; lasting: largest gap
+    of a contact that lasts, m.
     """
 
     corners: CornerRows | None
@@ -248,13 +248,13 @@ class MovingContact(NamedTuple):
 
 
 class ConfigurationSteps(NamedTuple):
-    """Of some steps (b,): the rows of H on which the impulses act, starts (b, r + 1), columns and values (b, e), gaps
-    (b, k), m, and tangents (b, t) as of `ContactRows`, and displacements (b, q) of the configuration; gaps that layers
-    carry (b, k), m; persistent rows (b, r).
+    """Configurations of steps (b,): the rows of H on which the impulses act, starts (b, r + 1), columns and values
+    (b, e), gaps (b, k), m, and tangents (b, t) as of `ContactRows`, and displacements (b, q) of the configuration; gaps
+    of the layers (b, k), m; persistent rows (b, r).
 
-    Of the projection of the velocities (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, the
-    tangents (b, t) there, its impulses on the rows (b, r) and on the basis (b, q), N·s, and what these took, normal and
-    in friction, and what imposed motions gave (b, 3), J.
+    Velocity projection (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, the tangents (b, t)
+    there, its impulses on the rows (b, r) and on the basis (b, q), N·s, its normal and frictional losses, and the work
+    of imposed motions (b, 3), J.
     """
 
     starts: NDArray[np.uint32]
@@ -283,9 +283,8 @@ class ModalSystem(NamedTuple):
 
 
 class LocatedState(NamedTuple):
-    """Modal displacements and velocities (d,), and what goes on from the steps before: modes and signs of the slip of
-    the points (k,), where sticking points and closed gaps stand (r,), m, and the fastest velocity of the contact so
-    far (1,), m/s."""
+    """Modal displacements and velocities (d,), contact modes and signs of the slip of the points (k,), displacements of
+    sticking points and closed gaps (r,), m, and the largest velocity of the contact so far (1,), m/s."""
 
     u: Array
     v: Array
@@ -296,9 +295,9 @@ class LocatedState(NamedTuple):
 
 
 class LocatedSteps(NamedTuple):
-    """Of some steps (b,): modal displacements and velocities (b, d), sums of works (b, 5), impulses and, times the
-    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, the share of the step of
-    the last one, residuals (b,). Works, impulses and wear in units of the modes' mass."""
+    """Steps (b,) with located events: modal displacements and velocities (b, d), works (b, 5), impulses and, times the
+    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, instant of the last one as
+    a fraction of the step, residuals (b,). Works, impulses and wear are in units of the modal mass."""
 
     u: Array
     v: Array
@@ -315,9 +314,9 @@ class LocatedSteps(NamedTuple):
 
 
 class ExplicitSteps(NamedTuple):
-    """Steps (b,): u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 3): external, dashpots, layers, J;
-    friction_loss (b, k): what friction takes, J; tries (b,) of sub-steps."""
+    """Explicit steps (b,): u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r),
+    N·s; status (b, k); tractions of friction's springs (b, r), Pa; works (b, 3): external, dashpots, layers, J;
+    friction_loss (b, k), J; tries (b,): attempted sub-steps."""
 
     u: Array
     v: Array
@@ -330,7 +329,7 @@ class ExplicitSteps(NamedTuple):
     tries: NDArray[np.int64]
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
+    def allocate(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
         types = {"status": np.int8, "tries": np.int64}
@@ -338,7 +337,7 @@ class ExplicitSteps(NamedTuple):
 
 
 class InverseMass(NamedTuple):
-    """M⁻¹ with the constraints kept: its diagonal (d,), or where `dense` is not empty this (d, d)."""
+    """Inverse mass under the constraints: the diagonal (d,), or `dense` (d, d) if it is not empty."""
 
     diagonal: Array
     dense: Array

@@ -1,7 +1,4 @@
-"""Static condensation of massless contact nodes.
-
-The energy-conserving midpoint scheme.
-"""
+"""The energy-conserving midpoint scheme, with static condensation of massless contact nodes."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -47,7 +44,7 @@ class MasslessCondensation(Assembly):
 
     @classmethod
     def of(cls, full: Assembly) -> "MasslessCondensation":
-        """Condenses; every contact point on massless nodes must be under gap-level unilateral contact alone."""
+        """The condensed assembly; contact points on massless nodes must have gap-level unilateral contact alone."""
         c = full.massless
         k_cc = factorise(full.stiffness[c][:, c])
         k_ci = sp.csr_array(full.stiffness[c] @ sp.diags_array((~c).astype(float)))
@@ -143,24 +140,24 @@ def _check(full: Assembly, compliance: Array) -> None:
 class Midpoint(OneStep):
     """Midpoint scheme with discrete gradients of the stored energies: conserves energy through contact. Order 2.
 
-    Regular laws conserve as they are. Unilateral contact has no energy, so it needs contact nodes without mass
-    (mass="redistributed", gap level): they are condensed, and the contact force is the discrete gradient of the
-    condensed energy (see `MasslessCondensation`). On linear bulk this is θ = 1/2 on the condensed system.
+    Regular laws conserve energy without modification. Unilateral contact has no energy and requires contact nodes
+    without mass (mass="redistributed", gap level): they are condensed, and the contact force is the discrete gradient
+    of the condensed energy (see `MasslessCondensation`). On linear bulk this is θ = 1/2 on the condensed system.
 
     With parts of finite rotations it is the energy–momentum scheme, `Theta(0.5)`: unilateral contact then acts on the
-    velocity at the end of the step, on nodes with mass, and what impacts take is `impact`.
+    velocity at the end of the step, on nodes with mass, and the loss in impacts is `impact`.
 
-    Without condensed nodes its steps are those of `Theta(0.5)`, with all that runs are used for.
+    Without condensed nodes its steps are those of `Theta(0.5)`, with the same features.
 
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """
 
     def coefficients(self, step: float) -> StepCoefficients:
-        """Those of θ = 1/2."""
+        """The coefficients of θ = 1/2."""
         return StepCoefficients.of_theta(0.5, step)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
-        """The stepper of a system, of a condensed one where linear parts have nodes without mass."""
+        """The stepper of the system, condensed where linear parts have massless nodes."""
         if assembly.linear and assembly.massless.any():
             return CondensedStepper(MasslessCondensation.of(assembly), step)
         _refuse_unilateral(assembly)
@@ -184,7 +181,7 @@ def _refuse_unilateral(assembly: Assembly) -> None:
 
 
 class CondensedStepper(DelegatedCheckpoint, Stepper):
-    """Steps the condensed system and gives back states of the full one."""
+    """Steps the condensed system and returns states of the full one."""
 
     def __init__(self, condensed: MasslessCondensation, step: float) -> None:
         self.step = step

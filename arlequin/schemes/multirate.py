@@ -1,4 +1,4 @@
-"""Several time steps: fine parts at Δt/m, coarse parts at Δt, glued without loss of energy."""
+"""Multirate time integration: fine parts at Δt/m, coarse parts at Δt, coupled without loss of energy."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,10 +28,10 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.subsystem import connected_dofs, restrict_assembly
 from arlequin.system.system import System, surfaces_of
 
-_PASSES = 30
-_UNIQUE = 1e-9  # ε: share of its diagonal added to D_cc
-_TOGETHER = 64  # forces whose responses are found together
-_EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
+_MAX_PASSES = 30
+_REGULARISATION = 1e-9  # ε: share of its diagonal added to D_cc
+_MAX_COLUMNS = 64  # right-hand sides solved for together
+_TOLERANCE, _STAGNATION_TOLERANCE = 1e-14, 1e-12  # relative mismatch of the paths; the second where it no longer halves
 
 
 @checked_call
@@ -44,10 +44,10 @@ class Multirate:
         C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v_n + v_{n+1})/2 of each step.
 
     The junctions' work φ·(C_c p_c + C_f Σ p_f) is then zero, and energy (the discrete one of central difference) is
-    conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so, or
-    where springs, relations or contact tie it to fine parts alone. Order 1 in the multipliers, 2 else.
+    conserved exactly for every ratio and pair of schemes. A part is fine if it is so in a junction, or
+    if springs, relations or contact connect it to fine parts alone. Order 1 in the multipliers, 2 else.
 
-    Absorbing junctions, D_a = JᵀJ, see the mean velocities of the steps, v̄_c = p_c/Δt and v̄_f,j = m p_f,j/Δt. In the
+    Absorbing junctions, D_a = JᵀJ, act on the mean velocities of the steps, v̄_c = p_c/Δt and v̄_f,j = m p_f,j/Δt. In the
     large step the coarse velocity in the zone varies linearly about v̄_c, with τ_j = (j − ½)/m − ½ and the slope σ that
     makes the loss least:
 
@@ -82,15 +82,17 @@ class Multirate:
     static = False
 
     def time_errors(self, system: System, step: float) -> dict[str, float]:
-        """e Δt², s², of each part: with the scheme and the step of its side."""
+        """e Δt², s², of each part, by the scheme and the step of its side."""
         coarse = self.coarse.frequency_error * step**2
         fine = self.fine.frequency_error * (step / self.ratio) ** 2
-        return {name: fine if own else coarse for name, own in zip(system.names, _fine_parts(system), strict=True)}
+        return {
+            name: fine if is_fine else coarse for name, is_fine in zip(system.names, _fine_parts(system), strict=True)
+        }
 
     def part_steps(self, system: System, step: float) -> dict[str, float]:
-        """Step of each part, s."""
+        """Time step of each part, s."""
         fine = _fine_parts(system)
-        return {name: step / self.ratio if own else step for name, own in zip(system.names, fine, strict=True)}
+        return {name: step / self.ratio if is_fine else step for name, is_fine in zip(system.names, fine, strict=True)}
 
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
@@ -100,7 +102,8 @@ class Multirate:
 
 @dataclass(frozen=True)
 class _Side:
-    """The parts with one step: dofs (d,), contact points (k,), rows (r,), basis (q,), stepper, steps in a large one."""
+    """The coarse or the fine parts: masks of their dofs (d,), contact points (k,), rows (r,) and rows of the contact
+    basis (q,); their assembly and stepper; count: steps per large step."""
 
     dofs: NDArray[np.bool_]
     points: NDArray[np.bool_]
@@ -110,8 +113,8 @@ class _Side:
     stepper: OneStepStepper | CentralStepper | DraggedStepper
     count: int
 
-    def advance(self, state: State, push: Array, slope: Array | None = None) -> "_Advance":
-        """`count` steps under a constant push (d,), or under push + τ_j slope."""
+    def advance(self, state: State, push: Array, slope: Array | None = None) -> "_LargeStep":
+        """`count` steps under the constant force `push` (d,), N, or under push + τ_j slope."""
         batches, path, size = [], np.zeros_like(push), np.zeros_like(push)
         for tau in self.times.tolist():
             before = state
@@ -120,24 +123,25 @@ class _Side:
             batches.append(batch)
             path += batch.path[0]
             size += 0.5 * self.stepper.step * (abs(before.v) + abs(state.v))
-        return _Advance(state, batches, path, size)
+        return _LargeStep(state, batches, path, size)
 
     @property
     def times(self) -> Array:
-        """τ_j (count,): middles of the steps in the large one, from −½ to ½."""
+        """τ_j (count,): midpoints of the steps within the large step, from −½ to ½."""
         return (np.arange(self.count) + 0.5) / self.count - 0.5
 
     def response(self, push: Array, momentum: Array) -> Array:
         """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
         path = np.zeros_like(push)
-        for own in self.stepper.paths(lambda _: push, momentum, self.count):
-            path += own
+        for step_path in self.stepper.paths(lambda _: push, momentum, self.count):
+            path += step_path
         return path
 
 
 @dataclass(frozen=True)
-class _Advance:
-    """The state, the steps and their path (d,), added up; size (d,): the terms of the path without their signs."""
+class _LargeStep:
+    """A large step of one side: end state, batches of its steps, their total path (d,), m; size (d,): sum of the
+    absolute values of the terms of the path."""
 
     state: State
     batches: list[StepBatch]
@@ -147,7 +151,7 @@ class _Advance:
 
 @dataclass(frozen=True)
 class _Motion:
-    """How a side moves along the constraints C in a large step, from linear bulk:
+    """Linear response of a side along the constraints C in a large step:
 
         C p = by_force (F + Cᵀφ) + by_momentum (M v),   F, M v at the start of the step.
 
@@ -160,8 +164,8 @@ class _Motion:
     @classmethod
     def of(cls, side: _Side, c: sp.csr_array) -> "_Motion":
         columns = c.T.toarray()
-        none = np.zeros_like(columns)
-        return cls(side.response(columns, none).T.copy(), side.response(none, columns).T.copy())
+        zero = np.zeros_like(columns)
+        return cls(side.response(columns, zero).T.copy(), side.response(zero, columns).T.copy())
 
     def __call__(self, side: _Side, state: State) -> Array:
         """C p (m,) without multipliers."""
@@ -170,9 +174,9 @@ class _Motion:
 
 
 class _Coupling:
-    """Finds the multipliers φ (m,) that take the mismatch C_c p_c + C_f Σ p_f of the paths away.
+    """Computes the multipliers φ (m,) for which the mismatch C_c p_c + C_f Σ p_f of the paths vanishes.
 
-    Their linear responses, and what they are without having taken the step, follow from `_Motion`.
+    The linear responses to them, and their prediction before the step, follow from `_Motion`.
     """
 
     def __init__(self, sides: tuple[_Side, _Side], rows: list[sp.csr_array]) -> None:
@@ -186,40 +190,42 @@ class _Coupling:
         )
         response = 0.5 * (response + response.T)
         # constraints that others, or imposed motions, imply have no multiplier
-        self._kept = independent(response)
-        self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
+        self._independent = independent(response)
+        self._response = scipy.linalg.cho_factor(response[np.ix_(self._independent, self._independent)])
 
-    def predicted(self, states: tuple[State, ...], left: Array, _: Array) -> Array:
-        """Of the large step that starts from these states."""
+    def predicted(self, states: tuple[State, ...], previous_mismatch: Array, _: Array) -> Array:
+        """The multipliers of the large step from these states, predicted with linear bulk."""
         pairs = zip(self._motions, self._sides, states, strict=True)
-        rest = sum((motion(side, own) for motion, side, own in pairs), left)
-        return self.corrected(np.zeros(self.count), rest)
+        mismatch = sum((motion(side, state) for motion, side, state in pairs), previous_mismatch)
+        return self.corrected(np.zeros(self.count), mismatch)
 
     def forces(self, multipliers: Array) -> list[tuple[Array, ...]]:
-        """Constant forces on the sides (d,) each."""
+        """Constant forces (d,), N, on each side."""
         return [(c.T @ multipliers,) for c in self._rows]
 
-    def rest(self, left: Array, done: list[_Advance], _: Array) -> Array:
-        """The mismatch (m,)."""
-        return left + self._rows[0] @ done[0].path + self._rows[1] @ done[1].path
+    def mismatch(self, previous_mismatch: Array, large_steps: list[_LargeStep], _: Array) -> Array:
+        """The mismatch (m,) of the paths, with that of the steps before."""
+        return previous_mismatch + self._rows[0] @ large_steps[0].path + self._rows[1] @ large_steps[1].path
 
     def scales(self, sizes: list[Array]) -> Array:
         """Sizes (1,) of the terms of the mismatch, from those of the paths."""
         return np.array([max(float((c @ size).max()) for c, size in zip(self._sizes, sizes, strict=True))])
 
-    def miss(self, rest: Array, scales: Array) -> float:
+    def relative_mismatch(self, mismatch: Array, scales: Array) -> float:
         """The mismatch of the independent rows, relative."""
-        return float(np.abs(rest[self._kept]).max(initial=0.0)) / float(scales[0])
+        return float(np.abs(mismatch[self._independent]).max(initial=0.0)) / float(scales[0])
 
-    def corrected(self, multipliers: Array, rest: Array) -> Array:
-        """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
-        out = multipliers.copy()
-        out[self._kept] -= scipy.linalg.cho_solve(self._response, rest[self._kept], check_finite=False)
-        return out
+    def corrected(self, multipliers: Array, mismatch: Array) -> Array:
+        """The multipliers (m,) after a Newton correction of the mismatch by the linear response."""
+        corrected = multipliers.copy()
+        corrected[self._independent] -= scipy.linalg.cho_solve(
+            self._response, mismatch[self._independent], check_finite=False
+        )
+        return corrected
 
 
 class _AbsorbingCoupling:
-    """Finds the multipliers φ (m,) together with what an absorbing junction carries from one side to the other.
+    """Computes the multipliers φ (m,) together with the forces by which an absorbing junction couples the sides.
 
     On the coarse dofs z that D_cf couples, E their rows, and with G = E D_cf/Δt the unknowns are φ, x = E p_c, m,
     y = G Σ p_f, N, and ξ = Δt σ, m. The forces are C_cᵀφ − Eᵀy on the coarse side, C_fᵀφ − Gᵀ(x + τ_j ξ) on the fine
@@ -227,9 +233,9 @@ class _AbsorbingCoupling:
 
         C_c p_c + C_f Σ p_f,   E p_c − x,   G Σ p_f − y,   G Σ τ_j p_f,j + (Σ τ_j²/m Δt) E (D_cc + ε diag D_cc) Eᵀ ξ
 
-    has one matrix. (ε makes the slope unique; ε (Δt/m) Σ τ_j² σ·diag D_cc σ is part of the loss.) The first guess is
-    what the last step found: linear bulk takes each large step twice. Only what the responses are on the m + 2 z rows
-    is kept.
+    has one matrix. (ε makes the slope unique; ε (Δt/m) Σ τ_j² σ·diag D_cc σ is part of the loss.) The initial guess is
+    the solution of the last step: with linear bulk each large step takes two passes. Only the responses on the m + 2 z
+    rows are stored.
     """
 
     def __init__(
@@ -237,29 +243,29 @@ class _AbsorbingCoupling:
     ) -> None:
         self._sides, self._step = sides, step
         coarse, fine = (np.flatnonzero(side.dofs) for side in sides)
-        across = sp.csr_array(absorber[coarse][:, fine])
-        crossed = np.flatnonzero(np.diff(across.indptr))
-        chosen = sp.csr_array(sp.eye_array(coarse.size, format="csr")[crossed])
-        self._across = sp.csr_array(across[crossed] / step)
+        cross_damping = sp.csr_array(absorber[coarse][:, fine])
+        coupled = np.flatnonzero(np.diff(cross_damping.indptr))
+        selection = sp.csr_array(sp.eye_array(coarse.size, format="csr")[coupled])
+        self._cross_damping = sp.csr_array(cross_damping[coupled] / step)
         self._rows = [
-            sp.csr_array(sp.vstack([c, more], format="csr"))
-            for c, more in zip(rows, (chosen, self._across), strict=True)
+            sp.csr_array(sp.vstack([c, crossing_rows], format="csr"))
+            for c, crossing_rows in zip(rows, (selection, self._cross_damping), strict=True)
         ]
-        self._sizes = [abs(own) for own in self._rows]
-        self._m, self._z = rows[0].shape[0], crossed.size
+        self._sizes = [abs(matrix) for matrix in self._rows]
+        self._m, self._z = rows[0].shape[0], coupled.size
         self.count = self._m + 3 * self._z
         self._times = sides[1].times
         squares = float(self._times @ self._times)
-        own = sp.csr_array(absorber[coarse[crossed]][:, coarse[crossed]])
-        self._unique = _UNIQUE * own.diagonal()
-        # without a second small step there is no slope
+        coarse_damping = sp.csr_array(absorber[coarse[coupled]][:, coarse[coupled]])
+        self._regularisation = _REGULARISATION * coarse_damping.diagonal()
+        # with one small step per large step the slope is zero
         weight = squares / (self._times.size * step) if squares else 1.0
-        self._slope = sp.csr_array(weight * (own + sp.diags_array(self._unique)))
-        touched = np.unique(absorber.indices)
-        self._coarse_touched = np.searchsorted(coarse, touched[np.isin(touched, coarse)])
-        self._fine_touched = np.searchsorted(fine, touched[np.isin(touched, fine)])
-        self._crossed = np.searchsorted(self._coarse_touched, crossed)
-        both = np.concatenate([coarse[self._coarse_touched], fine[self._fine_touched]])
+        self._slope = sp.csr_array(weight * (coarse_damping + sp.diags_array(self._regularisation)))
+        damped = np.unique(absorber.indices)
+        self._coarse_damped = np.searchsorted(coarse, damped[np.isin(damped, coarse)])
+        self._fine_damped = np.searchsorted(fine, damped[np.isin(damped, fine)])
+        self._coupled = np.searchsorted(self._coarse_damped, coupled)
+        both = np.concatenate([coarse[self._coarse_damped], fine[self._fine_damped]])
         self._absorber = sp.csr_array(absorber[both][:, both])
         self._factorise()
 
@@ -267,21 +273,21 @@ class _AbsorbingCoupling:
         """The matrix of the mismatches, from the responses of both sides."""
         m, (coarse_side, fine_side), (coarse_rows, fine_rows) = self._m, self._sides, self._rows
         coarse = _responses(coarse_side, coarse_rows, coarse_rows)
-        outputs = fine_rows, self._across
-        fine, slopes = (_responses(fine_side, own, *outputs, slope=own is self._across) for own in outputs)
+        outputs = fine_rows, self._cross_damping
+        fine, slopes = (_responses(fine_side, rows, *outputs, slope=rows is self._cross_damping) for rows in outputs)
         r, z = fine_rows.shape[0], slice(m, fine_rows.shape[0])
         response = coarse[:m, :m] + fine[:m, :m]
-        kept = independent(0.5 * (response + response.T))
-        one, none = np.eye(self._z), np.zeros((self._z, self._z))
+        active = independent(0.5 * (response + response.T))
+        identity, zero = np.eye(self._z), np.zeros((self._z, self._z))
         matrix = np.block(
             [
-                [response[np.ix_(kept, kept)], -fine[kept, z], -coarse[kept, z], -slopes[kept]],
-                [coarse[z, kept], -one, -coarse[z, z], none],
-                [fine[z, kept], -fine[z, z], -one, -slopes[z]],
-                [fine[r:, kept], -fine[r:, z], none, self._slope.toarray() - slopes[r:]],
+                [response[np.ix_(active, active)], -fine[active, z], -coarse[active, z], -slopes[active]],
+                [coarse[z, active], -identity, -coarse[z, z], zero],
+                [fine[z, active], -fine[z, z], -identity, -slopes[z]],
+                [fine[r:, active], -fine[r:, z], zero, self._slope.toarray() - slopes[r:]],
             ]
         )
-        self._kept = np.concatenate([kept, np.arange(m, self.count)])
+        self._independent = np.concatenate([active, np.arange(m, self.count)])
         # rows and columns have units of their own: powers of two that make them comparable
         self._row_scale = np.exp2(-np.frexp(np.abs(matrix).max(axis=1))[1])
         matrix *= self._row_scale[:, None]
@@ -289,70 +295,76 @@ class _AbsorbingCoupling:
         self._factor = scipy.linalg.lu_factor(matrix * self._column_scale)
 
     def predicted(self, _states: tuple[State, ...], _left: Array, last: Array) -> Array:
-        """What the last step found."""
+        """Initial guess: the unknowns of the last step."""
         return last
 
-    def forces(self, found: Array) -> list[tuple[Array, ...]]:
-        """Forces on the sides (d,) each, and the slope of that on the fine one."""
-        constraint, x, y, slope = self._split(found)
-        constant = [own.T @ np.concatenate([constraint, -more]) for own, more in zip(self._rows, (y, x), strict=True)]
-        return [(constant[0],), (constant[1], -(self._across.T @ slope))]
+    def forces(self, unknowns: Array) -> list[tuple[Array, ...]]:
+        """Forces (d,), N, on each side, and the slope of the force on the fine side."""
+        constraint, x, y, slope = self._split(unknowns)
+        constant = [
+            rows.T @ np.concatenate([constraint, -crossing]) for rows, crossing in zip(self._rows, (y, x), strict=True)
+        ]
+        return [(constant[0],), (constant[1], -(self._cross_damping.T @ slope))]
 
-    def rest(self, left: Array, done: list[_Advance], found: Array) -> Array:
+    def mismatch(self, previous_mismatch: Array, large_steps: list[_LargeStep], unknowns: Array) -> Array:
         """The mismatches (m + 3 z,)."""
-        m, (_, x, y, slope) = self._m, self._split(found)
-        coarse, fine = (own @ item.path for own, item in zip(self._rows, done, strict=True))
-        inclined = self._inclined(done) + self._slope @ slope
-        return np.concatenate([left + coarse[:m] + fine[:m], coarse[m:] - x, fine[m:] - y, inclined])
+        m, (_, x, y, slope) = self._m, self._split(unknowns)
+        coarse, fine = (rows @ large_step.path for rows, large_step in zip(self._rows, large_steps, strict=True))
+        slope_output = self._slope_output(large_steps) + self._slope @ slope
+        return np.concatenate([previous_mismatch + coarse[:m] + fine[:m], coarse[m:] - x, fine[m:] - y, slope_output])
 
-    def _inclined(self, done: list[_Advance]) -> Array:
+    def _slope_output(self, large_steps: list[_LargeStep]) -> Array:
         """G Σ τ_j p_f,j (z,)."""
-        paths = zip(self._times, done[1].batches, strict=True)
-        return self._across @ sum((tau * _path(batch) for tau, batch in paths), np.zeros(self._across.shape[1]))
+        paths = zip(self._times, large_steps[1].batches, strict=True)
+        return self._cross_damping @ sum(
+            (tau * _path(batch) for tau, batch in paths), np.zeros(self._cross_damping.shape[1])
+        )
 
     def scales(self, sizes: list[Array]) -> Array:
         """Sizes (4,) of the terms of the mismatches, from those of the paths."""
-        m, (coarse, fine) = self._m, (own @ size for own, size in zip(self._sizes, sizes, strict=True))
+        m, (coarse, fine) = self._m, (rows @ size for rows, size in zip(self._sizes, sizes, strict=True))
         constraint = max(float(coarse[:m].max()), float(fine[:m].max()))
         x, y = float(coarse[m:].max(initial=0.0)), float(fine[m:].max(initial=0.0))
         return np.array([constraint, x, y, y])
 
-    def miss(self, rest: Array, scales: Array) -> float:
-        """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or,
-        as a hundredth, of what crosses: its error changes the forces of this step alone."""
-        parts = rest[self._kept[self._kept < self._m]], *self._split(rest)[1:]
+    def relative_mismatch(self, mismatch: Array, scales: Array) -> float:
+        """The largest relative mismatch: of independent constraints, whose errors accumulate over the run, or a
+        hundredth of that of x, y and ξ, whose errors change the forces of this step alone."""
+        parts = mismatch[self._independent[self._independent < self._m]], *self._split(mismatch)[1:]
         constraint, *crossing = (
             float(np.abs(part).max(initial=0.0)) / float(scale) for part, scale in zip(parts, scales, strict=True)
         )
-        return max(constraint, _EXACT / _ENOUGH * max(crossing))
+        return max(constraint, _TOLERANCE / _STAGNATION_TOLERANCE * max(crossing))
 
-    def corrected(self, found: Array, rest: Array) -> Array:
-        """What takes the mismatches away, by the linear responses."""
-        out = found.copy()
-        solved = scipy.linalg.lu_solve(self._factor, self._row_scale * rest[self._kept], check_finite=False)
-        out[self._kept] -= self._column_scale * solved
-        return out
+    def corrected(self, unknowns: Array, mismatch: Array) -> Array:
+        """The unknowns after a Newton correction of the mismatches by the linear responses."""
+        corrected = unknowns.copy()
+        correction = scipy.linalg.lu_solve(
+            self._factor, self._row_scale * mismatch[self._independent], check_finite=False
+        )
+        corrected[self._independent] -= self._column_scale * correction
+        return corrected
 
-    def crossing_work(self, done: list[_Advance], found: Array) -> float:
+    def crossing_work(self, large_steps: list[_LargeStep], unknowns: Array) -> float:
         """Work of −Eᵀy on p_c and of −Gᵀ(x + τ_j ξ) on p_f,j, J."""
-        m, (_, x, y, slope) = self._m, self._split(found)
-        coarse, fine = ((own @ item.path)[m:] for own, item in zip(self._rows, done, strict=True))
-        return -float(y @ coarse) - float(x @ fine) - float(slope @ self._inclined(done))
+        m, (_, x, y, slope) = self._m, self._split(unknowns)
+        coarse, fine = ((rows @ large_step.path)[m:] for rows, large_step in zip(self._rows, large_steps, strict=True))
+        return -float(y @ coarse) - float(x @ fine) - float(slope @ self._slope_output(large_steps))
 
-    def loss(self, done: list[_Advance], found: Array) -> float:
+    def loss(self, large_steps: list[_LargeStep], unknowns: Array) -> float:
         """(Δt/m) Σ_j |r_j|², J, from the paths of the steps."""
-        small, slope = self._sides[1].stepper.step, self._split(found)[3] / self._step
-        fine = np.array([_path(batch)[self._fine_touched] for batch in done[1].batches]) / small
-        coarse = np.tile(done[0].path[self._coarse_touched] / self._step, (len(fine), 1))
-        coarse[:, self._crossed] += self._times[:, None] * slope
+        small, slope = self._sides[1].stepper.step, self._split(unknowns)[3] / self._step
+        fine = np.array([_path(batch)[self._fine_damped] for batch in large_steps[1].batches]) / small
+        coarse = np.tile(large_steps[0].path[self._coarse_damped] / self._step, (len(fine), 1))
+        coarse[:, self._coupled] += self._times[:, None] * slope
         flow = np.concatenate([coarse, fine], axis=1)
         lost = viscous_loss(small, flow, applied(self._absorber, flow)).sum()
-        return float(lost + small * (self._times @ self._times) * (slope @ (self._unique * slope)))
+        return float(lost + small * (self._times @ self._times) * (slope @ (self._regularisation * slope)))
 
-    def _split(self, found: Array) -> tuple[Array, Array, Array, Array]:
+    def _split(self, unknowns: Array) -> tuple[Array, Array, Array, Array]:
         """φ (m,), x (z,), y (z,) and ξ (z,)."""
         m, z = self._m, self._z
-        return found[:m], found[m : m + z], found[m + z : m + 2 * z], found[m + 2 * z :]
+        return unknowns[:m], unknowns[m : m + z], unknowns[m + z : m + 2 * z], unknowns[m + 2 * z :]
 
 
 def _path(batch: StepBatch) -> Array:
@@ -361,24 +373,24 @@ def _path(batch: StepBatch) -> Array:
 
 
 def _responses(side: _Side, rows: sp.csr_array, *outputs: sp.csr_array, slope: bool = False) -> Array:
-    """Under forces on rows (r, d), constant in a large step or, with `slope`, τ_j times these: the sum of the paths on
-    the first of the outputs, and below, with a second one, Σ τ_j p_j on it."""
-    out = np.zeros((sum(own.shape[0] for own in outputs), rows.shape[0]))
+    """Responses to unit forces on rows (r, d), constant in a large step or, with `slope`, proportional to τ_j: the sum
+    of the paths on the first output and, stacked below, Σ τ_j p_j on the second one."""
+    out = np.zeros((sum(output.shape[0] for output in outputs), rows.shape[0]))
     times = side.times.tolist()
-    for first in range(0, rows.shape[0], _TOGETHER):
-        chosen = slice(first, first + _TOGETHER)
+    for first in range(0, rows.shape[0], _MAX_COLUMNS):
+        chosen = slice(first, first + _MAX_COLUMNS)
         columns = rows[chosen].T.toarray()
         sums = [np.zeros_like(columns) for _ in outputs]
-        push = (lambda j, own=columns: times[j] * own) if slope else (lambda _, own=columns: own)
+        push = (lambda j, columns=columns: times[j] * columns) if slope else (lambda _, columns=columns: columns)
         for tau, path in zip(times, side.stepper.paths(push, np.zeros_like(columns), side.count), strict=True):
             for total, factor in zip(sums, (1.0, tau), strict=False):
                 total += factor * path
-        out[:, chosen] = np.concatenate([own @ total for own, total in zip(outputs, sums, strict=True)])
+        out[:, chosen] = np.concatenate([output @ total for output, total in zip(outputs, sums, strict=True)])
     return out
 
 
 class MultirateStepper(Stepper):
-    """Steps both sides under the multipliers that their linear motion asks for (iterated under loads and contact)."""
+    """Steps both sides under the multipliers predicted from their linear motion (iterated under loads and contact)."""
 
     def __init__(self, assembly: Assembly, step: float, scheme: Multirate) -> None:
         if not assembly.constraints.shape[0]:
@@ -399,24 +411,27 @@ class MultirateStepper(Stepper):
 
     def start(self, u: Array, v: Array) -> State:
         states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
-        none = np.zeros(self._assembly.constraints.shape[0])
-        return self._join(0, states, none, np.zeros(self._coupling.count))
+        zero = np.zeros(self._assembly.constraints.shape[0])
+        return self._join(0, states, zero, np.zeros(self._coupling.count))
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One large step."""
-        (states, left, last), coupling = state.own, self._coupling
-        found = coupling.predicted(states, left, last)
+        (states, previous_mismatch, last_unknowns), coupling = state.own, self._coupling
+        unknowns = coupling.predicted(states, previous_mismatch, last_unknowns)
         scales, before = np.array(1e-300), np.inf
-        for _ in range(_PASSES):
-            pushes = coupling.forces(found)
-            done = [side.advance(own, *push) for side, own, push in zip(self._sides, states, pushes, strict=True)]
-            rest = coupling.rest(left, done, found)
-            scales = np.maximum(scales, coupling.scales([item.size for item in done]))
-            miss = coupling.miss(rest, scales)
-            if miss <= _EXACT or (miss <= _ENOUGH and miss > 0.5 * before):
+        for _ in range(_MAX_PASSES):
+            pushes = coupling.forces(unknowns)
+            large_steps = [
+                side.advance(side_state, *push)
+                for side, side_state, push in zip(self._sides, states, pushes, strict=True)
+            ]
+            mismatch = coupling.mismatch(previous_mismatch, large_steps, unknowns)
+            scales = np.maximum(scales, coupling.scales([large_step.size for large_step in large_steps]))
+            error = coupling.relative_mismatch(mismatch, scales)
+            if error <= _TOLERANCE or (error <= _STAGNATION_TOLERANCE and error > 0.5 * before):
                 break
-            before = miss
-            found = coupling.corrected(found, rest)
+            before = error
+            unknowns = coupling.corrected(unknowns, mismatch)
         else:
             raise UserError(
                 f"several time steps did not converge at t = {(state.n + 1) * self.step:.6g} s: contact acts on "
@@ -424,60 +439,62 @@ class MultirateStepper(Stepper):
                 code=1,
             )
         constraints = self._assembly.constraints.shape[0]
-        end = self._join(state.n + 1, tuple(item.state for item in done), rest[:constraints], found)
-        batch = self._batch(end, [item.batches for item in done], found[:constraints])
+        end = self._join(
+            state.n + 1, tuple(large_step.state for large_step in large_steps), mismatch[:constraints], unknowns
+        )
+        batch = self._batch(end, [large_step.batches for large_step in large_steps], unknowns[:constraints])
         if isinstance(coupling, _AbsorbingCoupling):
             work = Work(batch.works.copy())
-            work["absorbed"] = coupling.loss(done, found)
-            work["junction"] -= coupling.crossing_work(done, found)
+            work["absorbed"] = coupling.loss(large_steps, unknowns)
+            work["junction"] -= coupling.crossing_work(large_steps, unknowns)
             batch = replace(batch, works=work.values)
         return end, batch
 
-    def _join(self, n: int, states: tuple[State, ...], left: Array, found: Array) -> State:
-        """One state of the whole system from those of the sides; left (m,): Σ C p so far, so that none adds up; found:
-        multipliers of the last step."""
+    def _join(self, n: int, states: tuple[State, ...], mismatch: Array, unknowns: Array) -> State:
+        """The state of the system from those of the sides; mismatch (m,): Σ C p so far, compensated in the next step;
+        unknowns: of the coupling in the last step."""
         size = self._assembly.dof_count
         fields: dict[str, Any] = {"u": np.zeros(size), "v": np.zeros(size), "internal": np.zeros(size)}
         fields["impulse"] = np.zeros(self._assembly.laws.row_count)
-        for name, whole in fields.items():
-            for side, own in zip(self._sides, states, strict=True):
-                whole[side.rows if name == "impulse" else side.dofs] = getattr(own, name)
-        sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
+        for name, global_field in fields.items():
+            for side, side_state in zip(self._sides, states, strict=True):
+                global_field[side.rows if name == "impulse" else side.dofs] = getattr(side_state, name)
+        sums = {name: sum(getattr(state, name) for state in states) for name in ("kinetic", "strain", "asperity")}
         laws = self._assembly.laws
         history = laws.start_history(np.zeros(laws.count))
-        for side, own in zip(self._sides, states, strict=True):
-            history[laws.histories_of(np.flatnonzero(side.points))] = own.history
-        return State(n=n, history=history, own=(states, left, found), **fields, **sums)
+        for side, side_state in zip(self._sides, states, strict=True):
+            history[laws.histories_of(np.flatnonzero(side.points))] = side_state.history
+        return State(n=n, history=history, own=(states, mismatch, unknowns), **fields, **sums)
 
     def _batch(self, end: State, batches: list[list[StepBatch]], multipliers: Array) -> StepBatch:
-        """The step that leads to a state: works and impulses added over the small steps, energies at the end."""
+        """The batch of one large step: works and impulses summed over the small steps, energies at its end."""
         work, assembly = Work(), self._assembly
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ end.u)
-        contact, held = ContactImpulses.none(kinematics).stacked(), np.zeros(assembly.dof_count)
-        for side, own in zip(self._sides, batches, strict=True):
-            work.values[:3] += own[-1].works[0, :3]
-            for batch in own:
+        contact, reaction_impulses = ContactImpulses.none(kinematics).stacked(), np.zeros(assembly.dof_count)
+        for side, side_batches in zip(self._sides, batches, strict=True):
+            work.values[:3] += side_batches[-1].works[0, :3]
+            for batch in side_batches:
                 work.values[3 : len(KINDS)] += batch.works[0, 3:]
                 contact.add(batch.contact, side.points, side.basis)
                 if batch.reactions is not None:
-                    held[np.flatnonzero(side.dofs)[side.assembly.imposed_dofs]] += batch.reactions[0]
-        reactions = held[assembly.imposed_dofs]
-        every = [batch for own in batches for batch in own]
+                    reaction_impulses[np.flatnonzero(side.dofs)[side.assembly.imposed_dofs]] += batch.reactions[0]
+        reactions = reaction_impulses[assembly.imposed_dofs]
+        all_batches = [batch for side_batches in batches for batch in side_batches]
         single = StepBatch.single(
             end,
             kinematics,
             work,
             ContactImpulses.none(kinematics),
             multipliers=self.step * multipliers,
-            iterations=sum(int(batch.iterations[0]) for batch in every),
-            residual=max(float(batch.residual[0]) for batch in every),
+            iterations=sum(int(batch.iterations[0]) for batch in all_batches),
+            residual=max(float(batch.residual[0]) for batch in all_batches),
         )
-        whole = single.with_friction(assembly, end.history)
-        return replace(whole, contact=contact, reactions=reactions[None])
+        combined = single.with_friction(assembly, end.history)
+        return replace(combined, contact=contact, reactions=reactions[None])
 
 
 def _fine_parts(system: System) -> NDArray[np.bool_]:
-    """Mask (part,) of the parts that junctions call fine."""
+    """Mask (part,) of the fine parts, by the roles in the junctions."""
     fine = {junction.fine.name for junction in system.junctions}
     coarse = {junction.coarse.name for junction in system.junctions}
     if fine & coarse:
@@ -489,35 +506,37 @@ def _fine_parts(system: System) -> NDArray[np.bool_]:
 
 
 def _spread(fine: set[str], coarse: set[str], system: System) -> None:
-    """Adds the parts that no junction names, where springs, relations or contact tie them to fine ones alone."""
-    items: tuple[Any, ...] = (*system.relations, *system.springs, *system.interfaces)
-    ties = [{surface.part.name for surface in surfaces_of(item)} for item in items]
+    """Adds parts without junctions that springs, relations or contact connect to fine parts alone."""
+    connections: tuple[Any, ...] = (*system.relations, *system.springs, *system.interfaces)
+    ties = [{surface.part.name for surface in surfaces_of(connection)} for connection in connections]
     while True:
-        more = {name for tie in ties if tie & fine and not tie & coarse for name in tie} - fine
-        if not more:
+        added = {name for tie in ties if tie & fine and not tie & coarse for name in tie} - fine
+        if not added:
             return
-        fine |= more
+        fine |= added
 
 
 def _side(
-    assembly: Assembly, chosen: NDArray[np.bool_], scheme: Theta | CentralDifference, step: float, count: int
+    assembly: Assembly, part_mask: NDArray[np.bool_], scheme: Theta | CentralDifference, step: float, count: int
 ) -> _Side:
-    """The chosen parts (mask) as an assembly of their own, without constraints."""
+    """The side of the parts in a mask (part,): their assembly without the constraints, and its stepper."""
     dofs = np.zeros(assembly.dof_count, dtype=bool)
-    for index in np.flatnonzero(chosen):
+    for index in np.flatnonzero(part_mask):
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
-    kept = connected_dofs(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
-    points = np.repeat(kept, np.diff(assembly.contact.start))
-    own = restrict_assembly(assembly, chosen, dofs, kept)
+    interfaces = connected_dofs(
+        assembly, {name for name, chosen in zip(assembly.system.names, part_mask, strict=True) if chosen}
+    )
+    points = np.repeat(interfaces, np.diff(assembly.contact.start))
+    side_assembly = restrict_assembly(assembly, part_mask, dofs, interfaces)
     rows = np.repeat(points, np.diff(assembly.laws.first))
-    basis = np.repeat(kept, np.diff(assembly.contact.span))
+    basis = np.repeat(interfaces, np.diff(assembly.contact.span))
     stepper: Any
-    if isinstance(scheme, CentralDifference) and own.absorption is not None:
-        bare = replace(own, absorption=None)
-        stepper = scheme.prepare(bare, step)
+    if isinstance(scheme, CentralDifference) and side_assembly.absorption is not None:
+        undamped = replace(side_assembly, absorption=None)
+        stepper = scheme.prepare(undamped, step)
         assert isinstance(stepper, CentralStepper)
-        stepper = DraggedStepper(stepper, bare, own.absorber)
+        stepper = DraggedStepper(stepper, undamped, side_assembly.absorber)
     else:
-        stepper = scheme.prepare(own, step)
+        stepper = scheme.prepare(side_assembly, step)
         assert isinstance(stepper, OneStepStepper | CentralStepper)
-    return _Side(dofs, points, rows, basis, own, stepper, count)
+    return _Side(dofs, points, rows, basis, side_assembly, stepper, count)

@@ -1,4 +1,4 @@
-"""Schemes that are a row of coefficients: which stepper serves which system."""
+"""One-step schemes defined by a row of coefficients: choice of the stepper by system."""
 
 from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, Nonlinear, PathDependent, is_viscous
@@ -25,7 +25,7 @@ class OneStep:
     static = False
 
     def coefficients(self, step: float) -> StepCoefficients:
-        """Those of a step Δt, s."""
+        """The coefficients for a step Δt, s."""
         raise NotImplementedError
 
     @property
@@ -44,8 +44,8 @@ class OneStep:
             self._refuse_parts(assembly)
         linear_parts_only(assembly, self.solver)
         if not assembly.linear:
-            bodies = [own for own in assembly.parts if isinstance(own, Nonlinear | PathDependent)]
-            deforms = not all(isinstance(own, Constrained) for own in bodies)
+            bodies = [part for part in assembly.parts if isinstance(part, Nonlinear | PathDependent)]
+            deforms = not all(isinstance(part, Constrained) for part in bodies)
             return CutBackStepper(OneStepStepper(assembly, row), deforms)
         small = is_small(assembly) or (is_rotating(assembly) and not row.carries)
         if small and not self.solver.endswith("iterative"):
@@ -66,9 +66,9 @@ class OneStep:
         return OneStepStepper(members, row)
 
     def _refuse_parts(self, assembly: Assembly) -> None:
-        """UserError where the generalised-α family does not step a part."""
-        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            if isinstance(own, Constrained) or is_viscous(own):
+        """UserError where the generalised-α family does not support a part."""
+        for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+            if isinstance(assembled, Constrained) or is_viscous(assembled):
                 raise UserError(
                     f"part '{part.name}': {type(self).__name__} steps neither rigid parts nor viscous ones of finite "
                     "kinematics: take Theta"

@@ -53,8 +53,8 @@ class RungeKutta:
 
 @dataclass(frozen=True)
 class AdaptiveState:
-    """traction (r,): of friction's springs, Pa; lost: by the layers, J; mode (k,); largest (y,): sizes so far;
-    sub_step, s."""
+    """traction (r,): of friction's springs, Pa; lost: dissipation of the layers, J; mode (k,) of the points; largest
+    (y,): largest absolute values so far; sub_step, s."""
 
     traction: Array
     lost: float
@@ -77,9 +77,9 @@ class AdaptiveStepper(ExplicitStepper):
         laws = system.assembly.laws
         gaps, rates = system.kinematics.gaps(system.kinematics.basis @ u), system.kinematics.rates(v)[laws.first[:-1]]
         pressing = laws.pressure(gaps) > 0.0
-        for k, own in enumerate(laws.regular):
+        for k, point_laws in enumerate(laws.regular):
             at = gaps[k : k + 1], rates[k : k + 1]
-            pressing[k] = sum(law.pressure(at[0])[0] + law.damping_pressure(*at)[0] for law in own) > 0.0
+            pressing[k] = sum(law.pressure(at[0])[0] + law.damping_pressure(*at)[0] for law in point_laws) > 0.0
         mode = np.where(pressing & (laws.friction > 0.0), 2, 0).astype(np.int8)
         largest = np.abs(np.concatenate([u, v, traction, np.zeros(1)]))
         return AdaptiveState(traction, 0.0, mode, largest, 1e-3 * system.step)
@@ -89,18 +89,18 @@ class AdaptiveStepper(ExplicitStepper):
 
         from arlequin.schemes._explicit_kernels import adaptive_steps
 
-        system, size, own = self._system, state.u.size, state.own
-        steps = ExplicitSteps.room(system.assembly, count)
-        y = np.concatenate([state.u, state.v, own.traction, [own.lost]])
-        mode, largest, ends = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
+        system, size, scheme_state = self._system, state.u.size, state.own
+        steps = ExplicitSteps.allocate(system.assembly, count)
+        y = np.concatenate([state.u, state.v, scheme_state.traction, [scheme_state.lost]])
+        mode, largest, ends = scheme_state.mode.copy(), scheme_state.largest.copy(), np.zeros((count, y.size))
         tableau = tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.C, DOP853.E3, DOP853.E5))
         taken, sub_step = adaptive_steps(
-            count, system.step, (self.tolerance, own.sub_step, tableau), *system.arguments,
+            count, system.step, (self.tolerance, scheme_state.sub_step, tableau), *system.arguments,
             self._polynomials(state.n, count), (y, mode, largest), tuple(steps), ends,
         )  # fmt: skip
         u, v, traction = (np.ascontiguousarray(x) for x in np.split(ends[:, :-1], (size, 2 * size), axis=1))
-        carried = AdaptiveState(y[2 * size : -1], float(y[-1]), mode, largest, sub_step)
-        return taken, steps._replace(u=u, v=v, traction=traction), carried
+        end_state = AdaptiveState(y[2 * size : -1], float(y[-1]), mode, largest, sub_step)
+        return taken, steps._replace(u=u, v=v, traction=traction), end_state
 
     def _polynomials(self, n: int, count: int) -> Array:
         """Loads in each step by powers of x ∈ [−1, 1], highest first (b, p, d)."""
@@ -123,8 +123,8 @@ class AdaptiveStepper(ExplicitStepper):
 
 @lru_cache(maxsize=1)
 def _interpolation() -> tuple[Array, Array, Array]:
-    """Chebyshev's points (p,), the matrices from values there to powers, highest first, and to the highest Chebyshev
-    coefficient."""
+    """Chebyshev points (p,), the maps from values there to coefficients of powers, highest first, and to the highest
+    Chebyshev coefficient."""
     nodes = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
     highest = np.linalg.inv(np.polynomial.chebyshev.chebvander(nodes, DEGREE))[-1]
     return nodes, np.linalg.inv(np.vander(nodes)), highest

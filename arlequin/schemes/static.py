@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 @checked_call
 @dataclass(frozen=True)
 class Static:
-    """Equilibrium at every step, inertia and damping left out; `time` only parametrises loads and imposed motions:
+    """Equilibrium at every step, without inertia and damping; `time` only parametrises loads and imposed motions:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
     Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
-    that finds no equilibrium is halved (see `CutBackStepper`). Yield stresses have no rate.
-    Starts from an unloaded equilibrium. Parts may be held by contact, friction or weak springs alone, so that forces
-    can press them; a part that nothing holds is named, with its motion. Energies by the trapezoidal rule over a step:
-    what it misses of the work of the contact laws, of finite rotations and of flow is `scheme` (order 2 in the step).
+    without convergence is halved (see `CutBackStepper`). Yield stresses are rate-independent.
+    The run starts from an unloaded equilibrium. Parts may be supported by contact, friction or weak springs alone; an
+    unsupported part is reported with its motion. Works follow the trapezoidal rule over a step: its error in the work
+    of contact laws, finite rotations and plastic flow is `scheme` (order 2 in the step).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -67,7 +67,7 @@ class Static:
 
 @dataclass(frozen=True)
 class StaticState:
-    """External and reaction forces (d,), and what contact forces do to the dofs (d,), N; u̇ (d,), m/s."""
+    """External, reaction and contact forces on the dofs (d,), N; rate of the displacement u̇ (d,), m/s."""
 
     external: Array
     reaction: Array
@@ -76,46 +76,49 @@ class StaticState:
 
 
 class StaticStepper(DelegatedCheckpoint, Stepper):
-    """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
+    """Load stepping: the equilibrium at each step, and the works between two steps."""
 
     restarts = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        self._source = self._equilibrium = Equilibrium(
-            assembly
-        )  # with the last tangent, which steps of all sizes share
+        self._source = self._equilibrium = Equilibrium(assembly)  # with the last tangent, shared by steps of all sizes
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """The state of load step n: at n = 0 in equilibrium without loads."""
+        """The state of load step n; at n = 0 it must be in equilibrium without loads."""
         assembly, time = self._assembly, n * self.step
         bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
         accept_cells(assembly, bulk, time)
-        place = assembly.contact.basis @ u
-        kinematics = assembly.contact.kinematics(place)
-        gaps = kinematics.gaps(place)
+        displacement = assembly.contact.basis @ u
+        kinematics = assembly.contact.kinematics(displacement)
+        gaps = kinematics.gaps(displacement)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
-        external, none = assembly.load(time), np.zeros(assembly.constraints.shape[0])
-        pushed = none, kinematics.apply_local_transposed(stored)
+        external, zero = assembly.load(time), np.zeros(assembly.constraints.shape[0])
+        pushed = zero, kinematics.apply_local_transposed(stored)
         forces = reaction(assembly, lambda: bulk.force - external, pushed)
-        own = StaticState(external, forces, kinematics.generalised_force(stored), np.zeros_like(u))
+        scheme_state = StaticState(external, forces, kinematics.generalised_force(stored), np.zeros_like(u))
         if not n:
-            self._check_start(bulk.force, own)
-        return replace(State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, own=own, n=n), impulse=stored)
+            self._check_start(bulk.force, scheme_state)
+        return replace(
+            State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, own=scheme_state, n=n), impulse=stored
+        )
 
     def continued(self, state: State) -> State:
         """A state after a switch of levels, brought to equilibrium under the loads that act there."""
         t = state.n * self.step
         return replace(self._step(state, t, t)[0], n=state.n)
 
-    def _check_start(self, internal: Array, own: StaticState) -> None:
+    def _check_start(self, internal: Array, scheme_state: StaticState) -> None:
         """UserError where forces at the start are not in equilibrium."""
         assembly = self._assembly
-        rest = (own.external + own.pulled - internal)[assembly.free]
-        # layers that just touch push by the round-off of their gaps
-        little = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
-        if (np.abs(rest) > 1e-10 * np.abs(np.stack([own.external, internal, own.pulled])).max() + little).any():
+        residual = (scheme_state.external + scheme_state.pulled - internal)[assembly.free]
+        # layers that touch without load have forces by the round-off of their gaps
+        tolerance = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
+        if (
+            np.abs(residual)
+            > 1e-10 * np.abs(np.stack([scheme_state.external, internal, scheme_state.pulled])).max() + tolerance
+        ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
 
     @property
@@ -124,7 +127,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         return self._equilibrium.held
 
     def with_step(self, step: float) -> "StaticStepper":
-        """The same with another step."""
+        """A stepper with another step."""
         other = copy.copy(self)
         other.step = step
         return other
@@ -136,11 +139,11 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         return self._step(state, state.n * self.step, (state.n + 1) * self.step)
 
     def _step(self, state: State, t0: float, t1: float) -> tuple[State, StepBatch]:
-        """The equilibrium under the loads at t1, and the works on the way to it."""
-        assembly, own = self._assembly, state.own
+        """The equilibrium under the loads at t1, and the works between t0 and t1."""
+        assembly, scheme_state = self._assembly, state.own
         external = assembly.load(t1)
-        found = self._equilibrium.find(state, external, t0, t1)
-        contact_step, du, constraint = found.contact, found.y, found.multipliers
+        equilibrium = self._equilibrium.find(state, external, t0, t1)
+        contact_step, du, constraint = equilibrium.contact, equilibrium.y, equilibrium.multipliers
         kinematics, contact = contact_step.kinematics, contact_step.solution
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
@@ -150,42 +153,51 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         internal = bulk.force
         forces = reaction(assembly, lambda: internal - external, (constraint, contact_step.impulse))
 
-        # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
-        # the scheme's
+        # trapezoidal works; the multiplier acts at zero gap, where its exact work is zero: its trapezoidal
+        # work counts as `scheme`
         mean_contact = 0.5 * (state.impulse + contact.impulse)
-        none, still = np.zeros_like(u), np.zeros_like(contact.stored)
+        zero, zero_impulses = np.zeros_like(u), np.zeros_like(contact.stored)
         loss = contact_step.loss(du, 0.5, mean_contact)
         mean = Forces(
-            0.5 * (state.internal + internal), none, 0.5 * (own.external + external), 0.5 * (own.reaction + forces)
+            0.5 * (state.internal + internal),
+            zero,
+            0.5 * (scheme_state.external + external),
+            0.5 * (scheme_state.reaction + forces),
         )
-        ways = WorkPaths(du, path=du, impulse=none, stored=du, slip=du)
-        rows = ways.on(kinematics)
-        work = BulkWork.of(assembly, 1.0, mean, constraint, ways, none).works(
+        paths = WorkPaths(du, path=du, impulse=zero, stored=du, slip=du)
+        rows = paths.on(kinematics)
+        work = BulkWork.of(assembly, 1.0, mean, constraint, paths, zero).works(
             step=1.0,
             rates=rows,
             kinematics=kinematics,
             contact=replace(
-                contact, impulse=mean_contact, stored=mean_contact[kinematics.first], dissipated=still, multiplier=still
+                contact,
+                impulse=mean_contact,
+                stored=mean_contact[kinematics.first],
+                dissipated=zero_impulses,
+                multiplier=zero_impulses,
             ),
             stored_before=state.stored,
             stored_after=(bulk.stored, contact_step.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
-        # the forces of the start acted along the normals of the start
+        # the forces at the start act along the normals at the start
         pulled = kinematics.generalised_force(contact.impulse)
-        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du)
+        work["scheme"] -= float(
+            (0.5 * (scheme_state.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du
+        )
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         return contact_step.ended(
             assembly,
             state,
-            (u, none),
+            (u, zero),
             bulk,
             work,
-            own=StaticState(external, forces, pulled, du / (t1 - t0) if t1 > t0 else none),
+            own=StaticState(external, forces, pulled, du / (t1 - t0) if t1 > t0 else zero),
             multipliers=constraint,
             path=du,
             contact=contact_step.impulses(rows.du, loss),
-            newton=found.newton,
+            newton=equilibrium.newton,
             reaction=forces[assembly.imposed_dofs],
         )

@@ -1,4 +1,4 @@
-"""Central differences of cells that deform: each step in as many sub-steps as they need to be stable."""
+"""Central differences with deforming cells: each step is divided into the sub-steps required by stability."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,23 +13,23 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 
-_WATCHED = 25  # sub-steps between two looks at the stable step
-_SAFE = 0.85  # of the stable step: the cells change until it is looked at again
-_EDGE = 0.95  # of the stable step, from which on a step goes on in shorter sub-steps: twice as many at least
-_FEWER = 0.8  # of the sub-steps so far, at which fewer are taken: each change of the step is felt
-_MOST = 100_000  # sub-steps of a step
+_CHECK_INTERVAL = 25  # sub-steps between two evaluations of the stable step
+_SAFETY = 0.85  # of the stable step, since the cells deform until the next evaluation
+_MAX_RATIO = 0.95  # of the stable step, above which the number of sub-steps is multiplied within a step
+_COARSENING_RATIO = 0.8  # of the number of sub-steps, below which it is reduced: each change costs accuracy
+_MAX_SUBSTEPS = 100_000  # per step
 
 
 @dataclass(frozen=True)
 class _Inside:
-    """The state of the sub-steps, and how many a step has."""
+    """The state of the inner stepper, and the number of sub-steps per step."""
 
     state: State
     count: int
 
 
 class SubsteppedStepper(Stepper):
-    """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
+    """Steps Δt of m equal central-difference steps each; m follows the stable step of the deformed cells."""
 
     restarts = True
 
@@ -40,59 +40,61 @@ class SubsteppedStepper(Stepper):
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
         """The state at t = nΔt."""
-        count = self._needed(u, n * self.step)
+        count = self._substep_count(u, n * self.step)
         state = self._with(count).start(u, v, n * count, memory)
         return replace(state, n=n, own=_Inside(state, count))
 
     def continued(self, state: State) -> State:
-        """See `Restartable`."""
-        own = state.own
-        inner = self._with(own.count).continued(replace(own.state, n=state.n * own.count, worn=state.worn))
-        return replace(state, own=_Inside(inner, own.count), kinetic=inner.kinetic)
+        """See `Stepper.continued`."""
+        substeps = state.own
+        inner = self._with(substeps.count).continued(
+            replace(substeps.state, n=state.n * substeps.count, worn=state.worn)
+        )
+        return replace(state, own=_Inside(inner, substeps.count), kinetic=inner.kinetic)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
         inner, parts = replace(state.own.state, worn=state.worn), state.own.count
-        n, changed = state.n, 0.0
+        n, kinetic_change = state.n, 0.0
         batches: list[StepBatch] = []
-        needed = self._needed(inner.u, n * self.step)
-        change = needed > parts or needed < _FEWER * parts
+        needed = self._substep_count(inner.u, n * self.step)
+        change = needed > parts or needed < _COARSENING_RATIO * parts
         done = 0
         while done < parts or change:
             if change:
                 before, done = inner.kinetic, done * needed // parts
                 parts, stepper = needed, self._with(needed)
                 inner = stepper.restarted(inner, n * parts + done)
-                changed += inner.kinetic - before
+                kinetic_change += inner.kinetic - before
                 change = False
             else:
                 stepper = self._with(parts)
-            for _ in range(min(_WATCHED, parts - done)):
+            for _ in range(min(_CHECK_INTERVAL, parts - done)):
                 inner, batch = stepper.advance(inner)
                 batches.append(batch)
                 done += 1
             if done < parts:
-                # a part of a step done is that of a multiple of its sub-steps
-                least = self._needed(inner.u, (n + done / parts) * self.step)
-                if least * _SAFE > parts * _EDGE:
-                    needed, change = math.ceil(least / parts) * parts, True
-        whole = merge_time_steps(batches).numbered(n + 1)
-        whole.work["scheme"] = whole.work["scheme"] - changed
-        return replace(inner, n=n + 1, own=_Inside(inner, parts)), whole
+                # a multiple of the sub-steps, so that those done are a whole number of the new ones
+                needed_now = self._substep_count(inner.u, (n + done / parts) * self.step)
+                if needed_now * _SAFETY > parts * _MAX_RATIO:
+                    needed, change = math.ceil(needed_now / parts) * parts, True
+        merged = merge_time_steps(batches).numbered(n + 1)
+        merged.work["scheme"] = merged.work["scheme"] - kinetic_change
+        return replace(inner, n=n + 1, own=_Inside(inner, parts)), merged
 
     def _with(self, count: int) -> CentralStepper:
         step = self.step / count
-        if self._stepper.step != step:  # the last one is kept: its matrix may depend on the step
+        if self._stepper.step != step:  # the last stepper is cached, since its matrix may depend on the step
             self._stepper = self._stepper.with_step(step)
         return self._stepper
 
-    def _needed(self, u: Array, t: float) -> int:
-        """Sub-steps of a step."""
-        needed = math.ceil(self.step / (_SAFE * stable_step(self._assembly, u)))
-        if needed > _MOST:
+    def _substep_count(self, u: Array, t: float) -> int:
+        """Number of sub-steps per step required at u (d,)."""
+        needed = math.ceil(self.step / (_SAFETY * stable_step(self._assembly, u)))
+        if needed > _MAX_SUBSTEPS:
             raise UserError(
                 f"central differences at t = {t:.6g} s: cells have become so small that a step needs {needed} "
-                f"sub-steps ({_MOST} allowed): the strains are too large for the mesh",
+                f"sub-steps ({_MAX_SUBSTEPS} allowed): the strains are too large for the mesh",
                 code=1,
             )
         return needed

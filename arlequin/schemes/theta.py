@@ -32,17 +32,17 @@ class Theta(OneStep):
     between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.events`), and of rigid
     bodies of the plane (`arlequin.schemes.events`).
 
-    solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once.
-    "iterative": conjugate gradients, which need little memory and take a number of iterations in proportion to
-    cΔt / h, 50 at 3 (`arlequin.solvers.iterative`). "petsc-iterative": with algebraic multigrid of PETSc, about 50 at
-    any cΔt / h, each the work of 8; runs under mpiexec with "iterative" take it by themselves beyond 400. "auto":
-    whichever is predicted to be quicker, if it fits into memory.
+    solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once. "iterative":
+    conjugate gradients, which need little memory and take a number of iterations in proportion to cΔt / h, 50 at 3
+    (`arlequin.solvers.iterative`). "petsc-iterative": with algebraic multigrid of PETSc, about 50 at any cΔt / h, each
+    at the cost of 8; runs under mpiexec with "iterative" switch to it beyond 400. "auto": the one with the lower
+    predicted time that fits into memory.
 
-    Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
-    momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
-    energy. So do neo-Hookean parts; where matter flows, the work that the mean force does beyond what is stored and
-    dissipated is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`), in parts
-    where it fails (`CutBackStepper`).
+    Parts with finite rotations have their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
+    momenta are then conserved for any rotation and strain (the energy–momentum scheme), above it the bulk dissipates
+    energy. The same holds for neo-Hookean parts; with plastic flow, the work of the mean force beyond storage and
+    dissipation is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`), with
+    sub-steps where they fail (`CutBackStepper`).
 
     >>> import arlequin as aq
     >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
@@ -78,7 +78,7 @@ class Theta(OneStep):
         return 0.0 if self.events == "locate" else super().frequency_error
 
     def coefficients(self, step: float) -> StepCoefficients:
-        """Those of a step Δt, s, without events inside."""
+        """The coefficients for a step Δt, s, without events."""
         return StepCoefficients.of_theta(self.theta, step)
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:

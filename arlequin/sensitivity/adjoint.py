@@ -208,7 +208,7 @@ class Adjoint:
                 if form.carries:
                     rows_l = _scattered(rows, at_j.spring_by_lead, s) + _scattered(rows, at_j.by_lead, -solution)
                     before[2] += basis.transposed(rows_l) - form.lead * stiff
-                    before[3] += form.carried * motion
+                    before[3] += form.on_force * motion
                 before[:, dofs] += equations.imposed_by_state * out.imposed[j]
                 x[:] = before
                 s[:] = _scattered(rows, at_j.spring_by_spring, s) + _scattered(rows, at_j.by_spring, -solution)

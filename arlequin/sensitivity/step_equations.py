@@ -137,7 +137,7 @@ class BulkEquations:
         displaced = form.displacement * change[0] + (form.lead * change[2] if form.carries else 0.0)
         b = form.inertia * (assembly.mass @ change[1]) - assembly.stiffness @ displaced
         if form.carries:
-            b += form.carried * change[3]
+            b += form.on_force * change[3]
         if form.velocity and assembly.viscous is not None:
             b -= form.velocity * (assembly.viscous @ change[1])
         imposed = np.einsum("fp,fp...->p...", self.imposed_by_state, change[:, dofs]) if dofs.size else None
@@ -188,7 +188,7 @@ class BulkEquations:
         if form.carries:
             du_residual -= form.step**2 * self.leads(block)[:-1]
             bulk = form.averaged(loads - ends.internal - ends.damping, block.start.own.bulk)
-            b_residual -= form.carried * bulk[:-1]
+            b_residual -= form.on_force * bulk[:-1]
         b_residual -= form.impulse * applied(sp.csr_array(assembly.constraints.T), block.multipliers)
         b_residual -= form.impulse * applied(sp.csr_array(assembly.contact.basis.T), block.impulse)
         b_residual[:, ~assembly.free] = 0.0

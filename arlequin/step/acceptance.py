@@ -1,4 +1,4 @@
-"""Acceptance of a step: convergence of contact, finite motion, cells that are not inside out."""
+"""Acceptance of a step: convergence of contact, finite motion, no inverted cells."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impuls
 
 
 class Failed(UserError):
-    """A step without an end that can be accepted: what happened, and what to try."""
+    """Error of a step that is not accepted: cause and remedy."""
 
     def __init__(self, what: str, remedy: str = "a smaller step") -> None:
         super().__init__(f"{what}: try {remedy}", FAILURE)
@@ -26,7 +26,7 @@ class Failed(UserError):
 
 
 class Unheld(Failed):
-    """A part that moves on under a force that nothing balances: smaller steps end alike."""
+    """Error of an unsupported part under an unbalanced force, which smaller steps do not cure."""
 
 
 def undetermined_multipliers(t: float) -> UserError:
@@ -45,9 +45,9 @@ def accept(
     remedy: str = "a smaller step or softer asperities",
     assembly: Assembly | None = None,
 ) -> None:
-    """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge.
+    """Raises `Failed` or UserError if a step must not be accepted: steps that did not converge are never recorded.
 
-    assembly: of which u (d,) is the displacement, to say where it is not finite.
+    assembly: that of the displacement u (d,), to locate a value that is not finite.
     """
     if contact.singular:
         raise undetermined_multipliers(t)
@@ -64,7 +64,7 @@ def accept(
 
 
 def warn_of_branches(laws: PointLaws, normal: Array, response: Array, share: float) -> None:
-    """A `ModelWarning`, once, where steps may have several solutions; see `arlequin.multilevel.solvers.sliding`."""
+    """Issues a `ModelWarning`, once, if steps may have several solutions; see `arlequin.multilevel.solvers.sliding`."""
     if may_branch(laws, normal, response, share):
         warn_user(
             "friction falls so fast with the slip rate that a step may have several solutions: the one that continues "
@@ -75,15 +75,16 @@ def warn_of_branches(laws: PointLaws, normal: Array, response: Array, share: flo
 
 
 def accept_shape(assembly: Assembly, u: Array, t: float) -> None:
-    """Raises where a cell of a nonlinear part is inside out: a solution of the equations, but none of a solid."""
-    for name, own, at in assembly.nonlinear:
-        least, cell = own.least_volume(u[at])
-        if not least > 0.0:
+    """Raises `Failed` for an inverted cell of a nonlinear part: a solution of the equations without physical
+    meaning."""
+    for name, part, at in assembly.nonlinear:
+        least_volume, cell = part.least_volume(u[at])
+        if not least_volume > 0.0:
             raise _inside_out(name, cell, t, "material")
 
 
 def accept_cells(assembly: Assembly, bulk: BulkResponse, t: float) -> None:
-    """Raises where a cell of a path-dependent part is inside out."""
+    """Raises `Failed` for an inverted cell of a path-dependent part."""
     for part, cell in zip(assembly.system.parts, bulk.inverted, strict=False):
         if cell >= 0:
             raise _inside_out(part.name, cell, t, "mesh")

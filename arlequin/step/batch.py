@@ -1,4 +1,4 @@
-"""Steps of a run as they are recorded: states at their ends, energies and works, contact, figures of the solvers."""
+"""Batches of recorded steps: states at their ends, energies and works, contact, solver statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -25,15 +25,14 @@ class StepBatch:
     constraints, N·s; gaps (b, k), m; contact: impulses, slip and friction losses; iterations, residual (b,) of the
     contact problems; newton (b,): linearisations of the bulk.
 
-    path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
-    event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
-    at the end of the last step, in an ensemble those of each member. worn (b, k), m: depths of wear; None where nothing
-    wears or at the start. friction_state (b, k): first internal variables of the friction laws; None without.
-    spring_traction (b, k, a), Pa: of elastic stick, on the slave, at the ends; None without.
-    momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
-    and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
-    on their dofs; None at the start and where the scheme has none. levels, indicators (b, l): active levels in the
-    steps, and the values by which they were chosen; None where no part has levels.
+    path (b, d), m: displacement on which the mean forces work, for multirate integration. event (b,), s: instant of the
+    last event located in each step, NaN if none. memory: internal variables at the end of the last step, in an ensemble
+    by member. worn (b, k), m: depths of wear; None without wear or at the start. friction_state (b, k): first internal
+    variables of the friction laws; None without. spring_traction (b, k, a), Pa: of elastic stick, on the slave, at the
+    ends; None without. momenta (b, component) of each part, kg m/s: if present, u and v (1, d) are those of the last
+    step only, and constraint_rates (b, m), m/s, are C v at the ends of all steps. reactions (b, p), N·s: impulses of
+    the imposed motions on their dofs; None at the start and for schemes without. levels, indicators (b, l): active
+    levels in the steps, and the indicators that selected them; None without levels.
     """
 
     n: NDArray[np.int64]
@@ -81,7 +80,7 @@ class StepBatch:
         newton: int = 1,
         reactions: Array | None = None,
     ) -> "StepBatch":
-        """The one step that ends in a state; the arrays are those of the step, without an axis of steps."""
+        """A batch of one step, from its end state and arrays without a step axis."""
         return cls(
             n=np.array([state.n]),
             u=state.u[None],
@@ -107,13 +106,15 @@ class StepBatch:
         if state.u.ndim == 1:
             worn = None if state.worn is None else state.worn.at_start()
             kinematics = assembly.contact.kinematics(basis_displacement, worn=worn)
-            none = np.zeros(assembly.constraints.shape[0])
+            zero = np.zeros(assembly.constraints.shape[0])
             first = cls.single(
-                state, kinematics, Work(works), ContactImpulses.none(kinematics), multipliers=none, newton=0
+                state, kinematics, Work(works), ContactImpulses.none(kinematics), multipliers=zero, newton=0
             )
             return first.with_friction(assembly, state.history)
-        count, none_yet = len(state.u), ContactImpulses.none(kinematics)
-        each = {item.name: np.stack([getattr(none_yet, item.name)] * count)[None] for item in fields(none_yet)}
+        count, no_impulses = len(state.u), ContactImpulses.none(kinematics)
+        impulses = {
+            field.name: np.stack([getattr(no_impulses, field.name)] * count)[None] for field in fields(no_impulses)
+        }
         zeros = np.zeros((1, count), dtype=np.int64)
         return cls(
             n=np.array([state.n]),
@@ -122,7 +123,7 @@ class StepBatch:
             works=works[None],
             multipliers=np.zeros((1, count, assembly.constraints.shape[0])),
             gaps=kinematics.gaps(basis_displacement)[None],
-            contact=ContactImpulses(**each),
+            contact=ContactImpulses(**impulses),
             iterations=zeros,
             residual=np.zeros((1, count)),
             newton=zeros,
@@ -134,7 +135,7 @@ class StepBatch:
     def end_state(
         self, *, history: Array, internal: Array, impulse: Array, own: Any, lasts: NDArray[np.int8] | None = None
     ) -> State:
-        """The state after the last step, of one system without memory; see `State` for what is given."""
+        """The state after the last step, of a single system without internal variables of the bulk; see `State`."""
         kinetic, strain, asperity = self.works[-1, :3].tolist()
         return State(
             n=int(self.n[-1]),
@@ -151,7 +152,8 @@ class StepBatch:
         )
 
     def with_friction(self, assembly: Assembly, history: Array) -> "StepBatch":
-        """The same single step, with springs and variables of friction of the history (l, h) at its end."""
+        """The single step with spring tractions and internal variables of friction from the history (l, h) at its
+        end."""
         laws = assembly.laws
         return replace(
             self,
@@ -160,51 +162,53 @@ class StepBatch:
         )
 
     def numbered(self, n: int) -> "StepBatch":
-        """The same single step as step n: of sub-steps, which are counted by themselves, merged into one step."""
+        """The single step with number n: after merging sub-steps, which have their own numbers."""
         return replace(self, n=np.array([n]))
 
     def of_member(self, i: int) -> "StepBatch":
         """The steps of one member of an ensemble."""
         contact = ContactImpulses(**{name: values[:, i] for name, values in vars(self.contact).items()})
         arrays = {name: value for name, value in self._arrays().items() if name != "n"}
-        own: Any = {name: None if value is None else value[:, i] for name, value in arrays.items()}
+        of_member: Any = {name: None if value is None else value[:, i] for name, value in arrays.items()}
         if self.momenta is not None and self.constraint_rates is not None:
-            own["momenta"] = tuple(momenta[:, i] for momenta in self.momenta)
-            own["constraint_rates"] = self.constraint_rates[:, i]
-        own["memory"] = self.memory[i] if len(self.memory) else ()
-        return replace(self, **own, contact=contact)
+            of_member["momenta"] = tuple(momenta[:, i] for momenta in self.momenta)
+            of_member["constraint_rates"] = self.constraint_rates[:, i]
+        of_member["memory"] = self.memory[i] if len(self.memory) else ()
+        return replace(self, **of_member, contact=contact)
 
     @classmethod
     def of_members(cls, batches: Sequence[Self]) -> "StepBatch":
-        """The same steps of the members of an ensemble, from a batch of each."""
+        """The batch of an ensemble, from one batch per member."""
         arrays = [batch._arrays() for batch in batches]
         names = [name for name, value in arrays[0].items() if value is not None and name != "n"]
-        own: Any = {name: np.stack([one[name] for one in arrays], axis=1) for name in names}
+        stacked: Any = {name: np.stack([batch_arrays[name] for batch_arrays in arrays], axis=1) for name in names}
         contact = {
             name: np.stack([getattr(batch.contact, name) for batch in batches], axis=1)
             for name in vars(batches[0].contact)
         }
         first = batches[0]
         if first.momenta is not None:
-            own["momenta"] = tuple(np.stack(each, axis=1) for each in zip(*(b.momenta for b in batches), strict=True))
-            rates: Any = [batch.constraint_rates for batch in batches]
-            own["constraint_rates"] = np.stack(rates, axis=1)
+            stacked["momenta"] = tuple(
+                np.stack(each, axis=1) for each in zip(*(b.momenta for b in batches), strict=True)
+            )
+            constraint_rates: Any = [batch.constraint_rates for batch in batches]
+            stacked["constraint_rates"] = np.stack(constraint_rates, axis=1)
         memory: Any = tuple(batch.memory for batch in batches) if len(first.memory) else ()
-        return cls(n=first.n, **own, contact=ContactImpulses(**contact), memory=memory)
+        return cls(n=first.n, **stacked, contact=ContactImpulses(**contact), memory=memory)
 
     def _arrays(self) -> dict[str, Any]:
-        """All fields with an axis of steps."""
+        """All array fields with a step axis, except momenta and constraint rates."""
         others = "contact", "memory", "momenta", "constraint_rates"
         return {name: value for name, value in vars(self).items() if name not in others}
 
 
 def _springs(assembly: Assembly, history: Array) -> Array:
-    """Tractions (k, a) of elastic stick of a history, Pa."""
+    """Tractions (k, a) of elastic stick, Pa, from a history (l, h)."""
     return assembly.laws.spring_vectors(history, assembly.contact.reference[0].normals.shape[1])
 
 
 def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:
-    """Load steps as one: contact forces at the end, works, slips and paths of all."""
+    """Merge load steps into one: contact forces at the end, sums of works, slips and paths."""
     last = batches[-1].contact
     lengths: Any = {
         name: sum(getattr(batch.contact, name) for batch in batches)
@@ -214,13 +218,13 @@ def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:
 
 
 def merge_time_steps(batches: Sequence[StepBatch]) -> StepBatch:
-    """Sub-steps in time as one step: impulses, works and paths of all."""
+    """Merge sub-steps in time into one step: sums of impulses, works and paths."""
     contact = batches[0].contact
     for batch in batches[1:]:
         contact = contact.plus(batch.contact)
     multipliers = np.sum([batch.multipliers for batch in batches], axis=0)
-    given = [batch.reactions for batch in batches if batch.reactions is not None]
-    reactions = np.sum(given, axis=0) if len(given) == len(batches) else None
+    recorded_reactions = [batch.reactions for batch in batches if batch.reactions is not None]
+    reactions = np.sum(recorded_reactions, axis=0) if len(recorded_reactions) == len(batches) else None
     return replace(_merged(batches, contact), multipliers=multipliers, reactions=reactions)
 
 

@@ -12,9 +12,9 @@ linear bulk is
     θ             θ     1         θ²Δt²    θΔt  θΔt           0      0                    0              θ(1 − θ)Δt θ²Δt
     generalised α β/γ   1 − α_m   hΔt      h/λ  h + α_f βΔt   hΔt²   α_f βΔt + h(1 − 1/λ) λΔt(1 − α_m − γ)  α_f βΔt  h
 
-with h = (1 − α_f) βΔt. The lead l = (½ − λ) a and the averaged bulk forces F are carried from step to step by the
-generalised-α family alone, so that its state has four fields, that of the θ-scheme two. Mean forces of a step, on which
-its works are taken, are (1 − γ) F₀ + γ F₁, of each kind, with γ = θ and F = R for the θ-scheme.
+with h = (1 − α_f) βΔt. The lead l = (½ − λ) a and the averaged bulk forces F are state variables of the generalised-α
+family only, so that its state has four fields, that of the θ-scheme two. The works of a step are those of the mean
+forces (1 − γ) F₀ + γ F₁, of each kind, with γ = θ and F = R for the θ-scheme.
 
 A step of a nonlinear bulk is μ M y + h f = p + h f_ext + λμ (Cᵀφ + GᵀΛ + BᵀP), with the resisting forces f of the
 scheme (`arlequin.solvers.step_forces`), h = θΔt for θ. Statics have no inertia term, and Δt = λ = μ = h = 1 in them: y
@@ -38,11 +38,11 @@ from arlequin.system.assembly import Assembly
 
 @dataclass(frozen=True)
 class StepCoefficients:
-    """Coefficients of the equations of a step: see the module.
+    """Coefficients of the equations of a step, see the module docstring.
 
     weight: λ; inertia: μ; force: h; theta: of the contact laws; stiffness, viscous: a, b; displacement, lead, velocity,
-    carried: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F); staggered:
-    whether v are velocities half a step before.
+    on_force: k, kₗ, d, c; loads: w₀, w₁; shift: ½ − λ, 0 without lead; fields: of the state, u, v (and l, F);
+    staggered: whether v are velocities half a step before.
     """
 
     step: float
@@ -59,7 +59,7 @@ class StepCoefficients:
     alpha_f: float = 0.0
     lead: float = 0.0
     velocity: float = 0.0
-    carried: float = 0.0
+    on_force: float = 0.0
     shift: float = 0.0
     fields: int = 2
     static: bool = False
@@ -67,35 +67,35 @@ class StepCoefficients:
 
     @classmethod
     def of_theta(cls, theta: float, step: float) -> Self:
-        """Of the θ-scheme: y = v_θ."""
+        """Coefficients of the θ-scheme: y = v_θ."""
         h = theta * step
         loads = (1.0 - theta) * h, theta * h
         return cls(step, theta, 1.0, h, theta, theta, h * h, h, h, loads)
 
     @classmethod
     def of_alpha(cls, alpha_m: float, alpha_f: float, beta: float, gamma: float, step: float) -> Self:
-        """Of the generalised-α family; the laws take θ = γ."""
+        """Coefficients of the generalised-α family; contact laws have θ = γ."""
         weight, h, before = beta / gamma, (1.0 - alpha_f) * beta * step, alpha_f * beta * step
         return cls(
             step=step, weight=weight, inertia=1.0 - alpha_m, force=h, theta=min(gamma, 1.0), gamma=gamma,
             stiffness=h * step, viscous=h / weight, displacement=h + before, loads=(before, h), alpha_m=alpha_m,
             alpha_f=alpha_f, lead=h * step**2, velocity=before + h * (1.0 - 1.0 / weight),
-            carried=weight * step * (1.0 - alpha_m - gamma), shift=0.5 - weight, fields=4,
+            on_force=weight * step * (1.0 - alpha_m - gamma), shift=0.5 - weight, fields=4,
         )  # fmt: skip
 
     @classmethod
     def of_statics(cls) -> Self:
-        """Of a load step."""
+        """Coefficients of a load step."""
         return cls(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, (0.0, 1.0), static=True)
 
     @classmethod
     def of_central_differences(cls, step: float) -> Self:
-        """Of central differences: y = v_{n+½}."""
+        """Coefficients of central differences: y = v_{n+½}."""
         loads = step, 0.0
         return cls(step, 1.0, 1.0, step, 0.0, 0.5, 0.0, 0.0, step, loads, velocity=step, staggered=True)
 
     def with_step(self, step: float) -> Self:
-        """Of the same scheme with another step Δt, s."""
+        """Coefficients of the scheme for another step Δt, s."""
         beta = self.weight * self.gamma
         if self.carries:
             return self.of_alpha(self.alpha_m, self.alpha_f, beta, self.gamma, step)
@@ -103,16 +103,16 @@ class StepCoefficients:
 
     @property
     def order(self) -> int:
-        """Of accuracy in Δt: 2 where γ = 1/2 + α_f − α_m, else 1."""
+        """Order of accuracy in Δt: 2 where γ = 1/2 + α_f − α_m, else 1."""
         return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
 
     @property
     def frequency_error(self) -> float:
-        """e of Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴), see `Scheme`. Of θ, from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt),
+        """e of Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴), see `Scheme`. For θ, from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt),
 
             e = 1/6 + 2(θ − ½)²,
 
-        of the generalised-α family, with s = γ − 1/2 + α_m − α_f, which is 0 where the order is 2,
+        for the generalised-α family, with s = γ − 1/2 + α_m − α_f, which is 0 at order 2,
 
             e = β − 1/12 + α_f(α_m − α_f) + s(s/4 + α_m − α_f − 1/2).
         """
@@ -130,7 +130,7 @@ class StepCoefficients:
 
     @property
     def gap_per_velocity(self) -> float:
-        """λΔt, s: change of a displacement at the end of the step by that of the velocity there."""
+        """λΔt, s: derivative of the displacement at the end of the step by the velocity there."""
         return self.weight * self.step
 
     @property
@@ -140,13 +140,13 @@ class StepCoefficients:
 
     @property
     def sums_constraints(self) -> bool:
-        """Whether C v₁ = 0 is kept as C y = −Σ C y of the steps so far: at θ = 1/2, where C y of the steps may
-        alternate, and in the generalised-α family."""
+        """Whether C v₁ = 0 is imposed as C y = −Σ C y of the steps so far: at θ = 1/2, where C y may alternate in sign,
+        and in the generalised-α family."""
         return self.carries or self.weight == 0.5
 
     @property
     def conserves(self) -> bool:
-        """Whether a linear bulk keeps its energy: all mean forces act on Δu = Δt (v₀ + v₁)/2."""
+        """Whether a linear bulk conserves energy: all mean forces work on Δu = Δt (v₀ + v₁)/2."""
         return self.weight == self.gamma == 0.5 and not (self.averages or self.static)
 
     @property
@@ -155,7 +155,7 @@ class StepCoefficients:
         return bool(self.alpha_m or self.alpha_f)
 
     def matrix(self, assembly: Assembly) -> sp.csr_array:
-        """A = μM + aK + bD (d, d), assembled on each call: it takes as much memory as the stiffness."""
+        """A = μM + aK + bD (d, d), assembled in each call (memory as for the stiffness)."""
         return compressed(self.matrix_at_rest(assembly) + self.stiffness * assembly.stiffness)
 
     def matrix_at_rest(self, assembly: Assembly) -> sp.csr_array:
@@ -164,7 +164,8 @@ class StepCoefficients:
         return compressed(matrix if assembly.viscous is None else matrix + self.viscous * assembly.viscous)
 
     def imposed(self, assembly: Assembly, values: Array, u: Array, v: Array, lead: Array | None = None) -> Array:
-        """y (p,) on the imposed dofs by the values given at the end of the step, from u, v, l (d,) at its start."""
+        """y (p,) on the imposed dofs from the imposed values (p,) at the end of the step and u, v, l (d,) at its
+        start."""
         dofs = assembly.imposed_dofs
         by_displacement = (values - u[..., dofs]) / self.step
         if lead is not None:
@@ -174,49 +175,50 @@ class StepCoefficients:
 
     @cached_property
     def updates(self) -> Array:
-        """Each field of the state (f,) after a step by those before it and by y (f, f + 1), but for F by K and D."""
-        one, turned = 1.0 / self.weight, self.shift / (self.gamma * self.step * self.weight)
+        """Derivatives (f, f + 1) of the fields (f,) of the state after a step by those before it and by y, except those
+        of F by K and D."""
+        by_y, lead_by_y = 1.0 / self.weight, self.shift / (self.gamma * self.step * self.weight)
         if not self.carries:
-            return np.array([[1.0, 0.0, self.step], [0.0, 1.0 - one, one]])
+            return np.array([[1.0, 0.0, self.step], [0.0, 1.0 - by_y, by_y]])
         before = -(1.0 - self.gamma) / self.gamma
         return np.array(
             [
                 [1.0, 0.0, self.step**2, 0.0, self.step],
-                [0.0, 1.0 - one, 0.0, 0.0, one],
-                [0.0, -turned, before, 0.0, turned],
+                [0.0, 1.0 - by_y, 0.0, 0.0, by_y],
+                [0.0, -lead_by_y, before, 0.0, lead_by_y],
                 [0.0, 0.0, 0.0, -self.alpha_m / self.inertia, 0.0],
             ]
         )
 
     def average(self, end: Any, start: Any, before: Any) -> Any:
-        """Xᶜ₁ of one step, see `averaged`, from X₁, X₀ and Xᶜ₀."""
+        """The average Xᶜ₁ after one step, see `averaged`, from X₁, X₀ and Xᶜ₀."""
         if not self.averages:
             return end
         return ((1.0 - self.alpha_f) * end + self.alpha_f * start - self.alpha_m * before) / self.inertia
 
     def averaged(self, ends: Array, start: Array) -> Array:
-        """The averages Xᶜ (b + 1, …) that the scheme carries of a force whose values are X (b + 1, …):
+        """Recursive averages Xᶜ (b + 1, …) of a force with values X (b + 1, …):
 
         Xᶜ₁ = [(1 − α_f) X₁ + α_f X₀ − α_m Xᶜ₀]/(1 − α_m), from Xᶜ₀ = `start`.
         """
         if not self.averages:
             return np.concatenate([start[None], ends[1:]])
-        given = self.average(ends[1:], ends[:-1], 0.0)
-        return _recursion(-self.alpha_m / self.inertia, given, start)
+        forcing = self.average(ends[1:], ends[:-1], 0.0)
+        return _recursion(-self.alpha_m / self.inertia, forcing, start)
 
     def mean(self, averages: Array) -> Array:
-        """Means (b, …) over the steps of averages (b + 1, …)."""
+        """Mean forces (b, …) of the steps from averages (b + 1, …)."""
         return (1.0 - self.gamma) * averages[:-1] + self.gamma * averages[1:]
 
     def leads(self, v: Array, start: Array) -> Array:
         """l (b + 1, d) at the ends of steps with the velocities v (b + 1, d)."""
-        given = self.shift / (self.gamma * self.step) * np.diff(v, axis=0)
-        return _recursion(-(1.0 - self.gamma) / self.gamma, given, start)
+        forcing = self.shift / (self.gamma * self.step) * np.diff(v, axis=0)
+        return _recursion(-(1.0 - self.gamma) / self.gamma, forcing, start)
 
 
-def _recursion(factor: float, given: Array, start: Array) -> Array:
-    """x (b + 1, d) of xₙ₊₁ = factor xₙ + given (b, d), from the start (d,)."""
-    from scipy.signal import lfilter  # takes its time to load, which most schemes need not
+def _recursion(factor: float, forcing: Array, start: Array) -> Array:
+    """x (b + 1, d) of xₙ₊₁ = factor xₙ + forcing (b, d), from the start (d,)."""
+    from scipy.signal import lfilter  # slow to import, and unused by most schemes
 
-    found, _ = lfilter([1.0], [1.0, -factor], given, axis=0, zi=factor * start[None])
-    return np.concatenate([start[None], found])
+    values, _ = lfilter([1.0], [1.0, -factor], forcing, axis=0, zi=factor * start[None])
+    return np.concatenate([start[None], values])

@@ -9,7 +9,7 @@ from arlequin.system.assembly import Assembly
 
 
 def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tuple[Array, Array]) -> Array:
-    """The forces (…, d) of the imposed motions: what the momentum balance misses there, else 0.
+    """Reaction forces (…, d), N, of the imposed motions: the residual of the momentum balance there, else 0.
 
     balance () → (…, d): M v̇ + internal + damping − external; multipliers: forces of the constraints (…, m) and on
     the contact's basis (…, q), N.

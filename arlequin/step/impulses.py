@@ -1,4 +1,4 @@
-"""Contact impulses of a step as they are recorded: by point, by row of the contact basis, with slip and friction."""
+"""Recorded contact impulses of a step: by point and by row of the contact basis, with slip and friction."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -13,10 +13,10 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 @dataclass(frozen=True)
 class ContactImpulses:
-    """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
-    on the rows of the contact's basis; slip (k,): its length in contact, m; friction_work_per_mu (k,): normal
-    force × slip, J; friction_loss (k,), J; status (k,): 0 open, 1 slip, 2 stick. Steps add up,
-    whatever their kinematics. In a batch each field has the step as its first axis.
+    """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): impulses on
+    the rows of the contact's basis; slip (k,): slip length in contact, m; friction_work_per_mu (k,): normal force ×
+    slip, J; friction_loss (k,), J; status (k,): 0 open, 1 slip, 2 stick. Sums over steps are independent of their
+    kinematics. In a batch each field has the step as its first axis.
     """
 
     normal: Array
@@ -31,9 +31,9 @@ class ContactImpulses:
     def none(cls, kinematics: ContactKinematics) -> "ContactImpulses":
         """Zero impulses on the points of the kinematics."""
         count, axes = kinematics.normals.shape
-        none = np.zeros(count)
+        zeros = np.zeros(count)
         spread, status = np.zeros(kinematics.basis.shape[0]), np.zeros(count, dtype=np.int8)
-        return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), none.copy(), status)
+        return cls(zeros, np.zeros((count, axes)), spread, zeros.copy(), zeros.copy(), zeros.copy(), status)
 
     @classmethod
     def of(
@@ -41,15 +41,15 @@ class ContactImpulses:
         kinematics: ContactKinematics,
         impulse: Array,
         status: NDArray[np.int8],
-        moved: Array,
+        increment: Array,
         time: float,
         still: Any = False,
         loss: FrictionLoss | None = None,
     ) -> "ContactImpulses":
-        """Of the impulses (r,) on kinematics whose rows `moved` (r,) in a step, m; or with the step as first axis.
+        """From impulses (r,) and increments (r,), m, of the rows of the kinematics in a step, or with a step axis.
 
-        time: divisor from impulse to force; still (k,): points that do not slip but for round-off; loss: of friction
-        with elastic stick.
+        time: divisor from impulse to force; still (k,): points whose slip is round-off; loss: of friction with elastic
+        stick.
         """
         normal = np.take(impulse, kinematics.first, axis=-1)
         tangential = np.zeros((*normal.shape, kinematics.normals.shape[-1]))
@@ -61,8 +61,8 @@ class ContactImpulses:
                 has = ends - kinematics.first > 1 + t
                 rows = kinematics.first[has] + 1 + t
                 tangential[..., has, :] += impulse[..., rows, None] * kinematics.tangents[..., has, t, :]
-                squares[..., has] += moved[..., rows] ** 2
-                friction_loss[..., has] -= impulse[..., rows] * moved[..., rows]
+                squares[..., has] += increment[..., rows] ** 2
+                friction_loss[..., has] -= impulse[..., rows] * increment[..., rows]
             length = np.where((normal > 0.0) & ~np.asarray(still), np.sqrt(squares), 0.0)
         friction_loss = np.where(np.asarray(still), 0.0, np.maximum(friction_loss, 0.0)) / time
         if loss is not None:
@@ -78,13 +78,13 @@ class ContactImpulses:
         )
 
     def with_end_impulses(self, other: "ContactImpulses") -> "ContactImpulses":
-        """The sum with impulses at the end of the step, which do no work on the slip."""
+        """The sum with impulses at the end of the step, without their work on the slip."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("normal", "tangential", "spread")}
         return replace(self, **sums)
 
     def stacked(self) -> "ContactImpulses":
-        """The same with an axis of steps of length 1."""
-        return ContactImpulses(**{item.name: getattr(self, item.name)[None] for item in fields(self)})
+        """The impulses with a step axis of length 1."""
+        return ContactImpulses(**{field.name: getattr(self, field.name)[None] for field in fields(self)})
 
     def plus(self, other: "ContactImpulses") -> "ContactImpulses":
         """The sum with the impulses of a following sub-step; of two statuses the larger one."""
@@ -92,7 +92,7 @@ class ContactImpulses:
         return ContactImpulses(**sums, status=np.maximum(self.status, other.status))
 
     def add(self, other: "ContactImpulses", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
-        """Adds, in place, impulses on some points (k,) and rows of the basis (q,); both have an axis of steps."""
+        """Adds impulses on masks of points (k,) and rows of the basis (q,), in place; both have a step axis."""
         for name in ("normal", "tangential", "slip", "friction_work_per_mu", "friction_loss"):
             getattr(self, name)[:, points] += getattr(other, name)
         self.spread[:, rows] += other.spread

@@ -1,4 +1,4 @@
-"""Protocols of time schemes and steppers, and what a scheme refuses."""
+"""Protocols of time schemes and steppers, and checks of supported systems."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
@@ -18,13 +18,14 @@ T = TypeVar("T")
 
 
 class Stepper(Protocol):
-    """A scheme made ready for one system, or the members of an ensemble, and one step Δt, s. Steppers inherit from it.
+    """A scheme prepared for a system, or the members of an ensemble, and a step Δt, s. Base class of steppers.
 
-    least_batch: steps that are worth taking at once, where a batch costs as much as several steps. locates_events:
-    whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
-    one alone (with the momenta of all): they then end at the next recorded frame. linear_solver: what solves the linear
-    systems of the steps, and at what predicted cost, where there was a choice. restarts: whether it is a `Restartable`.
-    conserves: whether the work of the scheme is round-off, as at θ = 1/2 and Newmark (1/4, 1/2) of a linear bulk.
+    least_batch: smallest efficient number of steps per batch, where a batch has the overhead of several steps.
+    locates_events: whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and
+    v of the last one only (with the momenta of all): they then end at the next recorded frame. linear_solver: solver of
+    the linear systems of the steps, with its predicted cost, where it was chosen. restarts: whether it is a
+    `Restartable`. conserves: whether the work of the scheme is round-off, as at θ = 1/2 and Newmark (1/4, 1/2) of a
+    linear bulk.
     """
 
     step: float
@@ -40,24 +41,24 @@ class Stepper(Protocol):
         ...
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
-        """Up to `count` steps, at least one: the state at their end, and what is recorded of them.
+        """Up to `count` steps, at least one: the state at their end, and their batch for the record.
 
         Raises `Failed` or `UserError` where the first step is not accepted; steps before one that fails are returned.
         """
         ...
 
     def continued(self, state: State) -> State:
-        """The state from which the steps go on after a switch of levels: in statics an equilibrium."""
+        """The state from which a run continues after a switch of levels: in statics an equilibrium."""
         return state
 
 
 class Restartable(Stepper, Protocol):
-    """A stepper that also starts later than at t = 0: for levels that are switched during a run."""
+    """A stepper that can also start at t > 0: for levels that are switched during a run."""
 
     restarts: bool = True
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """The state at t = nΔt; memory: internal variables of path-dependent parts, None: of virgin matter."""
+        """The state at t = nΔt; memory: internal variables of path-dependent parts, None for the virgin material."""
         ...
 
 
@@ -77,7 +78,7 @@ class Scheme(Protocol):
     def static(self) -> bool: ...
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
-        """A stepper for the assembled system and Δt, s. UserError where the scheme does not take the system.
+        """A stepper for the assembled system and Δt, s. UserError if the scheme does not support the system.
 
         See docs/how-to/scheme.md.
         """
@@ -95,31 +96,33 @@ class EnsembleScheme(Scheme, Protocol):
 
 def time_errors(scheme: Scheme, system: System, step: float) -> dict[str, float]:
     """e Δt², s², of each part by its name, for a step Δt, s: see `Scheme`."""
-    own = getattr(scheme, "time_errors", None)
-    if own is not None:
-        return dict(own(system, step))
+    method = getattr(scheme, "time_errors", None)
+    if method is not None:
+        return dict(method(system, step))
     return dict.fromkeys(system.names, float(getattr(scheme, "frequency_error", 0.0)) * step**2)
 
 
 def part_steps(scheme: Scheme, system: System, step: float) -> dict[str, float]:
     """Time step, s, of each part by its name, for a step Δt, s: of schemes whose parts have several (`part_steps`)."""
-    own = getattr(scheme, "part_steps", None)
-    return dict.fromkeys(system.names, step) if own is None else dict(own(system, step))
+    method = getattr(scheme, "part_steps", None)
+    return dict.fromkeys(system.names, step) if method is None else dict(method(system, step))
 
 
 def linear_only(assembly: Assembly, scheme: str) -> None:
-    """Refuses nonlinear parts, which the scheme would step as linear ones."""
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if isinstance(own, Nonlinear | PathDependent):
+    """Raises UserError for nonlinear parts, which the scheme does not support."""
+    for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(assembled, Nonlinear | PathDependent):
             others = (
-                "Theta or Midpoint" if isinstance(own, Constrained) else "Theta, Midpoint or, without inertia, Static"
+                "Theta or Midpoint"
+                if isinstance(assembled, Constrained)
+                else "Theta, Midpoint or, without inertia, Static"
             )
-            what = "has finite rotations" if isinstance(own, Nonlinear) else "is of finite strains"
+            what = "has finite rotations" if isinstance(assembled, Nonlinear) else "is of finite strains"
             raise UserError(f"part '{part.name}' {what}, which {scheme} does not step: take {others}")
 
 
 def unworn_only(assembly: Assembly, scheme: str) -> None:
-    """Refuses interfaces that wear, which the scheme would leave as they are."""
+    """Raises UserError for interfaces with wear, which the scheme does not support."""
     for interface in assembly.contact.interfaces:
         if interface.wear is not None:
             raise UserError(
@@ -128,15 +131,15 @@ def unworn_only(assembly: Assembly, scheme: str) -> None:
             )
 
 
-def as_many(given: Callable[[int], T], count: int) -> tuple[int, T]:
-    """Values of `count` steps given by functions of time (loads, motions), and their number.
+def evaluate_fewer_on_error(evaluate: Callable[[int], T], count: int) -> tuple[int, T]:
+    """Number of steps and the values for them of functions of time (loads, imposed motions), evaluate(count).
 
-    Where one of them cannot be given (an error in a user's function), fewer steps are asked for, so that the steps
-    before it are taken; on several ranks none are, which would go on with different steps where one alone has an error.
+    After an error in a user's function fewer steps are evaluated, so that the steps before it are still made; not on
+    several ranks, where a different number of steps on each rank would follow.
     """
     while True:
         try:
-            return count, given(count)
+            return count, evaluate(count)
         except Exception:
             if count == 1 or announced() > 1:
                 raise

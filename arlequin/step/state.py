@@ -1,4 +1,4 @@
-"""The state of a run between two steps."""
+"""State of a run between two steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,12 @@ _ENERGIES = "kinetic", "strain", "asperity"
 
 @dataclass(frozen=True)
 class State:
-    """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
+    """State at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: state variables of the scheme.
 
-    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
-    of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
-    worn: what is worn off the contact points, None where nothing wears or at the start; lasts (k,): what of the contact
-    may last in the next step (see docs/theory/contact.md), None for nothing. Of an ensemble every field but n
-    has the member as first axis.
+    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses of
+    the last step (initial guess of the next one); memory: internal variables of path-dependent parts; worn: wear of the
+    contact points, None without wear or at the start; lasts (k,): persistence flags of contact for the next step (ACTS,
+    STICKS, see docs/theory/contact.md), None if none. In an ensemble, axis 0 of every field but n is the member.
     """
 
     n: int
@@ -55,8 +54,8 @@ class State:
         own: Any,
         n: int = 0,
     ) -> "State":
-        """At t = nΔt: the laws meet for the first time, at the gaps (k,), and there was no impulse; or, where the
-        system starts from a former result, with what springs of friction and wear hold there."""
+        """The initial state at t = nΔt: virgin laws at the gaps (k,) and no impulses; with the springs of friction and
+        the wear of a former result if the system starts from one."""
         laws = assembly.laws
         before = None if assembly.system.from_result is None else assembly.contact_start(u)
         return cls(
@@ -107,25 +106,27 @@ class State:
 
     @classmethod
     def of_members(cls, states: Sequence["State"]) -> "State":
-        """The state of an ensemble; memory and worn, of one system alone, are those of the first."""
-        own: Any = [vars(state.own) for state in states]
+        """The state of an ensemble; memory and worn, which only a single system has, are those of the first member."""
+        scheme_states: Any = [vars(state.own) for state in states]
         arrays: Any = {name: _stacked([getattr(state, name) for state in states]) for name in _ARRAYS}
         energies: Any = {name: np.array([getattr(state, name) for state in states]) for name in _ENERGIES}
-        carried = type(states[0].own)(**{name: _stacked([each[name] for each in own]) for name in own[0]})
-        lasts: Any = [state.lasts for state in states]
-        lasts = None if any(flags is None for flags in lasts) else _stacked(lasts)
-        return replace(states[0], **arrays, **energies, own=carried, lasts=lasts)
+        scheme_state = type(states[0].own)(
+            **{name: _stacked([each[name] for each in scheme_states]) for name in scheme_states[0]}
+        )
+        contact_flags: Any = [state.lasts for state in states]
+        contact_flags = None if any(flags is None for flags in contact_flags) else _stacked(contact_flags)
+        return replace(states[0], **arrays, **energies, own=scheme_state, lasts=contact_flags)
 
     @classmethod
     def of_members_apart(cls, states: Sequence["State"]) -> "State":
-        """The state of members that step apart: `own` holds the state of each; u, v and energies are those of all, the
-        other fields those of the first."""
+        """The state of members with separate steppers: `own` is the tuple of their states; u, v and energies are those
+        of all members, the other fields those of the first."""
         of_all: Any = {name: np.stack([getattr(state, name) for state in states]) for name in ("u", "v", *_ENERGIES)}
         return replace(states[0], **of_all, own=tuple(states))
 
     def with_first_guess(self, assembly: Assembly, step: float) -> "State":
-        """The same where the system starts from a former result, whose contact forces are then the first guess of those
-        of the first step (s)."""
+        """The state with an initial guess of the contact impulses of the first step, s, from the contact forces of the
+        former result if the system starts from one."""
         if assembly.system.from_result is None:
             return self
         return replace(self, impulse=step * assembly.contact_start(self.u).forces)
@@ -134,9 +135,9 @@ class State:
         """The state of one member of an ensemble."""
         arrays: Any = {name: getattr(self, name)[i] for name in _ARRAYS}
         energies: Any = {name: float(getattr(self, name)[i]) for name in _ENERGIES}
-        carried = type(self.own)(**{name: values[i] for name, values in vars(self.own).items()})
-        lasts = None if self.lasts is None else self.lasts[i]
-        return replace(self, **arrays, **energies, own=carried, lasts=lasts)
+        scheme_state = type(self.own)(**{name: values[i] for name, values in vars(self.own).items()})
+        contact_flags = None if self.lasts is None else self.lasts[i]
+        return replace(self, **arrays, **energies, own=scheme_state, lasts=contact_flags)
 
     @property
     def stored(self) -> tuple[Any, Any]:
@@ -144,5 +145,5 @@ class State:
 
 
 def _stacked(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """With the member as first axis; no copy of the only member's."""
+    """Stack with the member as first axis; a single array is not copied."""
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)

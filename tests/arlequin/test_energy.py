@@ -376,7 +376,7 @@ def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.Monke
 def test_the_audit_of_steps_on_a_factor_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong strain energy shows in `scheme`, wrong forces in the balance."""
     monkeypatch.setattr(small_theta, "LARGEST", -1)
-    right, steps = Assembly.short_strains.func, FactoredStepper._tried
+    right, steps = Assembly.short_strains.func, FactoredStepper._run_loop
 
     def tried(self: Any, state: Any, count: int) -> Any:
         found = steps(self, state, count)
@@ -384,7 +384,7 @@ def test_the_audit_of_steps_on_a_factor_can_fail(monkeypatch: pytest.MonkeyPatch
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(FactoredStepper, "_tried", tried)
+        patch.setattr(FactoredStepper, "_run_loop", tried)
         result = bar_on_wall("theta 0.5", "unilateral-velocity", "consistent", "free")
     assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
 

@@ -287,13 +287,13 @@ def test_rows_that_outgrow_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assembly, row = assemble(on_foundation(friction=aq.Coulomb(0.3))), SCHEMES["theta 0.5"].coefficients(2e-7)
     start = start_fields(assembly, 2e-7)
     expected, _ = taken(factored_stepper(assembly, row, "direct"), start, 40)
-    make_room, asked = SurfacePairing._make_room, []
+    make_room, asked = SurfacePairing._allocate_rows, []
 
     def narrow(self: SurfacePairing, entries: int) -> None:
         asked.append(entries)
         make_room(self, entries if len(asked) > 1 else 5)
 
-    monkeypatch.setattr(SurfacePairing, "_make_room", narrow)
+    monkeypatch.setattr(SurfacePairing, "_allocate_rows", narrow)
     found, _ = taken(factored_stepper(assembly, row, "direct"), start, 40)
     assert len(asked) > 1
     assert np.array_equal(found.u, expected.u)
