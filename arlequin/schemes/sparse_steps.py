@@ -401,7 +401,7 @@ class OneStepStepper(Stepper):
             residual=np.array([met.residual]),
             singular=np.array([met.singular]),
         )
-        held = solved.contact.held
+        held = solved.contact.springs
         springs = None if held is None else (held.before[None], held.after[None])
         return _Solution(
             solved.y[None],

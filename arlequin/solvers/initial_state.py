@@ -35,7 +35,7 @@ from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.facing import inside_out, turned
 
-_ROUND_OFF = 1e-10  # depth, relative to the part, that is none
+_DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that is none
 
 
 def check_apart(assembly: Assembly, u: Array) -> None:
@@ -45,23 +45,23 @@ def check_apart(assembly: Assembly, u: Array) -> None:
     surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a
     start is refused where points of one surface lie behind the other, too.
     """
-    contact, allowed = assembly.contact, _allowed(assembly)
+    contact, allowed = assembly.contact, _allowed_depths(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
         if not (assembly.laws.level[a:b] > 0).any():
             continue
-        slave, master = _moved(assembly, interface.slave, u), _moved(assembly, interface.master, u)
-        found = pairing.at(slave, master)
-        gap = found.gap + allowed[a:b]
+        slave, master = _node_positions(assembly, interface.slave, u), _node_positions(assembly, interface.master, u)
+        kinematics = pairing.at(slave, master)
+        gap = kinematics.gap + allowed[a:b]
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
-        margin = _ROUND_OFF * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
+        margin = _DEPTH_TOLERANCE * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
         if not interface.weak:
-            _refuse_behind(interface, found.positions, gap, margin)
+            _refuse_behind(interface, kinematics.positions, gap, margin)
         elif gap.min() < -margin:
             _refuse_points(interface, slave, master, margin + float(allowed[a:b].max()))
-        _refuse_inside(interface, found.positions[~found.paired & (faces(pairing) >= 0)])
+        _refuse_inside(interface, kinematics.positions[~kinematics.paired & (faces(pairing) >= 0)])
 
 
-def _allowed(assembly: Assembly) -> Array:
+def _allowed_depths(assembly: Assembly) -> Array:
     """Depths (k,), m, at which a former result left the points, and that are no error of the start.
 
     What is worn off; under laws on the velocity, which do not push apart, the depth there; under those on the gap what
@@ -71,30 +71,32 @@ def _allowed(assembly: Assembly) -> Array:
     out = np.zeros(contact.count)
     if frame is None:
         return out
-    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        there = frame.interfaces.get(item.name)
-        if there is None or there["point_position"].shape != kin.positions.shape:
+    for interface, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
+        last_frame = frame.interfaces.get(interface.name)
+        if last_frame is None or last_frame["point_position"].shape != kin.positions.shape:
             continue
-        depth = np.maximum(-there["gap"], 0.0)
-        out[a:b] = np.where(laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * there["pressure"]))
-        out[a:b] += there.get("worn_depth", 0.0)
+        depth = np.maximum(-last_frame["gap"], 0.0)
+        out[a:b] = np.where(
+            laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * last_frame["pressure"])
+        )
+        out[a:b] += last_frame.get("worn_depth", 0.0)
     return out
 
 
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
     """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
-    places = Facets.of(interface.slave).sample_positions(slave)
+    points = Facets.of(interface.slave).sample_positions(slave)
     if isinstance(interface.master, Obstacle):
-        _refuse_behind(interface, places, interface.master.closest(places)[0], margin)
+        _refuse_behind(interface, points, interface.master.closest(points)[0], margin)
         return
     assert isinstance(interface.master, Surface)
-    distances = _distances(places, interface.master, master)
-    _refuse_behind(interface, places, distances, margin)
+    distances = _distances(points, interface.master, master)
+    _refuse_behind(interface, points, distances, margin)
     _refuse_behind(interface, master, _distances(master, interface.slave, slave), margin)
-    _refuse_inside(interface, places[~np.isfinite(distances)])
+    _refuse_inside(interface, points[~np.isfinite(distances)])
 
 
-def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
+def _node_positions(assembly: Assembly, surface: Any, u: Array) -> Array:
     """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
@@ -144,20 +146,20 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
-    if static and any(field.any() for every in fields.values() for field in every):
+    if static and any(field.any() for part_fields in fields.values() for field in part_fields):
         raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
-    now, one, two = (assembly.imposed(i * step) for i in range(3))
+    w0, w1, w2 = (assembly.imposed(i * step) for i in range(3))
     displaced = assembly.imposes_displacement
-    given = {
-        "displacement": np.where(displaced, now, np.nan),
-        "velocity": np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now) * (not static),
+    imposed = {
+        "displacement": np.where(displaced, w0, np.nan),
+        "velocity": np.where(displaced, (-3.0 * w0 + 4.0 * w1 - w2) / (2.0 * step), w0) * (not static),
     }
-    bounds = np.cumsum([sum(item.dofs.size for item in own.imposed) for own in assembly.parts])[:-1]
+    bounds = np.cumsum([sum(motion.dofs.size for motion in part.imposed) for part in assembly.parts])[:-1]
     u, v = (
         np.concatenate(
             [
                 _coordinates(assembly, i, what, field, values)
-                for i, (field, values) in enumerate(zip(fields[what], np.split(given[what], bounds), strict=True))
+                for i, (field, values) in enumerate(zip(fields[what], np.split(imposed[what], bounds), strict=True))
             ]
         )
         for what in ("displacement", "velocity")
@@ -167,21 +169,21 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
         return _consistent(assembly, u, v, static)
 
 
-def _coordinates(assembly: Assembly, index: int, what: str, field: Array, given: Array) -> Array:
+def _coordinates(assembly: Assembly, index: int, what: str, field: Array, imposed: Array) -> Array:
     """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; given: those imposed, nan if not."""
-    part, own = assembly.system.parts[index], assembly.parts[index]
-    values, frame = own.coordinates(field, given), assembly.system.from_result
+    part, assembled = assembly.system.parts[index], assembly.parts[index]
+    values, frame = assembled.coordinates(field, imposed), assembly.system.from_result
     if not assembly.system.starts_from_result(what, part):
         return values
-    free = own.coordinates(field, np.full_like(given, np.nan))
+    without_imposed = assembled.coordinates(field, np.full_like(imposed, np.nan))
     angle = frame.angle(what, part)
     if angle is not None:  # of any size, which displacements of nodes tell only where it is small
-        if values[-1] == free[-1]:
+        if values[-1] == without_imposed[-1]:
             values[-1] = angle
-        free[-1] = angle
+        without_imposed[-1] = angle
     if what == "displacement":
-        jump = np.abs(values - free).max(initial=0.0)
-        if jump > 1e-6 * np.abs(free).max(initial=0.0):
+        jump = np.abs(values - without_imposed).max(initial=0.0)
+        if jump > 1e-6 * np.abs(without_imposed).max(initial=0.0):
             raise UserError(
                 f"from_result: part '{part.name}' is displaced by other values than are imposed on it at t = 0, by up "
                 f"to {jump:.3g}: let the imposed motion start from where the result ends"
@@ -211,10 +213,10 @@ def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) ->
     size = abs(both) @ np.ones(rows.shape[1])
     if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
         return field
-    bare = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
-    inertia = RigidCondensed(bare, inner)
-    given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
-    massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
+    mass = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
+    inertia = RigidCondensed(mass, inner)
+    imposed = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
+    massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), imposed).y
     return np.where(assembly.massless, field, massive)
 
 
@@ -254,17 +256,17 @@ def start_accelerations(
 
     n: number of the step at whose start it is.
     """
-    given = initial_acceleration(assembly, step, n)
-    if not force.any() and (given is None or not given.any()):
+    imposed = initial_acceleration(assembly, step, n)
+    if not force.any() and (imposed is None or not imposed.any()):
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = mass_system(assembly, assembly.free & ~assembly.massless)
 
     def impulses(rows: Array, _: Array | None) -> tuple[Array, Array, None]:
         forces = _initial_forces(assembly, inertia.compliance, rows, kinematics, motion, step)
-        pushed = kinematics.apply_local_transposed(forces)
-        return pushed, pushed, None
+        row_forces = kinematics.apply_local_transposed(forces)
+        return row_forces, row_forces, None
 
-    return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), given, impulses)
+    return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), imposed, impulses)
 
 
 def _initial_forces(
@@ -302,14 +304,16 @@ def _initial_forces(
             rates[rows] + step * kinematics.apply_local(free)[rows], np.ones(points.size, dtype=bool),
             step, 1.0, step,
         )  # fmt: skip
-        history, none = laws.start_history(kinematics.gap), np.zeros(rows.size)
+        history, no_impulse = laws.start_history(kinematics.gap), np.zeros(rows.size)
         scaled = OrthotropicRows.of(orthotropic.chosen(points), kinematics.tangents[points])
         if scaled is None:
-            solution = solve_contact(laws.chosen(points), free_motion, history, none)
+            solution = solve_contact(laws.chosen(points), free_motion, history, no_impulse)
         else:
-            moved = scaled.motion(free_motion)
+            scaled_motion = scaled.motion(free_motion)
             solution = scaled.solve(
-                lambda own, guess: solve_contact(own, moved, history, guess), laws.chosen(points), none
+                lambda scaled_laws, guess: solve_contact(scaled_laws, scaled_motion, history, guess),
+                laws.chosen(points),
+                no_impulse,
             )
         forces[rows] = solution.impulse / step
     return forces

@@ -49,7 +49,7 @@ class StepStart:
     history: Array
     impulse: Array
     worn: WearState | None = None
-    lasts: NDArray[np.int8] | None = None
+    persistence: NDArray[np.int8] | None = None
 
     @classmethod
     def of(cls, state: State, contact: Contact) -> Self:
@@ -89,8 +89,8 @@ def contact_step(
     rows: Array,
     guess: Array,
     shift: Array | None = None,
-    reached: Array | None = None,
-    again: bool = False,
+    search_displacement: Array | None = None,
+    repeated: bool = False,
 ) -> ContactStep:
     """The contact problem of a step; rows, shift (q,): y without contact impulses, and u₁ − u₀ − Δt y, on the basis;
     reached (q,), again: see `solve_contact_step`."""
@@ -105,11 +105,11 @@ def contact_step(
         history=start.history,
         worn=start.worn,
         guess=guess,
-        lasts=start.lasts,
+        persistence=start.persistence,
         scale=coefficients.inertia,
         static=coefficients.static,
-        reached=reached,
-        again=again,
+        search_displacement=search_displacement,
+        repeated=repeated,
     )
 
 
@@ -136,15 +136,15 @@ class LinearStep:
 
     def solve(self, start: StepStart, rhs: StepRhs) -> StepSolution:
         """The step from the reduced state."""
-        own, contact = self._coefficients, self._assembly.contact
-        right = rhs.momentum + own.force * (rhs.force - start.internal)
+        coefficients, contact = self._coefficients, self._assembly.contact
+        momentum = rhs.momentum + coefficients.force * (rhs.force - start.internal)
         shift = None if rhs.shift is None else contact.basis @ rhs.shift
         compliance = self._condensed.compliance
 
-        def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array, Any]:
-            guess = start.impulse if before is None else before.solution.impulse
-            found = contact_step(own, contact, compliance, start, rows, guess, shift)
-            return found, own.impulse * found.impulse, found.held_rows
+        def impulses(rows: Array, last_solution: ContactStep | None) -> tuple[ContactStep, Array, Any]:
+            guess = start.impulse if last_solution is None else last_solution.solution.impulse
+            contact_solution = contact_step(coefficients, contact, compliance, start, rows, guess, shift)
+            return contact_solution, coefficients.impulse * contact_solution.impulse, contact_solution.held_rows
 
-        y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
-        return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))
+        y, multipliers, contact_solution = self._condensed.solve(momentum, rhs.constraint_rate, rhs.imposed, impulses)
+        return StepSolution(y, multipliers / coefficients.impulse, contact_solution, 1, np.zeros(0))

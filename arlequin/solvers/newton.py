@@ -156,7 +156,7 @@ class StepEquations:
         self._contact = solver.assembly.contact
         self._start = StepStart.of(state, self._contact)
         self._shift = None if rhs.shift is None else self._contact.basis @ rhs.shift
-        self._reached: Array | None = None  # of the contact's basis, where partners are sought first
+        self._search_displacement: Array | None = None  # of the contact's basis, where partners are sought first
 
     def displacement(self, y: Array) -> Array:
         """u₁ (d,) by y."""
@@ -166,49 +166,59 @@ class StepEquations:
     def residual(self, y: Array) -> Residual:
         """The residual at y (d,)."""
         solver, state, rhs = self.solver, self.state, self.rhs
-        assembly, own, sizes = solver.assembly, solver.coefficients, solver.displacement_per_unit
+        assembly, coefficients, sizes = solver.assembly, solver.coefficients, solver.displacement_per_unit
         u = self.displacement(y)
         resisting = solver.forces.resisting(state, u, y)
-        inertia = np.zeros_like(y) if own.static else own.inertia * (assembly.mass @ y)
-        force = rhs.momentum - inertia + own.force * (rhs.force - resisting)
-        terms = inertia, rhs.momentum, own.force * resisting, own.force * rhs.force
+        inertia = np.zeros_like(y) if coefficients.static else coefficients.inertia * (assembly.mass @ y)
+        force = rhs.momentum - inertia + coefficients.force * (rhs.force - resisting)
+        terms = inertia, rhs.momentum, coefficients.force * resisting, coefficients.force * rhs.force
         scale = max(float(np.abs(term / sizes).max(initial=0.0)) for term in terms)
-        rounding = _ROUND_OFF * own.force * float((solver.stiffness_size @ np.abs(u) / sizes).max(initial=0.0))
+        rounding = _ROUND_OFF * coefficients.force * float((solver.stiffness_size @ np.abs(u) / sizes).max(initial=0.0))
         gradient = assembly.rigidity.gradient(0.5 * (state.u + u))
-        rigid = -(gradient @ y + _DRIFT_SHARE / own.step * assembly.rigidity.strains(state.u))
+        rigid = -(gradient @ y + _DRIFT_SHARE / coefficients.step * assembly.rigidity.strains(state.u))
         constraint = rhs.constraint_rate - assembly.constraints @ y
         imposed = None if rhs.imposed is None else rhs.imposed - y[assembly.imposed_dofs]
         return Residual(force, constraint, rigid, imposed, gradient, scale, rounding)
 
     def solve(self, y: Array, residual: Residual, guess: Array, number: int) -> NewtonPass:
         """The linear system at y with contact: constraints and contact hold at the solution exactly."""
-        own = self.solver.coefficients
+        coefficients = self.solver.coefficients
         condensed, free = self._predict(residual, residual.force)
         rows = self._contact.basis @ y + free.contact
-        if own.static and number <= _SEEKING:
-            self._reached = self._contact.basis @ self.displacement(y)
-        reached = self._reached
+        if coefficients.static and number <= _SEEKING:
+            self._search_displacement = self._contact.basis @ self.displacement(y)
+        search_displacement = self._search_displacement
         # the first pass, and one that goes back, begin from the impulse of the state
-        again = guess is not self.state.impulse and number <= _KEEPING
-        found = contact_step(
-            own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached, again
+        repeated = guess is not self.state.impulse and number <= _KEEPING
+        contact_solution = contact_step(
+            coefficients,
+            self._contact,
+            condensed.compliance,
+            self._start,
+            rows,
+            guess,
+            self._shift,
+            search_displacement,
+            repeated,
         )
-        change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
-        solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)
+        change, multipliers, rigid = condensed.correct(free, coefficients.impulse * contact_solution.impulse)
+        solution = StepSolution(
+            y + change, multipliers / coefficients.impulse, contact_solution, number, rigid / coefficients.impulse
+        )
         return NewtonPass(
             y, residual, solution, change, float(np.linalg.norm(self.solver.displacement_per_unit * change))
         )
 
     def impulses(self, residual: Residual, solution: StepSolution) -> Array:
         """λμ (Cᵀφ + Gᵀλ_G + BᵀP) (d,), N·s."""
-        pulled, held = self._pulls(residual, solution)
-        return pulled + held
+        constraint_and_contact, rigid = self._pulls(residual, solution)
+        return constraint_and_contact + rigid
 
     def _pulls(self, residual: Residual, solution: StepSolution) -> tuple[Array, Array]:
         """λμ (Cᵀφ + BᵀP) and λμ Gᵀλ_G (d,), N·s."""
         factor = self.solver.coefficients.impulse
-        pulled = self.solver.assembly.generalised_force(solution.multipliers, solution.contact.impulse)
-        return factor * pulled, factor * (residual.gradient.T @ solution.rigid)
+        force = self.solver.assembly.generalised_force(solution.multipliers, solution.contact.impulse)
+        return factor * force, factor * (residual.gradient.T @ solution.rigid)
 
     def unbalanced(self, residual: Residual, solution: StepSolution | None) -> Array:
         """The momentum (d,) that the impulses of a solution leave unbalanced, N·s; 0 where motions are imposed."""
@@ -221,19 +231,19 @@ class StepEquations:
         Contact closes the rates W P with the round-off of Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|, with which the heaviest
         part moves that touches a light one.
         """
-        solver, found = self.solver, solution.contact
-        pulls, sizes = self._pulls(residual, solution), solver.displacement_per_unit
-        left, *terms = (
+        solver, contact_step = self.solver, solution.contact
+        impulses, sizes = self._pulls(residual, solution), solver.displacement_per_unit
+        unbalanced, *terms = (
             float(np.abs(own / sizes).max(initial=0.0))
-            for own in (np.where(solver.assembly.free, residual.force + pulls[0] + pulls[1], 0.0), *pulls)
+            for own in (np.where(solver.assembly.free, residual.force + impulses[0] + impulses[1], 0.0), *impulses)
         )
         strained = (solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
         rounding = residual.rounding
-        if found.answers.size and not solver.coefficients.static:
-            roots = np.sqrt(found.answers)
-            rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(found.solution.impulse))
+        if contact_step.answers.size and not solver.coefficients.static:
+            roots = np.sqrt(contact_step.answers)
+            rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(contact_step.solution.impulse))
             rounding += solver.touching_mass * rate
-        return Balance(max(left, float(strained)), max(residual.scale, *terms), rounding)
+        return Balance(max(unbalanced, float(strained)), max(residual.scale, *terms), rounding)
 
     def admissible(self, start: Array, y: Array) -> tuple[int, Array, Residual]:
         """How often the way from `start` to y is halved until no cell is inverted, and the iterate and residual.

@@ -21,7 +21,7 @@ from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.iterative import IterativeSystem
-from arlequin.solvers.saddle_system import MANY, SaddleSystem
+from arlequin.solvers.saddle_system import MIN_CONSTRAINTS, SaddleSystem
 from arlequin.system.assembly import Assembly
 
 SolverName = Literal["auto", "direct", "iterative", "petsc", "petsc-iterative"]
@@ -160,7 +160,7 @@ def factored_step(assembly: Assembly, matrix: sp.csr_array) -> FactoredSystem:
 
 def _is_joined(assembly: Assembly, matrix: Any) -> bool:
     """Whether a step's matrix is factored together with its constraints."""
-    many = assembly.constraints.shape[0] >= MANY and not isinstance(matrix, DistributedMatrix)
+    many = assembly.constraints.shape[0] >= MIN_CONSTRAINTS and not isinstance(matrix, DistributedMatrix)
     return many and only_diagonal(matrix) is None
 
 

@@ -12,7 +12,7 @@ from arlequin.solvers.contact_step import ContactStep, VelocityCorrection
 from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
 
-_NONE = 1e-14  # rate, relative to its terms, that is round-off
+_ROUND_OFF = 1e-14  # rate, relative to its terms, that is round-off
 
 
 class VelocityProjection:
@@ -56,15 +56,15 @@ class VelocityProjection:
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        held = np.zeros(self._assembly.imposed_dofs.size)
-        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows), held)
+        reaction = np.zeros(self._assembly.imposed_dofs.size)
+        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows), reaction)
         for chosen, kind, bound in (
             (acts, "impact", kinematics.normal(contact.multiplier)),
             (sticks, "friction", None),
         ):
             rows = np.flatnonzero(chosen)
             if rows.size:
-                self._step(out, rows, (u, v), contact_step.answers[rows], kind, bound)
+                self._step(out, rows, (u, v), contact_step.delassus_diagonal[rows], kind, bound)
         return out if out.impulse.any() else None
 
     def _step(
@@ -86,34 +86,34 @@ class VelocityProjection:
         )
         inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
         rates = np.where(inert, 0.0, kinematics.apply_local(rates)[rows])
-        if (np.abs(rates) <= _NONE * sizes[rows]).all():
+        if (np.abs(rates) <= _ROUND_OFF * sizes[rows]).all():
             return
-        push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
-        own = np.zeros(kinematics.rows)
-        own[rows] = push
-        force = kinematics.generalised_force(own)
+        row_impulse = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
+        impulse = np.zeros(kinematics.rows)
+        impulse[rows] = row_impulse
+        force = kinematics.generalised_force(impulse)
         response, constraints, rigid = self._response(force, u)
-        momentum, given = mass @ response, self._assembly.imposed_dofs
+        momentum, imposed_dofs = mass @ response, self._assembly.imposed_dofs
         # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external
-        gain, curvature = float(push @ rates + rigid @ v), float(response @ momentum)
+        gain, curvature = float(row_impulse @ rates + rigid @ v), float(response @ momentum)
         if not (gain > 0.0 and curvature > 0.0):
             return
         share = gain / curvature
         if bound is not None:
-            leaving = push > 0.0
-            share = min(share, float(np.min(bound[rows][leaving] / push[leaving], initial=np.inf)))
+            leaving = row_impulse > 0.0
+            share = min(share, float(np.min(bound[rows][leaving] / row_impulse[leaving], initial=np.inf)))
         out.dv[:] -= share * response
-        out.impulse[rows] -= share * push
+        out.impulse[rows] -= share * row_impulse
         out.work[kind] += share * (gain - 0.5 * share * curvature)
-        reaction = (momentum - force - constraints - rigid)[given]
+        reaction = (momentum - force - constraints - rigid)[imposed_dofs]
         out.reaction[:] -= share * reaction
-        out.work["external_work"] -= share * float(reaction @ v[given])
+        out.work["external_work"] -= share * float(reaction @ v[imposed_dofs])
 
     def _response(self, force: Array, u: Array) -> tuple[Array, Array, Array]:
         """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), constraints kept and rigid parts rigid."""
         assembly = self._assembly
-        none = np.zeros(assembly.constraints.shape[0])
-        given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
+        no_rates = np.zeros(assembly.constraints.shape[0])
+        rest = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
         gradient = assembly.rigidity.gradient(u)
-        held = RigidCondensed(self._condensed, gradient).predict(force, none, np.zeros(gradient.shape[0]), given)
-        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.rigid
+        response = RigidCondensed(self._condensed, gradient).predict(force, no_rates, np.zeros(gradient.shape[0]), rest)
+        return response.y, assembly.constraints.T @ response.multipliers, gradient.T @ response.rigid
