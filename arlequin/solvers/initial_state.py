@@ -1,6 +1,6 @@
 """Consistent initial state of a run: fields, accelerations, and the rejection of initial interpenetration.
 
-Given fields are made consistent with imposed motions, massless nodes and junctions; the accelerations include the
+Initial fields are made consistent with imposed motions, massless nodes and junctions; the accelerations include the
 contact forces of bodies that rest on each other.
 """
 
@@ -35,15 +35,15 @@ from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.facing import inside_out, turned
 
-_DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that is none
+_DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
 
 
 def check_apart(assembly: Assembly, u: Array) -> None:
     """Reject initial interpenetration of surfaces under unilateral contact: interface, amount and position.
 
     The mean gap of a function, (1/A) ∫ψ g dΓ, may be negative where g ≥ 0: where ψ changes its sign (P2 on a curved
-    surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a
-    start is refused where points of one surface lie behind the other, too.
+    surface), or where g, along the slave's normal, extends past the end of the master. So it is only an indicator: a
+    start is refused where points of one surface also lie behind the other.
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
@@ -62,10 +62,10 @@ def check_apart(assembly: Assembly, u: Array) -> None:
 
 
 def _allowed_depths(assembly: Assembly) -> Array:
-    """Depths (k,), m, at which a former result left the points, and that are no error of the start.
+    """Depths (k,), m, of the points at the end of a former result, which are admissible at the start.
 
-    What is worn off; under laws on the velocity, which do not push apart, the depth there; under those on the gap what
-    the compliance gave.
+    The worn depth; under laws on the velocity, which do not separate points, the depth there; under laws on the gap the
+    compression of the compliance.
     """
     contact, laws, frame = assembly.contact, assembly.laws, assembly.system.from_result
     out = np.zeros(contact.count)
@@ -84,7 +84,7 @@ def _allowed_depths(assembly: Assembly) -> Array:
 
 
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
-    """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
+    """Refuse nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
     points = Facets.of(interface.slave).sample_positions(slave)
     if isinstance(interface.master, Obstacle):
         _refuse_behind(interface, points, interface.master.closest(points)[0], margin)
@@ -97,7 +97,7 @@ def _refuse_points(interface: Interface, slave: Array, master: Array, margin: fl
 
 
 def _node_positions(assembly: Assembly, surface: Any, u: Array) -> Array:
-    """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
+    """Positions (n, a) of the nodes of a surface; none of an obstacle."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
     side = ContactSide.of(surface, assembly.layout)
@@ -117,7 +117,7 @@ def _refuse_behind(interface: Interface, points: Array, distances: Array, margin
 
 
 def _refuse_inside(interface: Interface, points: Array) -> None:
-    """Refuses points that lie too deep inside the master to have found a partner."""
+    """Refuse points that lie too deep inside the master to have a partner."""
     if not isinstance(interface.master, Surface) or not len(points):
         return
     part = interface.master.part
@@ -137,12 +137,12 @@ def _refuse(interface: Interface, amount: float, position: Array) -> None:
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
     """Initial u and v (d,):
 
-    * as given by the system (a reduced part takes what its shapes hold of it), imposed motions at their values at
-    t = 0 (a velocity is the derivative of an imposed displacement, order 2 in Δt),
+    * those of the system (projected on the shapes of a reduced part), imposed motions at their values at t = 0 (a
+    velocity is the derivative of an imposed displacement, order 2 in Δt),
     * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
-    placed before, and their v is projected on G(u) v = 0 with it,
+    positioned before, and their v is projected on G(u) v = 0 as well,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
-    their cells; those of parts that start from a former result are where it left them, under their contact.
+    their cells; those of parts from a former result keep their displacements, under their contact.
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
@@ -170,14 +170,15 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
 
 
 def _coordinates(assembly: Assembly, index: int, what: str, field: Array, imposed: Array) -> Array:
-    """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; given: those imposed, nan if not."""
+    """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; imposed: imposed values, nan
+    elsewhere."""
     part, assembled = assembly.system.parts[index], assembly.parts[index]
     values, frame = assembled.coordinates(field, imposed), assembly.system.from_result
     if not assembly.system.starts_from_result(what, part):
         return values
     without_imposed = assembled.coordinates(field, np.full_like(imposed, np.nan))
     angle = frame.angle(what, part)
-    if angle is not None:  # of any size, which displacements of nodes tell only where it is small
+    if angle is not None:  # of any size: nodal displacements determine only small angles
         if values[-1] == without_imposed[-1]:
             values[-1] = angle
         without_imposed[-1] = angle
@@ -192,7 +193,7 @@ def _coordinates(assembly: Assembly, index: int, what: str, field: Array, impose
 
 
 def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[Array, Array]:
-    """Fields (d,) that agree with constraints, rigid parts, and the equilibrium of massless nodes."""
+    """Fields (d,) consistent with constraints, rigid parts, and the equilibrium of massless nodes."""
     if not static:
         placed = assembly.rigidity.placed(u)
         u = _project(assembly, placed, placed)
@@ -206,7 +207,7 @@ def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[A
 
 
 def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) -> Array:
-    """The field (d,) nearest to the given one with C x = 0, and with G(u) x = 0 where it is to be rigid."""
+    """The M-orthogonal projection of a field (d,) on C x = 0 and, if rigid, on G(u) x = 0."""
     rows = assembly.constraints
     inner = assembly.rigidity.gradient(u) if rigid else sp.csr_array((0, rows.shape[1]))
     both = sp.csr_array(sp.vstack([rows, inner], format="csr"))
@@ -221,7 +222,7 @@ def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) ->
 
 
 def _agree(assembly: Assembly, u: Array, v: Array) -> None:
-    """Imposed motions on both sides of a junction must agree with it."""
+    """UserError where motions imposed on both sides of a junction contradict it."""
     rows = assembly.constraints
     size = abs(rows) @ np.ones(rows.shape[1])
     for name, field in (("displacements", u), ("velocities", v)):
@@ -230,6 +231,7 @@ def _agree(assembly: Assembly, u: Array, v: Array) -> None:
 
 
 def _settle(assembly: Assembly, u: Array) -> Array:
+    """u (d,) with massless nodes in equilibrium."""
     c = assembly.massless & assembly.free & ~assembly.from_former_result
     if not c.any():
         return u
@@ -241,7 +243,7 @@ def _settle(assembly: Assembly, u: Array) -> Array:
     return u
 
 
-_AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
+_AT_REST = 1e-9  # approaching velocity, relative to the largest, that counts as zero
 
 
 def start_accelerations(
@@ -254,7 +256,7 @@ def start_accelerations(
 ) -> tuple[Array, Array, Array]:
     """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N.
 
-    n: number of the step at whose start it is.
+    n: number of the following step.
     """
     imposed = initial_acceleration(assembly, step, n)
     if not force.any() and (imposed is None or not imposed.any()):
@@ -277,10 +279,11 @@ def _initial_forces(
     motion: tuple[Array, Array],
     step: float,
 ) -> Array:
-    """Contact forces (r,), N, with which closed points accelerate out of each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction too.
+    """Contact forces (r,), N, at which closed points do not accelerate into each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction
+    too.
 
-    compliance: that of the mass; free (q,): accelerations of the basis without them; motion: u and v (d,). Points that
-    approach are left to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
+    compliance: of the mass; free (q,): accelerations of the basis without these forces; motion: u and v (d,).
+    Approaching points are left to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
     """
     contact = assembly.contact
     u, v = motion

@@ -17,7 +17,7 @@ from arlequin.system.internal_forces import Memory
 
 @dataclass(frozen=True)
 class LinearisationPoint:
-    """Where a tangent is made: u at both ends of the step (d,), the memory of the points."""
+    """Point of linearisation: u at both ends of the step (d,), the memory of the points."""
 
     start: Array
     end: Array
@@ -25,9 +25,9 @@ class LinearisationPoint:
 
 
 class MeanForces:
-    """The mean forces of the θ-scheme over a step from u₀, where the points have a memory, to u₁ = u₀ + Δt y.
+    """The mean forces of the θ-scheme over a step from u₀, with the memory of the points there, to u₁ = u₀ + Δt y.
 
-    Nonlinear parts give their mean force, whose work is the change of their energy at θ = 1/2, but for what flows;
+    Of nonlinear parts the mean force whose work is the change of their energy at θ = 1/2, plastic flow apart; of
     linear parts and springs (1 − θ) f(u₀) + θ f(u₁).
     """
 
@@ -53,11 +53,11 @@ class MeanForces:
         between = (1.0 - theta) * u0 + theta * u1
         for part, at in self._elastic:
             forces[at] = part.mean_internal(u0[at], u1[at], theta)
-        for i, own, at in self._path_dependent:
-            force, inverted = own.mean_internal(u0[at], u1[at], memory[i], self._step, theta)
+        for i, path_part, at in self._path_dependent:
+            force, inverted = path_part.mean_internal(u0[at], u1[at], memory[i], self._step, theta)
             forces[at] = force if inverted < 0 else np.nan
-        for other, at in self._linear:
-            forces[at] = other.internal(between[at])[0]
+        for linear_part, at in self._linear:
+            forces[at] = linear_part.internal(between[at])[0]
         links = self._assembly.links
         return forces + links.internal(between)[0] if links.any else forces
 
@@ -72,14 +72,15 @@ class MeanForces:
 
     def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
         """The number of a path-dependent part and its inverted cell at u; None where there is none."""
-        for i, own, at in self._path_dependent:
-            _, cell = own.mean_internal(state.u[at], u[at], state.memory[i], self._step, self._theta)
+        for i, part, at in self._path_dependent:
+            _, cell = part.mean_internal(state.u[at], u[at], state.memory[i], self._step, self._theta)
             if cell >= 0:
                 return i, cell
         return None
 
     def tangent(self, point: LinearisationPoint) -> sp.csr_array:
-        """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation, off by half the rotation in the step."""
+        """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation with an error of half the rotation in the
+        step."""
         step, theta, (u0, u1, memory) = self._step, self._theta, (point.start, point.end, point.memory)
 
         return self._tangents.matrix(

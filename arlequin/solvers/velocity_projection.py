@@ -21,12 +21,12 @@ class VelocityProjection:
 
         v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
 
-    on the rows H at the end of the step of the points whose contact lasts: the normal ones, then the slip of those that
-    stick. Where the normals turn evenly, H v₁ = 0 already. α minimises the
-    kinetic energy, which falls by ½ (Q·Hv)²/(Q·H M⁻¹HᵀQ); it is the first step of conjugate gradients to the
-    M-orthogonal projection on H v = 0, and where rates alternate from step to step one suffices. Total normal impulses
-    stay ≥ 0. The energy lost is of second order in the rates, while a contact that moved the bodies by them under its
-    pressure would lose, or gain, one of first order. The resultant of Q and its moment are zero.
+    on the rows H at the end of the step of persistent points: the normal ones, then the slip of sticking points. Where
+    the normals rotate uniformly, H v₁ = 0 already. α minimises the kinetic energy, which decreases by
+    ½ (Q·Hv)²/(Q·H M⁻¹HᵀQ); it is the first step of conjugate gradients to the M-orthogonal projection on H v = 0, and
+    where rates alternate from step to step one suffices. Total normal impulses remain ≥ 0. The energy lost is of second
+    order in the rates, while motion by these rates under the contact pressure would lose, or gain, energy of first
+    order. The resultant of Q and its moment are zero.
 
     Source: Laursen & Love, IJNME 53 (2002) 245–274 (velocity update).
     """
@@ -36,15 +36,15 @@ class VelocityProjection:
         mass = assembly.mass.diagonal()
         self._active = assembly.free & ~assembly.massless & (mass > 0.0)
         massless = (assembly.free & ~self._active).astype(float)
-        self._inert = abs(assembly.contact.basis) @ massless  # what rows of the basis move without mass
+        self._inert = abs(assembly.contact.basis) @ massless  # > 0: rows of the basis with massless dofs
 
     @cached_property
     def _condensed(self) -> ConstrainedSystem:
-        """M under the constraints; made ready when contact first lasts on turning normals."""
+        """M under the constraints, factored when contact first persists on rotating normals."""
         return mass_system(self._assembly, self._active, contact=False)
 
     def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
-        """At the end u, v (d,) of a step; None where nothing lasts."""
+        """The correction at the end u, v (d,) of a step; None without persistent contact."""
         contact, persistent = contact_step.solution, contact_step.persistent
         if not persistent.any():
             return None
@@ -76,8 +76,8 @@ class VelocityProjection:
         kind: str,
         bound: Array | None,
     ) -> None:
-        """Adds what the rows (p,) change, with impulses Q ≥ −bound (r,); motion: u and v (d,) before the projection;
-        weights (p,): 1/D."""
+        """Add the correction by the rows (p,), with impulses Q ≥ −bound (r,); motion: u and v (d,) before the
+        projection; weights (p,): 1/D."""
         kinematics, (u, v), mass = out.kinematics, motion, self._assembly.mass
         v = v + out.dv
         rates, local = kinematics.basis_product(v), kinematics.local
@@ -94,7 +94,7 @@ class VelocityProjection:
         force = kinematics.generalised_force(impulse)
         response, constraints, rigid = self._response(force, u)
         momentum, imposed_dofs = mass @ response, self._assembly.imposed_dofs
-        # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external
+        # the rigidity constraints work on the residual of G v by rotation; reactions of imposed dofs are external
         gain, curvature = float(row_impulse @ rates + rigid @ v), float(response @ momentum)
         if not (gain > 0.0 and curvature > 0.0):
             return
@@ -110,7 +110,7 @@ class VelocityProjection:
         out.work["external_work"] -= share * float(reaction @ v[imposed_dofs])
 
     def _response(self, force: Array, u: Array) -> tuple[Array, Array, Array]:
-        """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), constraints kept and rigid parts rigid."""
+        """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), under the constraints and those of rigid parts."""
         assembly = self._assembly
         no_rates = np.zeros(assembly.constraints.shape[0])
         rest = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
