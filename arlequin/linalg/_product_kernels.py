@@ -62,7 +62,7 @@ def by_columns(starts, rows, values, fields, count):
 
 
 @njit(cache=True, nogil=True)
-def strains(starts, columns, values, anchor, own, fields):
+def strains(starts, columns, values, anchor, part_rows, fields):
     """Strains (b, s) of displacements (b, d); see `arlequin.system.strains`."""
     out = np.empty((fields.shape[0], starts.size - 1))
     relative = np.empty(fields.shape[1])
@@ -71,10 +71,10 @@ def strains(starts, columns, values, anchor, own, fields):
         for d in range(u.size):
             relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
         for s in range(starts.size - 1):
-            seen = relative if s < own else u
+            field = relative if s < part_rows else u
             total = 0.0
             for e in range(starts[s], starts[s + 1]):
-                total += values[e] * seen[columns[e]]
+                total += values[e] * field[columns[e]]
             out[b, s] = total
     return out
 

@@ -680,7 +680,7 @@ class OneStepStepper(Stepper):
             given, given_path, internal, damping, {kind: lost[:count] for kind, lost in went.losses.items()}, pulled
         )
         layer_gap = None
-        if single is not None and single.carried:
+        if single is not None and single.gaps_from_history:
             layer_gap = laws.layer_gaps(single.solution.history, gaps[0, 0])[None, None]
         energies = StepEnergies(kinetic, went.strain[: count + 1], state.asperity, layer_gap, dissipated)
         end = None

@@ -234,13 +234,13 @@ class StepEquations:
         solver, contact_step = self.solver, solution.contact
         impulses, sizes = self._pulls(residual, solution), solver.displacement_per_unit
         unbalanced, *terms = (
-            float(np.abs(own / sizes).max(initial=0.0))
-            for own in (np.where(solver.assembly.free, residual.force + impulses[0] + impulses[1], 0.0), *impulses)
+            float(np.abs(momentum / sizes).max(initial=0.0))
+            for momentum in (np.where(solver.assembly.free, residual.force + impulses[0] + impulses[1], 0.0), *impulses)
         )
         strained = (solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
         rounding = residual.rounding
-        if contact_step.answers.size and not solver.coefficients.static:
-            roots = np.sqrt(contact_step.answers)
+        if contact_step.delassus_diagonal.size and not solver.coefficients.static:
+            roots = np.sqrt(contact_step.delassus_diagonal)
             rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(contact_step.solution.impulse))
             rounding += solver.touching_mass * rate
         return Balance(max(unbalanced, float(strained)), max(residual.scale, *terms), rounding)

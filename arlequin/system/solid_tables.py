@@ -1,4 +1,4 @@
-"""The internal forces of linear solids as the arrays that compiled loops read."""
+"""The internal forces of linear solids as arrays for compiled loops."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class QuadTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: "Sequence[_Part]") -> "QuadTables":
-        """Of those of the parts that consist of such cells."""
+        """The tables of the parts with such cells."""
         pieces: list[Any] = []
         lame: list[Any] = []
         runs: list[Any] = [np.zeros((0, 2))]
@@ -43,8 +43,8 @@ class QuadTables(NamedTuple):
                 continue
             sizes = len(cells.nodes), cells.moments.shape[1]
             for piece in cells.pieces:
-                own_runs, own_cells = (at[0], at[0] + len(piece.cells)), (at[1], at[1] + sizes[0])
-                pieces.append((*own_runs, *own_cells, at[2], sizes[1], piece.first, piece.last, first, last))
+                piece_runs, part_cells = (at[0], at[0] + len(piece.cells)), (at[1], at[1] + sizes[0])
+                pieces.append((*piece_runs, *part_cells, at[2], sizes[1], piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 runs.append(piece.cells)
                 at[0] += len(piece.cells)
@@ -78,7 +78,7 @@ class TileTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: "Sequence[_Part]") -> "TileTables":
-        """Of those of the parts that consist of such cells."""
+        """The tables of the parts with such cells."""
         from arlequin.models.fem._tile_list_kernels import ARGUMENTS, add_tile_kernel, no_tile_kernels
 
         pieces: list[Any] = []
@@ -99,14 +99,14 @@ class TileTables(NamedTuple):
                 add_tile_kernel(kernels, kernel)
                 numbers[kernel] = len(numbers)
             for piece in cells.pieces:
-                own = at[0], at[0] + len(piece.cells), at[1], *cells.nodes.shape[:2]
+                piece_tables = at[0], at[0] + len(piece.cells), at[1], *cells.nodes.shape[:2]
                 shared = at[2], *cells.geometry.shape[:3], at[3], *cells.weight.shape[:2]
-                pieces.append((numbers[kernel], *own, *shared, piece.first, piece.last, first, last))
+                pieces.append((numbers[kernel], *piece_tables, *shared, piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 tiles.append(piece.cells)
                 at[0] += len(piece.cells)
-            for some, values in ((nodes, cells.nodes), (geometry, cells.geometry), (weight, cells.weight)):
-                some.append(values.ravel())
+            for arrays, values in ((nodes, cells.nodes), (geometry, cells.geometry), (weight, cells.weight)):
+                arrays.append(values.ravel())
             at[1:] += cells.nodes.size, cells.geometry.size, cells.weight.size
         return cls(
             _table(pieces, 17), _lame(lame), np.concatenate(tiles).astype(np.int64),
@@ -122,18 +122,18 @@ class SolidTables(NamedTuple):
 
     @classmethod
     def of(cls, assembled: Sequence[Assembled], start: NDArray[np.int64]) -> "SolidTables":
-        """Of those among the parts that consist of such cells; start (parts + 1,): of their degrees of freedom."""
+        """The tables of the parts with such cells; start (parts + 1,) bounds their degrees of freedom."""
         cells = map(cells_of, assembled)
         parts = [*zip(cells, start[:-1].tolist(), start[1:].tolist(), strict=True)]
         return cls(QuadTables.of(parts), TileTables.of(parts))
 
 
-def cells_of(own: Assembled) -> CellForces | None:
-    """The linear cells of a part; None of others."""
-    return own.cell_forces if isinstance(own, ElasticAssembled) else None
+def cells_of(assembled: Assembled) -> CellForces | None:
+    """The linear cells of a part; None if it has none."""
+    return assembled.cell_forces if isinstance(assembled, ElasticAssembled) else None
 
 
-_Part = tuple[CellForces | None, int, int]  # its cells, the first and the last of its degrees of freedom
+_Part = tuple[CellForces | None, int, int]  # cells, first and last degree of freedom of a part
 
 
 def _table(pieces: list[Any], columns: int) -> NDArray[np.int64]:

@@ -46,7 +46,7 @@ class SpringSet:
 
     @property
     def any(self) -> bool:
-        """Whether there is a spring."""
+        """Whether the system has springs."""
         return self.stiffness.size > 0
 
     def matrix(self, values: Array) -> sp.csr_array:
