@@ -314,7 +314,7 @@ class RigidCondensed:
     """
 
     def __init__(self, system: ConstrainedSystem, rows: sp.csr_array) -> None:
-        self._bare = system
+        self._system = system
         self._count = rows.shape[0]
         self._independent_rows = np.zeros(0, dtype=np.int64)
         if not self._count:
@@ -340,12 +340,12 @@ class RigidCondensed:
     def compliance(self) -> ComplianceOperator:
         """The compliance under G y = g."""
         if not self._independent_rows.size:
-            return self._bare.compliance
-        return RigidCompliance(self._bare.compliance, self._contact_response, self._inverse)
+            return self._system.compliance
+        return RigidCompliance(self._system.compliance, self._contact_response, self._inverse)
 
     def predict(self, b: Array, c: Array, g: Array, imposed: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), imposed (p,): y on the imposed dofs."""
-        free = self._bare.predict(b, c, imposed)
+        free = self._system.predict(b, c, imposed)
         rigid = np.zeros(self._count)
         if not self._independent_rows.size:
             return replace(free, rigid=rigid)
@@ -378,19 +378,21 @@ class RigidCompliance:
     def __init__(
         self, compliance: ComplianceOperator, contact_response: Array, inverse: Callable[[Array], Array]
     ) -> None:
-        self._bare, self._contact_response, self._inverse = compliance, contact_response, inverse
+        self._compliance, self._contact_response, self._inverse = compliance, contact_response, inverse
 
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
-        return self._without_rigid(self._bare.of(rows), rows @ self._contact_response)
+        return self._without_rigid(self._compliance.of(rows), rows @ self._contact_response)
 
     def chosen(self, rows: NDArray[np.int64]) -> Array:
         """W between the rows (r,) of the basis, (r, r), symmetric."""
-        return self._without_rigid(self._bare.chosen(rows), self._contact_response[rows])
+        return self._without_rigid(self._compliance.chosen(rows), self._contact_response[rows])
 
     def move(self, impulse: Array) -> Array:
         """W P (q,) of impulses P (q,)."""
-        return self._bare.move(impulse) - self._contact_response @ self._inverse(self._contact_response.T @ impulse)
+        return self._compliance.move(impulse) - self._contact_response @ self._inverse(
+            self._contact_response.T @ impulse
+        )
 
     def _without_rigid(self, compliance: Array, contact_response: Array) -> Array:
         out = compliance - contact_response @ self._inverse(contact_response.T)

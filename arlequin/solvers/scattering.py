@@ -146,15 +146,17 @@ class PlaneWaves:
         frequency = float(np.sqrt(square[which]))
         dynamic = sp.csr_array(stiffness - frequency**2 * mass)
         incident = _column_wave(incident_end, across, shape)
-        out_own, out_other = (_outgoing(dynamic, end) for end in (incident_end, far_end))
+        out_incident, out_far = (_outgoing(dynamic, end) for end in (incident_end, far_end))
         step_in = np.exp(-1j * along * incident_end.inward * incident_end.spacing)
         # the incident wave is 1 at the outermost column
-        source = incident - out_own @ (incident * step_in)
-        u = self._solve(dynamic, damping, frequency, constraints, (incident_end, far_end), (out_own, out_other), source)
+        source = incident - out_incident @ (incident * step_in)
+        u = self._solve(
+            dynamic, damping, frequency, constraints, (incident_end, far_end), (out_incident, out_far), source
+        )
         first, second = u[incident_end.columns[0]], u[incident_end.columns[1]]
-        back = first - incident, second - incident * step_in
+        reflected_wave = first - incident, second - incident * step_in
         flux_in = _flux(dynamic, incident_end, incident, incident * step_in)
-        reflected = -_flux(dynamic, incident_end, *back) / flux_in
+        reflected = -_flux(dynamic, incident_end, *reflected_wave) / flux_in
         transmitted = -_flux(dynamic, far_end, u[far_end.columns[0]], u[far_end.columns[1]]) / flux_in
         amplitude, phase = self._transmitted(
             u, incident_end, far_end, (along, across), frequency, (mass, stiffness), wave, slope
@@ -220,9 +222,9 @@ class PlaneWaves:
 
     def _matrices(self, reduce: sp.csr_array, across: float) -> tuple[Any, Any, Any, Any]:
         assembly = self.assembly
-        back = sp.csr_array(reduce.conj().T)
-        mass, stiffness = (sp.csr_array(back @ matrix @ reduce) for matrix in (assembly.mass, assembly.stiffness))
-        damping = None if assembly.viscous is None else sp.csr_array(back @ assembly.viscous @ reduce)
+        adjoint = sp.csr_array(reduce.conj().T)
+        mass, stiffness = (sp.csr_array(adjoint @ matrix @ reduce) for matrix in (assembly.mass, assembly.stiffness))
+        damping = None if assembly.viscous is None else sp.csr_array(adjoint @ assembly.viscous @ reduce)
         rows = sp.csr_array(self._periodic_rows(across) @ assembly.constraints @ reduce)
         norms = np.sqrt(np.asarray(abs(rows).power(2).sum(axis=1)).ravel())
         rows = sp.csr_array(rows[np.flatnonzero(norms > 1e-12 * norms.max(initial=0.0))])

@@ -274,11 +274,11 @@ class Assembly:
         if not self.path_dependent:
             return BulkResponse(*self.internal(u), 0.0, memory)
         pieces = zip(self.parts, self._path_dependent, memory, self.split(u), strict=True)
-        whole = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
+        response = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
         if not self.links.any:
-            return whole
-        pull, stored = self.links.internal(u)
-        return replace(whole, force=whole.force + pull, stored=whole.stored + stored)
+            return response
+        spring_force, spring_energy = self.links.internal(u)
+        return replace(response, force=response.force + spring_force, stored=response.stored + spring_energy)
 
     def load(self, t: float) -> Array:
         """External forces (d,), N, at the time t."""

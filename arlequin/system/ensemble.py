@@ -143,7 +143,7 @@ def _check_alike(i: int, first: Assembly, assembly: Assembly) -> None:
     """Raise `UserError` where matrices, contact or meshes of two members differ."""
     for what in _SHARED:
         names = ([item.name for item in getattr(member.system, what)] for member in (first, assembly))
-        if len({tuple(some) for some in names}) > 1:
+        if len({tuple(member_names) for member_names in names}) > 1:
             raise _differs(i, f"list of {what}")
     parts = zip(first.system.parts, assembly.system.parts, strict=True)
     if not all(np.array_equal(a.positions, b.positions) for a, b in parts):

@@ -79,7 +79,7 @@ def _common(
         within = np.isin(border, facet_indices(other.name, other.mesh, name))
         for kind in kinds & acting:
             covered[kind] |= within
-    return {kind for kind, all_of in covered.items() if all_of.all()}
+    return {kind for kind, facets_covered in covered.items() if facets_covered.all()}
 
 
 def _share(part: Continuum, facets: Indices, weights: Mapping[str, Weighting]) -> Array:
