@@ -20,7 +20,7 @@ from arlequin.models.linalg.largest import largest_of_product
 from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.types import Array
 
-# Relative change of the damping that the products may make; factors of the drag change reflections in proportion.
+# Largest relative change of the damping by the polynomial; reflections change in proportion to the drag.
 _DEPARTURE = 0.05
 _TOLERANCE, _MARGIN = 1e-2, 1.02  # of the computed largest eigenvalue, and factor on it
 

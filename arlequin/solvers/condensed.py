@@ -28,9 +28,9 @@ from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
 
-# The contact problem of a step: (B y without impulses (q,), what it found before, if it is called again) → what it
-# finds, P (q,), and what gives rows H (h, q) with velocities H B y that do not depend on P while the statuses last, by
-# which iterative solvers predict P; None where there are none.
+# The contact problem of a step: (B y without impulses (q,), its last solution, if it is called again) → its solution,
+# P (q,), and a function that returns the rows H (h, q) whose velocities H B y do not depend on P while the statuses
+# last, by which iterative solvers predict P; None where there are no such rows.
 ContactProblem = Callable[[Array, T | None], tuple[T, Array, Callable[[], sp.csr_array] | None]]
 
 _MIN_EIGENVALUE = 1e-12  # in units of the diagonal: below it, constraints alone hold a motion

@@ -125,7 +125,9 @@ class ContactStep:
         """Rows (h, q), on the basis, whose velocities do not depend on the impulses at constant statuses: the
         normal ones of multipliers that act, and the tangential ones of points that stick."""
         first, count, flags = self.kinematics.first, self.kinematics.rows, self.persistence
-        stick_flag = 0 if self.springs is not None else STICKS  # springs of friction give way
+        stick_flag = (
+            0 if self.springs is not None else STICKS
+        )  # with elastic stick tangential velocities depend on the impulses
         chosen = np.repeat((flags & stick_flag) > 0, np.diff(np.append(first, count)))
         chosen[first] = (flags & ACTS) > 0
         local = self.kinematics.local

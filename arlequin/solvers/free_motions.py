@@ -142,7 +142,8 @@ def _words(part: Part, space: Array) -> list[str]:
 
 
 def _rotations(along: Array, turning: Array, centre: Array, extent: float) -> list[str]:
-    """Rotations in words: turning (6, k), translations and turns by the extent; along (a, l): free translations."""
+    """Rotations in words: turning (6, k), translations, and rotations times the extent; along (a, l): free
+    translations."""
     axes = centre.size
     if turning.shape[1] == 3:
         return ["all rotations"]

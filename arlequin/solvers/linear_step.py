@@ -20,7 +20,7 @@ from arlequin.system.contact import Contact
 
 @dataclass(frozen=True)
 class StepRhs:
-    """Right-hand side of a step: what is known before it is solved.
+    """Right-hand side of a step.
 
     momentum (d,), N·s: all terms but the force (d,), N, from which the resisting forces are subtracted;
     constraint_rate (m,): C y; imposed (p,): y on the imposed dofs; t (s): end of the step; shift (d,): u₁ − u₀ − Δt y.
@@ -36,7 +36,7 @@ class StepRhs:
 
 @dataclass(frozen=True)
 class StepStart:
-    """State at the start of a step, reduced to what the step needs.
+    """Reduced state at the start of a step.
 
     contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,), N:
     resisting forces besides A y: the internal force at u₀, and other terms of the scheme at the start; history of the

@@ -108,7 +108,7 @@ class NewtonSolver:
         self.displacement_per_unit = displacement_per_unit(assembly)
         self._masses = assembly.mass.diagonal() / self.displacement_per_unit**2  # kg
         self.touching_mass = float(self.heaviest(assembly.contact.basis).max(initial=0.0))
-        self.stiffness_size = abs(assembly.stiffness)  # forces change by |K| |u| ε where u changes in its last digit
+        self.stiffness_size = abs(assembly.stiffness)  # |K| |u| ε: change of forces by round-off of u
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
             tangent = TangentFactor(

@@ -45,7 +45,7 @@ _MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 50, 8.0, 40, 60.0
 
 @dataclass(frozen=True)
 class SolverCost:
-    """Predicted memory (bytes) of a solver at its peak, beside the matrices of the parts; set-up and step (s)."""
+    """Predicted memory (bytes) of a solver at its peak, besides the matrices of the parts; set-up and step (s)."""
 
     memory: float
     setup: float

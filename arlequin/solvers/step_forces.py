@@ -62,7 +62,7 @@ class MeanForces:
         return forces + links.internal(between)[0] if links.any else forces
 
     def viscous(self, u0: Array, u1: Array) -> Array | None:
-        """Mean force (d,), N, of the damping that is not linear in the velocity; None where there is none."""
+        """Mean force (d,), N, of the damping that is not linear in the velocity; None without any."""
         if not self._viscous:
             return None
         forces = np.zeros_like(u0)
@@ -71,7 +71,7 @@ class MeanForces:
         return forces
 
     def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
-        """The number of a path-dependent part and its inverted cell at u; None where there is none."""
+        """The number of a path-dependent part and its inverted cell at u; None without inverted cells."""
         for i, part, at in self._path_dependent:
             _, cell = part.mean_internal(state.u[at], u[at], state.memory[i], self._step, self._theta)
             if cell >= 0:
@@ -93,7 +93,7 @@ class EndForces:
     """The forces at the end of a step, f_int(u₁) + D v₁; in statics f_int(u₁), without rates."""
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, rest: sp.csr_array | None) -> None:
-        """rest (d, d): the part of the matrix beside h Δt K; None is nothing."""
+        """rest (d, d): terms of the matrix besides h Δt K; None is 0."""
         self._assembly, self._weight = assembly, coefficients.weight
         self._step = 0.0 if coefficients.static else coefficients.step
         self._viscous = None if coefficients.static else assembly.viscous
@@ -110,7 +110,7 @@ class EndForces:
         return response.force + self._viscous @ (state.v + (y - state.v) / self._weight)
 
     def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
-        """The number of a part and its inverted cell at u; None where there is none."""
+        """The number of a part and its inverted cell at u; None without inverted cells."""
         inverted = self._assembly.respond(u, state.memory, self._step).inverted
         return next(((i, cell) for i, cell in enumerate(inverted) if cell >= 0), None)
 

@@ -20,7 +20,7 @@ class Tangents:
     """
 
     def __init__(self, assembly: Assembly, rest: sp.csr_array | None, scale: float) -> None:
-        """rest (d, d): constant terms beside scale · K; None is 0."""
+        """rest (d, d): constant terms besides scale · K; None is 0."""
         self._scale = scale
         blocks, parts = [], []
         for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):

@@ -13,8 +13,8 @@ from arlequin.solvers.braking import Brake, Braked, FactoredBrake, PolynomialBra
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
 
-# Unknowns of a zone in three dimensions above which the damping is applied by products: from there on a factor, which
-# a coarse node joins with those at up to three cells, takes longer in a step, and many times as long to make.
+# Unknowns of a zone in three dimensions above which the damping is applied by products: above it a factor, with fill
+# from couplings over up to three coarse cells, takes longer in a step, and many times as long to compute.
 _MAX_FACTORED = 3_000
 
 

@@ -437,7 +437,7 @@ def _positions(surface: Surface | object) -> Array:
 
 
 def used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
-    """The rows of the kinematics, without tangents where there is no friction."""
+    """The rows of the kinematics, without tangents if there is no friction."""
     axes = kin.normals.shape[1]
     return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
 

@@ -22,7 +22,7 @@ def same_data(a: Any, b: Any) -> bool:
     return _same(a, b, {})
 
 
-# pairs that are compared, by their ids, with themselves: kept, so that no other object gets these ids
+# pairs of objects under comparison, by their ids; the objects are stored so that their ids are not reused
 ComparedPairs = dict[tuple[int, int], tuple[Any, Any]]
 
 

@@ -17,10 +17,9 @@ from arlequin.models.types import Array
 class QuadTables(NamedTuple):
     """Internal forces of linear quadrilaterals by their moments (`arlequin.models.fem.quads`).
 
-    pieces (n, 10): of each range of nodes the first and the last of its runs, of the part's cells, the first of its
-    moments and how many kinds of cells these are of, its nodes, the first and the last of the part's degrees of
-    freedom; last: one more. lame (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of all parts, one after the
-    other.
+    pieces (n, 10): for each range of nodes its first and last run, first and last cell of the part, first moment and
+    number of kinds of cells, first and last node, first and last degree of freedom of the part; last is exclusive. lame
+    (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of all parts, one after the other.
     """
 
     pieces: NDArray[np.int64]
@@ -60,10 +59,10 @@ class QuadTables(NamedTuple):
 class TileTables(NamedTuple):
     """Internal forces of linear triangles, tetrahedra and hexahedra (`arlequin.models.fem.tiles`).
 
-    pieces (n, 17): of each range of nodes the number of its kernel, the first and the last of its tiles, the first of
-    the nodes of the part's cells, how many tiles these are and the nodes of a cell, the first number of the geometry
-    and for how many tiles, points and rows it is, the first of the weighted measures and for how many tiles and points
-    they are, its nodes, the first and the last of the part's degrees of freedom; last: one more. lame (n, 2): λ, μ,
+    pieces (n, 17): for each range of nodes the number of its kernel; first and last tile; first entry of the nodes of
+    the part's cells, number of tiles and nodes per cell; first entry of the geometry, number of tiles, points and rows;
+    first entry of the weighted measures, number of tiles and points; first and last node, first and last degree of
+    freedom of the part; last is exclusive. lame (n, 2): λ, μ,
     N/m². tiles (t,), nodes, geometry, weight: of all parts, one after the other. kernels: see
     `arlequin.models.fem._tile_list_kernels`.
     """

@@ -107,7 +107,7 @@ def _boxes_overlap(low: Array, high: Array) -> NDArray[np.bool_]:
 
 
 def _overlap(first: Part, second: Part) -> Array | None:
-    """A point (axis,) in cells of both parts; None where there is none."""
+    """A point (axis,) in cells of both parts; None without any."""
     if isinstance(_model(first), Beam):
         return _collinear(_model(first), _model(second))  # type: ignore[arg-type]
     for part, other in ((first, second), (second, first)):

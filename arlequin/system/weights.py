@@ -10,7 +10,7 @@ from arlequin.junctions.partition import weightings
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Weighting
 
-# a weight is less than one by more than this where a junction shares the cell
+# a junction shares a cell where its weight is below one by more than this
 SHARED = 1e-9
 
 
