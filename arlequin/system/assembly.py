@@ -35,7 +35,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
-from arlequin.system.dofs import DofLayout
+from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
@@ -464,7 +464,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         operators=operators,
         constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
-        junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
+        junction_start=bounds_of([rows.shape[0] for rows in constraint_rows]),
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
         cell_weights=cell_weights,
@@ -523,10 +523,6 @@ def _size(part: Part) -> tuple[int, int, int]:
 
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, count))
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _absorption(junctions: Sequence[Any], layout: DofLayout) -> tuple[Absorption | None, tuple[str, ...]]:

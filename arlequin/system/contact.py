@@ -21,7 +21,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import ACTS
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.dofs import DofLayout
+from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.system import surfaces_of
 
 
@@ -221,9 +221,9 @@ class Contact:
             interfaces=tuple(interfaces),
             pairings=pairings,
             laws=laws,
-            start=_starts([kin.gap.size for kin in reference]),
+            start=bounds_of([kin.gap.size for kin in reference]),
             basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
-            span=_starts([block.shape[0] for block in blocks]),
+            span=bounds_of([block.shape[0] for block in blocks]),
             reference=reference,
             sides=sides,
             steady=tuple(steady),
@@ -452,7 +452,3 @@ def _largest_eigenvalue(blocks: Sequence[sp.csr_array], inverse: Array) -> float
     rows = rows[:, np.unique(rows.indices)]
     gram = rows @ rows.T if rows.shape[0] <= rows.shape[1] else rows.T @ rows  # the smaller: the same eigenvalues
     return float(abs(gram).sum(axis=1).max(initial=0.0))
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

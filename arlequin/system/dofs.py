@@ -11,6 +11,11 @@ from arlequin.junctions.base import AbsorbingMatrix
 from arlequin.models.part import Assembled, Constrained, Part
 
 
+def bounds_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Bounds (n + 1,) of consecutive blocks of these sizes (n,)."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class DofLayout:
     """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
@@ -26,7 +31,7 @@ class DofLayout:
 
     @classmethod
     def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "DofLayout":
-        start = np.concatenate([[0], np.cumsum([part.mass.shape[0] for part in assembled])]).astype(np.int64)
+        start = bounds_of([part.mass.shape[0] for part in assembled])
         names = [part.name for part in parts]
         shapes = {name: part.shapes for name, part in zip(names, assembled, strict=True)}
         rotating = {name: part for name, part in zip(names, assembled, strict=True) if part.rotating}

@@ -12,10 +12,9 @@ from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.part import Weighting
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import facet_corners, outward_normals
+from arlequin.system.shared_contact import FREE, LEFT
 from arlequin.system.system import System
 
-FREE = 0.999  # weight of a part above which it is not coupled
-LEFT = 0.01  # weight of a part below which its loads have no effect
 _ALONG, _OFF = 0.95, 0.05  # cosine of normals, and distance as a share of the facet, of facets of one border
 
 

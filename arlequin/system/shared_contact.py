@@ -12,7 +12,7 @@ from arlequin.multilevel.interface import Interface
 from arlequin.system.system import System, surfaces_of
 
 FREE = 0.999  # weight of a part above which it is not coupled
-LEFT = 0.01  # weight of a part below which it counts as replaced by the other part
+LEFT = 0.01  # weight of a part below which it is replaced by the other part
 
 
 def warn_of_shared_contact(system: System, weights: Mapping[str, Weighting]) -> None:
