@@ -37,7 +37,7 @@ from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_MIN_MOTIONS = 60  # rigid motions of all parts up to which free ones are computed beforehand
+_CHECKED_MOTIONS = 60  # rigid motions of all parts up to which free ones are computed beforehand
 _MIN_EIGENVALUE = 1.0  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 
 
@@ -140,14 +140,14 @@ def _solution(
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
     """K condensed, and None; with free rigid motions that contact may hold, K + s M condensed, and s M."""
     if not assembly.contact_count:
-        _refuse_free(assembly, _MIN_MOTIONS)  # first: round-off may let a factorisation pass
+        _refuse_free(assembly, _CHECKED_MOTIONS)  # first: round-off may let a factorisation pass
         try:
             return factored(assembly, assembly.stiffness), None
         except UserError:
             _refuse_free(assembly)
             raise
     term = proximal_matrix(assembly)
-    if not free_motions(assembly, _MIN_MOTIONS):
+    if not free_motions(assembly, _CHECKED_MOTIONS):
         with contextlib.suppress(UserError):
             condensed = factored(assembly, assembly.stiffness)
             # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M) on
