@@ -1,4 +1,4 @@
-"""Energies and works of a step: each kind from its own definition."""
+"""Energies and works of a step, each kind by an independent definition."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class Work:
 
 @dataclass(frozen=True)
 class WorkPaths:
-    """Displacements on which the works of a step are taken, (…, d), or on the rows of the contact (…, r), m.
+    """Displacements on which the forces of a step work, (…, d), or of the rows of the contact (…, r), m.
 
     du: displacement of matter, of physical works; path: of the mean forces; stored: of contact impulses with a
     potential; impulse: of all other impulses; slip: of friction.
@@ -89,12 +89,12 @@ class WorkPaths:
 class BulkWork:
     """Works of the bulk forces in a step, or in many (…,), J.
 
-    given, given_path: of external forces and reactions on du and on the path; internal, damping: of these forces on the
-    path; losses: by kind; pulled: of the constraint impulses on the path of impulses, over Δt.
+    external, external_path: of external forces and reactions on du and on the path; internal, damping: of these forces
+    on the path; losses: by kind; pulled: of the constraint impulses on the path of impulses, over Δt.
     """
 
-    given: Any
-    given_path: Any
+    external: Any
+    external_path: Any
     internal: Any
     damping: Any
     losses: dict[str, Any]
@@ -115,20 +115,20 @@ class BulkWork:
         """Works of mean forces, and of constraint impulses (…, m), N·s.
 
         flow (…, d): velocity of the viscous losses Δt flow·D flow ≥ 0, m/s; crossing (…, d): that of the absorbing
-        zones, where it is another; drag (…, d): D crossing, N, where it is known.
+        zones, if it differs; drag (…, d): D crossing, N, if known.
         """
-        given = forces.external + forces.reaction
+        applied_force = forces.external + forces.reaction
         losses = viscous_losses(assembly, step, flow, crossing, drag)
         if forces.viscous is not None:
             losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, paths.du), 0.0)
-        moved = applied(assembly.constraints, paths.impulse) if multipliers.size else multipliers
+        constraint_motion = applied(assembly.constraints, paths.impulse) if multipliers.size else multipliers
         return cls(
-            given=np.vecdot(given, paths.du),
-            given_path=np.vecdot(given, paths.path),
+            external=np.vecdot(applied_force, paths.du),
+            external_path=np.vecdot(applied_force, paths.path),
             internal=np.vecdot(forces.internal, paths.path),
             damping=np.vecdot(forces.damping, paths.path),
             losses=losses,
-            pulled=np.vecdot(multipliers, moved) / step,
+            pulled=np.vecdot(multipliers, constraint_motion) / step,
         )
 
     def works(
@@ -149,31 +149,31 @@ class BulkWork:
         The kinetic energy of a scheme changes by Σ F·`path` over its mean forces, Σ P·`stored` over the stored contact
         impulses and Σ P·`impulse` over all other impulses, divided by Δt (the paths of the implicit schemes are all
         Δt (v₀ + v₁)/2), while matter moves by `du`; rates: the paths (…, r) of the rows of the contact. Friction works
-        on `slip`. On `persistent` rows (r,), whose contact lasts, multipliers and friction work on `du`; elsewhere they
-        do no positive work, but for that of friction at a reversal under central differences, which is in `scheme`.
+        on `slip`. On `persistent` rows (r,) multipliers and friction work on `du`; elsewhere they do no positive work,
+        except for friction at a reversal under central differences, which is in `scheme`.
 
-        Wear opens the gaps beside the motion: `wear` is the work of the normal forces on this opening,
+        Wear opens the gaps in addition to the motion: `wear` is the work of the normal forces on this opening,
         Σ P_n · opening/Δt ≥ 0 (the strain energy of the matter removed); the other works of contact are taken on the
         whole change of the gaps. Physical works are taken on `du`; `scheme` is the algorithmic work minus the change of
         stored energy and the physical works. The balance therefore checks the momentum equation along the path; a
         wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
-        stored: (strain, asperity), J. loss: of friction with springs, see `ContactStep.loss`.
-        plastic: energy dissipated in the material, J.
+        stored: (strain, asperity), J. loss: of friction with springs, see `ContactStep.loss`. plastic: energy
+        dissipated in the material, J.
         """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
         work = Work(np.zeros((*np.shape(strain), len(KINDS))))
         work["strain"], work["asperity"] = stored_after
-        work["external_work"] = self.given
+        work["external_work"] = self.external
         work["junction"] = self.pulled
         losses = np.zeros_like(strain)
-        for kind, lost in self.losses.items():
-            work[kind] = lost
-            losses = losses + lost
+        for kind, bulk_loss in self.losses.items():
+            work[kind] = bulk_loss
+            losses = losses + bulk_loss
         work["plastic"] = plastic
         scheme = self.internal - strain - plastic
         scheme = scheme + self.damping - losses
-        scheme = scheme + work["external_work"] - self.given_path
+        scheme = scheme + work["external_work"] - self.external_path
         if kinematics.rows:
             first = kinematics.first
             opening = kinematics.openings(rates.du) / step
@@ -191,19 +191,19 @@ class BulkWork:
             work["impact"] = -np.vecdot(contact.multiplier, normal)
             scheme = scheme - np.vecdot(contact.multiplier, impulse_opening - normal)
             if kinematics.frictional:
-                algorithmic, each = (
+                algorithmic, physical = (
                     self._friction_losses(contact.impulse, path, first, loss) / step for path in (rates.slip, slip)
                 )
-                own = np.maximum(each, 0.0)
-                work["friction"] = own.sum(axis=-1)
-                scheme = scheme + (algorithmic - own).sum(axis=-1)
+                dissipated = np.maximum(physical, 0.0)
+                work["friction"] = dissipated.sum(axis=-1)
+                scheme = scheme + (algorithmic - dissipated).sum(axis=-1)
                 if loss is not None:
-                    rubbing = loss.each.sum(axis=-1)
+                    spring_loss = loss.each.sum(axis=-1)
                     elastic_stick = np.take(contact.impulse * rates.slip, loss.laws.elastic_stick_rows, axis=-1).sum(
                         axis=-1
                     )
-                    work["friction"] += rubbing
-                    scheme = scheme - elastic_stick / step - rubbing
+                    work["friction"] += spring_loss
+                    scheme = scheme - elastic_stick / step - spring_loss
             scheme = scheme - np.vecdot(contact.stored, kinematics.openings(rates.stored)) / step - asperity
             scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
         work["scheme"] = scheme
@@ -222,28 +222,28 @@ class BulkWork:
 def viscous_losses(
     assembly: Assembly, step: float, flow: Array, crossing: Array | None = None, drag: Array | None = None
 ) -> dict[str, Any]:
-    """Δt flow·D flow, J, of the damping, and of the absorbing zones, whose velocity `crossing` may be another.
+    """Δt flow·D flow, J, of the damping, and of the absorbing zones, with the velocity `crossing` if it differs.
 
-    drag: the force (…, d), N, where it is known: D crossing of the absorbing zones, or, without `crossing`, D flow of
-    the only kind that there is.
+    drag: the force (…, d), N, if known: D crossing of the absorbing zones, or, without `crossing`, D flow of the only
+    kind of damping present.
     """
     absorbing = flow if crossing is None else crossing
     flows = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorption, absorbing)}
-    present = {kind: own for kind, (matrix, own) in flows.items() if matrix is not None}
+    present = {kind: velocity for kind, (matrix, velocity) in flows.items() if matrix is not None}
     known = {"absorbed": drag} if crossing is not None else dict.fromkeys(present, drag if len(present) == 1 else None)
 
-    def loss(kind: str, own: Array) -> Any:
+    def loss(kind: str, velocity: Array) -> Any:
         force = known.get(kind)
         if force is None:
-            force = applied(assembly.damping if kind == "damping" else assembly.absorber, own)
-        return viscous_loss(step, own, force)
+            force = applied(assembly.damping if kind == "damping" else assembly.absorber, velocity)
+        return viscous_loss(step, velocity, force)
 
-    return {kind: loss(kind, own) for kind, own in present.items()}
+    return {kind: loss(kind, velocity) for kind, velocity in present.items()}
 
 
 def viscous_loss(step: float, flow: Array, drag: Array) -> Any:
     """Δt flow·D flow (…,), J, of velocities (…, d) and the drag D flow (…, d), N, of a damping matrix D (d, d)."""
-    # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
+    # the form is not negative: values below zero, in rigid motion, are round-off
     return step * np.maximum(np.vecdot(flow, drag), 0.0)
 
 

@@ -18,10 +18,10 @@ def by_rows(starts, columns, values, fields):
     if count < FEW or values.size < fields.shape[1]:
         for b in range(count):
             for r in range(rows):
-                alone = 0.0
+                single = 0.0
                 for e in range(starts[r], starts[r + 1]):
-                    alone += values[e] * fields[b, columns[e]]
-                out[b, r] = alone
+                    single += values[e] * fields[b, columns[e]]
+                out[b, r] = single
         return out
     beside, sums = np.empty((fields.shape[1], min(count, _SIDE))), np.empty(_SIDE)
     for first in range(0, count, _SIDE):
@@ -35,11 +35,11 @@ def by_rows(starts, columns, values, fields):
             begin, end = starts[r], starts[r + 1]
             fours = end - (end - begin) % 4
             for e in range(begin, fours, 4):
-                one, two, three, four = values[e], values[e + 1], values[e + 2], values[e + 3]
+                a0, a1, a2, a3 = values[e], values[e + 1], values[e + 2], values[e + 3]
                 x, y = beside[columns[e], :size], beside[columns[e + 1], :size]
                 z, w = beside[columns[e + 2], :size], beside[columns[e + 3], :size]
                 for b in range(size):
-                    total[b] = ((total[b] + one * x[b]) + two * y[b] + three * z[b]) + four * w[b]
+                    total[b] = ((total[b] + a0 * x[b]) + a1 * y[b] + a2 * z[b]) + a3 * w[b]
             for e in range(fours, end):
                 value, x = values[e], beside[columns[e], :size]
                 for b in range(size):
@@ -62,7 +62,7 @@ def by_columns(starts, rows, values, fields, count):
 
 
 @njit(cache=True, nogil=True)
-def strains(starts, columns, values, anchor, own, fields):
+def strains(starts, columns, values, anchor, part_rows, fields):
     """Strains (b, s) of displacements (b, d); see `arlequin.system.strains`."""
     out = np.empty((fields.shape[0], starts.size - 1))
     relative = np.empty(fields.shape[1])
@@ -71,10 +71,10 @@ def strains(starts, columns, values, anchor, own, fields):
         for d in range(u.size):
             relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
         for s in range(starts.size - 1):
-            seen = relative if s < own else u
+            field = relative if s < part_rows else u
             total = 0.0
             for e in range(starts[s], starts[s + 1]):
-                total += values[e] * seen[columns[e]]
+                total += values[e] * field[columns[e]]
             out[b, s] = total
     return out
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from arlequin.models.linalg.matrix import same_entries
 from arlequin.models.types import Array
 
-_COPIED = 0.25  # share of the rows that act up to which a copy of them takes less time than a product with all of W
+_COPIED = 0.25  # share of nonzero impulses below which a copy of their rows is faster than a product with all of W
 
 
 class ComplianceOperator(Protocol):
@@ -37,7 +37,7 @@ class Compliance:
         self._last_of: tuple[sp.csr_array, Array] | None = None
 
     def of(self, rows: sp.csr_array) -> Array:
-        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis; the last one is kept."""
+        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis; the last one is cached."""
         if self._last_of is None or not same_entries(self._last_of[0], rows):
             self._last_of = rows, self._product(rows)
         return self._last_of[1]
@@ -45,15 +45,15 @@ class Compliance:
     def _product(self, rows: sp.csr_array) -> Array:
         used = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
         if used.size < rows.shape[1]:
-            own, among = sp.csr_array(rows[:, used]), self._among(used)
+            used_rows, used_matrix = sp.csr_array(rows[:, used]), self._among(used)
         else:  # no copy of W
-            own, among = rows, self._matrix
-        half = own @ among
-        out = own @ half.T
+            used_rows, used_matrix = rows, self._matrix
+        image = used_rows @ used_matrix
+        out = used_rows @ image.T
         return _symmetric(out.toarray() if sp.issparse(out) else np.asarray(out.T))
 
     def chosen(self, rows: NDArray[np.int64]) -> Array:
-        """W between the rows (r,) of the basis, (r, r), symmetric; the last one is kept."""
+        """W between the rows (r,) of the basis, (r, r), symmetric; the last one is cached."""
         if self._last is None or not np.array_equal(self._last[0], rows):
             self._last = rows, _symmetric(self._among(rows))
         return self._last[1]

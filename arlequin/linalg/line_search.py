@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-_GROWN = 20.0  # times the smallest change so far, beyond which the iterations diverge
+_GROWN = 20.0  # growth relative to the smallest change so far, above which the iterations diverge
 _PATIENCE = 5  # passes that do not halve the smallest change, after which they diverge
 _HALVES = 6  # halvings at most
 
@@ -16,7 +16,7 @@ class Stagnation:
         self.lowest, self._since = np.inf, 0
 
     def passes(self, measure: float) -> int:
-        """The count, after a pass with this measure."""
+        """The count after a pass with this measure."""
         self.lowest, self._since = (measure, 0) if measure <= 0.5 * self.lowest else (self.lowest, self._since + 1)
         return self._since
 
@@ -41,15 +41,15 @@ class DivergenceMonitor:
 
 
 def search(remaining: Callable[[float], float], size: float, share: float = 1.0) -> float:
-    """The share of a change to take: the first of `share`, its half, its quarter, … that leaves no more than size.
+    """Step length of a line search: the first s of `share`, its half, its quarter, … with remaining(s) ≤ size.
 
-    remaining(s): ‖A⁻¹R(s)‖, the size of what A would still change at the share s, inf with inverted cells; size: that
-    of the change. R(s) is the residual at s under the forces of contact and constraints of the pass, with the share
-    1 − s of the motions still to be imposed: R(s) = (1 − s) R(0), A⁻¹R(0) the change, as far as A is the derivative
-    and whatever contacts open and close. Only nonlinearity raises it. Measured by A⁻¹, stiff directions weigh no more
-    than soft ones.
+    remaining(s): ‖A⁻¹R(s)‖, the size of the next change at the step length s, inf with inverted cells; size: that of
+    the change. R(s) is the residual at s under the forces of contact and constraints of the pass, with the share
+    1 − s of the motions still to be imposed: R(s) = (1 − s) R(0), A⁻¹R(0) the change, as far as A is the derivative,
+    for all contacts that open and close. Only nonlinearity increases it. In the norm of A⁻¹, stiff directions weigh no
+    more than soft ones.
 
-    Where every share leaves more, the search has no answer: then the whole of `share` is taken.
+    If no step length satisfies the condition, it is `share`.
 
     Source: P. Deuflhard, Newton Methods for Nonlinear Problems, Springer (2004), section 3.3 (natural monotonicity).
     """

@@ -13,8 +13,8 @@ from arlequin.models.types import Array
 
 _FULL = 0.25  # density of the nonzero columns above which a dense product is faster
 
-_FEW, _LARGE = 4, 2**23  # vectors below which columns of a dense copy, of at most so many entries, are added up
-_ENTRIES = 1 << 14  # of a sparse matrix, above which SciPy's call is quicker for few vectors
+_FEW, _LARGE = 4, 2**23  # vectors below which a dense copy is used by columns; its entries at most
+_ENTRIES = 1 << 14  # entries of a sparse matrix, above which SciPy's product is faster for few vectors
 _CACHED = 4  # products: comparing an argument costs a thousandth of a product
 
 
@@ -22,7 +22,7 @@ _CACHED = 4  # products: comparing an argument costs a thousandth of a product
 class RowProduct:
     """The linear map x ↦ A x of a sparse matrix A (r, d), by a dense copy where A is dense in its nonzero columns.
 
-    Such rows, of contact on modal parts, are multiplied at the end of a step and again at the start of the next: the
+    Dense rows, of contact on modal parts, are multiplied at the end of a step and again at the start of the next: the
     last products are cached.
     """
 
@@ -36,8 +36,8 @@ class RowProduct:
         if self.matrix.nnz <= _FULL * self.matrix.shape[0] * columns.size:
             return None
         first, last = int(columns[0]), int(columns[-1]) + 1
-        some = slice(first, last) if last - first == columns.size else columns  # a slice avoids copies
-        return some, self.matrix[:, some].toarray()
+        nonzero = slice(first, last) if last - first == columns.size else columns  # a slice avoids copies
+        return nonzero, self.matrix[:, nonzero].toarray()
 
     @cached_property
     def _columns(self) -> Array | None:
@@ -54,15 +54,15 @@ class RowProduct:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
         if self._full is None:
             return applied(self.matrix, fields)
-        some, block = self._full
+        nonzero, block = self._full
         if fields.ndim > 1:  # rounding of BLAS products depends on the batch size
             if fields.ndim > 2 or len(fields) >= _FEW or self._columns is None:
                 return applied(self.matrix, fields)
-            return row_products(fields[:, some], self._columns)  # the bits of `applied`: the same order of sums
-        for given, product in self._last:
-            if np.array_equal(given, fields):
+            return row_products(fields[:, nonzero], self._columns)  # bitwise equal to `applied`: the same order of sums
+        for argument, product in self._last:
+            if np.array_equal(argument, fields):
                 return product.copy()
-        product = block @ fields[some]
+        product = block @ fields[nonzero]
         self._last[:] = [(fields.copy(), product), *self._last[: _CACHED - 1]]
         return product.copy()
 
@@ -70,10 +70,10 @@ class RowProduct:
         """Aᵀ f (d,) for f (r,)."""
         if self._full is None:
             return applied(self._transposed, forces)
-        some, block = self._full
+        nonzero, block = self._full
         out = np.zeros(self.matrix.shape[1])
         acting = np.flatnonzero(forces)
-        out[some] = forces @ block if 2 * acting.size > forces.size else forces[acting] @ block[acting]
+        out[nonzero] = forces @ block if 2 * acting.size > forces.size else forces[acting] @ block[acting]
         return out
 
 
@@ -96,5 +96,5 @@ def applied(matrix: Any, fields: Array) -> Array:
     if sp.issparse(matrix) and matrix.format == "csc":
         return np.asarray(by_columns(*entries, fields, matrix.shape[0]))
     if len(fields) < FEW and entries[2].size > _ENTRIES and sp.issparse(matrix):
-        return np.array([matrix @ field for field in fields])  # to the same bits, in less than half the time
+        return np.array([matrix @ field for field in fields])  # bitwise equal, in less than half the time
     return np.asarray(by_rows(*entries, fields))

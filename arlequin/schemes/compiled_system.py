@@ -61,7 +61,7 @@ class StrainRows(NamedTuple):
     @classmethod
     def of(cls, strains: Strains) -> Self:
         """From the strains of an assembly."""
-        return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
+        return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.part_rows)
 
 
 class LawTables(NamedTuple):

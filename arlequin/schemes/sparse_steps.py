@@ -425,7 +425,7 @@ class OneStepStepper(Stepper):
             residual=np.array([contact_solution.residual]),
             singular=np.array([contact_solution.singular]),
         )
-        elastic_stick = solved.contact.held
+        elastic_stick = solved.contact.springs
         springs = None if elastic_stick is None else (elastic_stick.before[None], elastic_stick.after[None])
         return _Solution(
             solved.y[None],
@@ -722,7 +722,7 @@ class OneStepStepper(Stepper):
             pulled,
         )
         layer_gap = None
-        if single is not None and single.carried:
+        if single is not None and single.gaps_from_history:
             layer_gap = laws.layer_gaps(single.solution.history, gaps[0, 0])[None, None]
         energies = StepEnergies(kinetic, trajectory.strain[: count + 1], state.asperity, layer_gap, dissipated)
         end = None

@@ -1,6 +1,6 @@
 """Velocities and multipliers under the drag of absorbing junctions in an explicit step, by a factor or by products.
 
-With the bare mass M (z, z), the damping D of the junctions and the constraints C of a zone, a step asks for y and φ in
+With the mass M (z, z), the damping D of the junctions and the constraints C of a zone, a step solves for y and φ
 
     M y = b − k D (v + g y) + Cᵀφ,   C y = c,   h = k g,   A = M + h D,
 
@@ -20,9 +20,9 @@ from arlequin.models.linalg.largest import largest_of_product
 from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.types import Array
 
-# Relative change of the damping that the products may make; factors of the drag change reflections in proportion.
+# Largest relative change of the damping by the polynomial; reflections change in proportion to the drag.
 _DEPARTURE = 0.05
-_TOLERANCE, _MARGIN = 1e-2, 1.02  # of the largest eigenvalue as found, and over it
+_TOLERANCE, _MARGIN = 1e-2, 1.02  # of the computed largest eigenvalue, and factor on it
 
 
 class Braked(NamedTuple):
@@ -38,11 +38,11 @@ class Brake(Protocol):
     """M y = b − k D (v + g y) + Cᵀφ, C y = c for many b, v and c."""
 
     def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
-        """For b (z,), c (m,) and v (z,)."""
+        """y, φ and the drag for b (z,), c (m,) and v (z,)."""
 
 
 class FactoredBrake:
-    """By one sparse factor of A = M + h D and C: w = v + g y."""
+    """Solution by one sparse factor of A = M + h D and C: w = v + g y."""
 
     def __init__(self, mass: sp.csr_array, damping: sp.csr_array, rows: sp.csr_array, half: float) -> None:
         """half: h."""
@@ -56,7 +56,7 @@ class FactoredBrake:
 
 
 class PolynomialBrake:
-    """By a few products with D, for zones in which a factor of A has too many entries; M diagonal:
+    """Solution by a few products with D, for zones in which a factor of A has too many entries; M diagonal:
 
         y₀ = M⁻¹(b + Cᵀφ₀),   v₀ = v + g y₀,   w = q(h Q D) v₀,   y = y₀ − k Q D w,
         Q = M⁻¹ − M⁻¹Cᵀ S⁻¹ C M⁻¹,   S = C M⁻¹Cᵀ.
@@ -68,32 +68,34 @@ class PolynomialBrake:
 
     with T the Chebyshev polynomial of [0, x_max] of the least degree for which δ = 1/|T(−1)| is small enough, before it
     is scaled to 1 at x = −1, and at least 2. D′ is symmetric, positive where D is, 0 where D is; D′ − D falls as Δt².
-    The mean velocity of the step is v₀ − h Q D w = (M + h D′)⁻¹ M v₀; on it the drag D w = D′ v̄ takes away
-    v̄·D w = v̄·D′ v̄ ≥ 0 exactly. Products and projections by the factor of S take about as long as the bare step.
+    The mean velocity of the step is v₀ − h Q D w = (M + h D′)⁻¹ M v₀; on it the drag D w = D′ v̄ dissipates
+    v̄·D w = v̄·D′ v̄ ≥ 0 exactly. Products and projections by the factor of S take about as long as the undamped step.
     """
 
     def __init__(self, mass: Array, product: Callable[[Array], Array], rows: sp.csr_array, half: float) -> None:
         """mass (z,): the diagonal of M; product: v ↦ D v; half: h."""
-        self._inverse, self._half, self._all = 1.0 / mass, half, rows.shape[0]
+        self._inverse, self._half, self._row_count = 1.0 / mass, half, rows.shape[0]
         self._product = product
         schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
-        self._kept, self._constrained = constraint_factor(schur)
-        kept = rows if self._kept.size == self._all else sp.csr_array(rows[self._kept])
-        self._rows = FieldRows.of(kept)
+        self._independent_rows, self._constrained = constraint_factor(schur)
+        independent = (
+            rows if self._independent_rows.size == self._row_count else sp.csr_array(rows[self._independent_rows])
+        )
+        self._rows = FieldRows.of(independent)
         self.polynomial = damping_polynomial(_MARGIN * largest_of_product(product, half * self._inverse, _TOLERANCE))
 
     def solve(self, b: Array, c: Array, v: Array, k: float) -> Braked:
-        y, multipliers = self._projected(b, c[self._kept])
+        y, multipliers = self._projected(b, c[self._independent_rows])
         moving = self._moving(v + self._half / k * y)
         drag = self._product(moving)
-        change, more = self._projected(drag, None)
+        change, multiplier_change = self._projected(drag, None)
         y -= k * change
-        multipliers -= k * more
-        whole = multipliers
-        if self._kept.size < self._all:
-            whole = np.zeros(self._all)
-            whole[self._kept] = multipliers
-        return Braked(y, whole, moving, drag)
+        multipliers -= k * multiplier_change
+        all_multipliers = multipliers
+        if self._independent_rows.size < self._row_count:
+            all_multipliers = np.zeros(self._row_count)
+            all_multipliers[self._independent_rows] = multipliers
+        return Braked(y, all_multipliers, moving, drag)
 
     def _moving(self, v: Array) -> Array:
         """q(h Q D) v."""
@@ -105,12 +107,12 @@ class PolynomialBrake:
         return total
 
     def _projected(self, b: Array, c: Array | None) -> tuple[Array, Array]:
-        """y = M⁻¹(b + Cᵀφ) with C y = c, None for 0, and φ of the rows kept."""
+        """y = M⁻¹(b + Cᵀφ) with C y = c, None for 0, and φ of the independent rows."""
         y = self._inverse * b
-        if not self._kept.size:
+        if not self._independent_rows.size:
             return y, np.zeros(0)
-        missing = -self._rows.product(y)
-        multipliers = self._constrained(missing if c is None else missing + c)
+        violation = -self._rows.product(y)
+        multipliers = self._constrained(violation if c is None else violation + c)
         pull = np.zeros(y.size)
         self._rows.write_transposed(multipliers, pull)
         y += self._inverse * pull

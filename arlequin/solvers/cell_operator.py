@@ -2,11 +2,12 @@
 
     A x = Σ_parts (μM + aK) x + R x,    R = A − Σ_parts (μM + aK)
 
-with M and K of the cells of a part and a sparse R: springs, dashpots, absorbing terms, mass that is not consistent.
-Other parts, and those with damping that is not Rayleigh's, are multiplied by rows. μ and a contain the coefficients of
-the scheme and of Rayleigh damping. They are found from the product of A with a random vector. R is computed in the rows
-where this product is not that of the cells, in those that couple a part with others, and in those of its columns, so
-that it is symmetric: the sum is A to round-off whatever μ and a are. Rows are those of the unknowns of a step.
+with M and K of the cells of a part and a sparse remainder R: springs, dashpots, absorbing terms, mass that is not
+consistent. Other parts, and those with damping that is not Rayleigh's, are multiplied by rows. μ and a contain the
+coefficients of the scheme and of Rayleigh damping. They are determined from the product of A with a random vector. R is
+computed in the rows where this product differs from that of the cells, in rows that couple parts, and in the rows of
+its columns, so that it is symmetric: the sum is A to round-off whatever μ and a are. Rows are those of the unknowns of
+a step.
 """
 
 from collections.abc import Callable
@@ -27,17 +28,18 @@ from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
-_LEAST = 3_000  # unknowns of a part from which on its tiles are quicker than its rows
-_ROUND_OFF = 1e-13  # entries of R relative to the diagonal, and errors of products, that count as none
+_MIN_UNKNOWNS = 3_000  # unknowns of a part from which on its tiles are quicker than its rows
+_ROUND_OFF = 1e-13  # entries of R relative to the diagonal, and errors of products, that count as zero
 _LARGEST_REST = 0.3  # entries of R in rows of a part, as a share of those of A, up to which tiles and R are quicker
 _PASSES = 4  # sets of rows of R until the last one contains its columns
 _BLOCK = 65_536  # rows of which R is made at a time
-_LEAST_DETERMINANT = 1e-3  # of a pair of rows that determines μ and a, relative
+_MIN_DETERMINANT = 1e-3  # of a pair of rows that determines μ and a, relative
 _FIT = 1e-9  # misfit of a row, relative to its terms, up to which μ and a hold for it
 
 
 def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np.int64] | None) -> SymmetricOperator:
-    """Of a matrix (u, u) on the unknowns (u,), None for all dofs: by cells where parts have tiles, else by rows."""
+    """Products with a matrix (u, u) on the unknowns (u,), None for all dofs: by cells where parts have tiles, else by
+    rows."""
     if isinstance(matrix, DistributedMatrix):
         return operator_of(matrix)
     at = np.arange(assembly.dof_count) if unknowns is None else unknowns
@@ -47,12 +49,12 @@ def step_operator(assembly: Assembly, matrix: sp.csr_array, unknowns: NDArray[np
     image, diagonal = matrix @ x, np.asarray(matrix.diagonal())
     parts: list[_PartCells] = []
     bounds = np.searchsorted(at, assembly.start)
-    for own, dofs, (first, last) in zip(assembly.parts, assembly.places, pairwise(bounds.tolist()), strict=True):
-        if not isinstance(own, ElasticAssembled) or last - first < _LEAST:
+    for part, dofs, (first, last) in zip(assembly.parts, assembly.places, pairwise(bounds.tolist()), strict=True):
+        if not isinstance(part, ElasticAssembled) or last - first < _MIN_UNKNOWNS:
             continue
-        fit = _PartFit.of(own, slice(first, last), at[first:last] - dofs.start, x, image)
-        part = None if fit is None else fit.completed(matrix, diagonal, x, image)
-        parts += [] if part is None else [part]
+        fit = _PartFit.of(part, slice(first, last), at[first:last] - dofs.start, x, image)
+        part_cells = None if fit is None else fit.completed(matrix, diagonal, x, image)
+        parts += [] if part_cells is None else [part_cells]
     if not parts:
         return RowOperator(matrix)
     operator, by_cells = CellOperator(matrix, diagonal, parts), np.empty_like(image)
@@ -77,22 +79,22 @@ class _PartFit:
     def of(
         cls, part: ElasticAssembled, at: slice, local: NDArray[np.int64], x: Array, image: Array
     ) -> "_PartFit | None":
-        """Of the rows `at` of a matrix with A x = image; None where the part has no tiles."""
-        whole = np.zeros(part.mass.shape[0])
-        whole[local] = x[at]
-        factors = _factors(image[at], (part.mass @ whole)[local], (part.stiffness @ whole)[local])
+        """Fit to the rows `at` of a matrix with A x = image; None where the part has no tiles."""
+        part_x = np.zeros(part.mass.shape[0])
+        part_x[local] = x[at]
+        factors = _factors(image[at], (part.mass @ part_x)[local], (part.stiffness @ part_x)[local])
         cells = None if factors is None else part.product(*factors)
         if factors is None or cells is None:
             return None
         return cls(part, at, local, cells, factors[0] if cells.inertial else 0.0, factors[1])
 
     def completed(self, matrix: sp.csr_array, diagonal: Array, x: Array, image: Array) -> "_PartCells | None":
-        """With R, of a matrix with this diagonal (u,) and A x = image; None where R has too many entries."""
+        """Tiles and R of a matrix with this diagonal (u,) and A x = image; None where R has too many entries."""
         at, size, scale = self.at, self.part.mass.shape[0], np.sqrt(np.abs(diagonal))
-        whole = np.zeros(size)
-        whole[self.local] = x[at]
-        missed = np.abs(image[at] - self.cells.internal(whole)[0][self.local])
-        chosen = missed > _ROUND_OFF * np.abs(diagonal[at])
+        part_x = np.zeros(size)
+        part_x[self.local] = x[at]
+        misfit = np.abs(image[at] - self.cells.internal(part_x)[0][self.local])
+        chosen = misfit > _ROUND_OFF * np.abs(diagonal[at])
         indices = matrix.indices[matrix.indptr[at.start] : matrix.indptr[at.stop]]
         outside = np.flatnonzero((indices < at.start) | (indices >= at.stop)) + matrix.indptr[at.start]
         chosen[np.searchsorted(matrix.indptr, outside, side="right") - 1 - at.start] = True
@@ -103,8 +105,8 @@ class _PartFit:
                 return None
             columns = rest.indices[(rest.indices >= at.start) & (rest.indices < at.stop)] - at.start
             if chosen[columns].all():
-                whole_part = None if self.local.size == size else self.local
-                return _PartCells(at, self.cells, size, whole_part, at.start + rows, rest)
+                local_unknowns = None if self.local.size == size else self.local
+                return _PartCells(at, self.cells, size, local_unknowns, at.start + rows, rest)
             chosen[columns] = True
         return None
 
@@ -113,21 +115,24 @@ class _PartFit:
         diagonal; None for too many entries."""
         at, column = self.at, np.full(self.part.mass.shape[0], -1)
         column[self.local] = np.arange(at.start, at.stop)
-        most = _LARGEST_REST * (matrix.indptr[at.stop] - matrix.indptr[at.start])
+        max_entries = _LARGEST_REST * (matrix.indptr[at.stop] - matrix.indptr[at.start])
         blocks = [sp.csr_array((0, matrix.shape[1]))]
-        for some in np.split(rows, range(_BLOCK, rows.size, _BLOCK)):
-            known = self.stiffness * self.part.stiffness[self.local[some]]
+        for chunk in np.split(rows, range(_BLOCK, rows.size, _BLOCK)):
+            tile_rows = self.stiffness * self.part.stiffness[self.local[chunk]]
             if self.inertia:
-                known = known + self.inertia * self.part.mass[self.local[some]]
-            known = sp.coo_array(known)
-            kept = column[known.col] >= 0
-            entries = known.data[kept], (known.row[kept], column[known.col[kept]])
-            block = sp.coo_array(matrix[at.start + some] - sp.csr_array(entries, shape=(some.size, matrix.shape[1])))
-            large = np.abs(block.data) > _ROUND_OFF * scale[at.start + some[block.row]] * scale[block.col]
+                tile_rows = tile_rows + self.inertia * self.part.mass[self.local[chunk]]
+            tile_rows = sp.coo_array(tile_rows)
+            among_unknowns = column[tile_rows.col] >= 0
+            entries = (
+                tile_rows.data[among_unknowns],
+                (tile_rows.row[among_unknowns], column[tile_rows.col[among_unknowns]]),
+            )
+            block = sp.coo_array(matrix[at.start + chunk] - sp.csr_array(entries, shape=(chunk.size, matrix.shape[1])))
+            large = np.abs(block.data) > _ROUND_OFF * scale[at.start + chunk[block.row]] * scale[block.col]
             entries = block.data[large], (block.row[large], block.col[large])
             blocks.append(sp.csr_array(entries, shape=block.shape))
-            most -= blocks[-1].nnz
-            if most < 0:
+            max_entries -= blocks[-1].nnz
+            if max_entries < 0:
                 return None
         return sp.csr_array(sp.vstack(blocks, format="csr"))
 
@@ -145,8 +150,8 @@ class _PartCells:
     rest: sp.csr_array
 
     def tasks(self, x: Array, out: Array) -> tuple[list[Callable[[], None]], Callable[[], None]]:
-        """What writes the product of x (u,) with the rows of the part to out (u,): pieces for threads, in any order,
-        and what follows them."""
+        """Functions that write the product of x (u,) with the rows of the part to out (u,): pieces for threads, in any
+        order, and a final one."""
         u, force = x[self.at], out[self.at]
         if self.local is not None:
             u, force = np.zeros(self.size), np.empty(self.size)
@@ -168,11 +173,11 @@ class CellOperator:
     """A (u, u) by the cells of some parts, and by the rows of the others."""
 
     def __init__(self, matrix: sp.csr_array, diagonal: Array, parts: list[_PartCells]) -> None:
-        """diagonal (u,): that of the matrix; parts: in ascending order of their rows."""
+        """diagonal (u,): of the matrix; parts: in ascending order of their rows."""
         self.size, self._diagonal, self._parts, self._pace = matrix.shape[0], diagonal, parts, Pace()
         ends = [0, *(bound for part in parts for bound in (part.at.start, part.at.stop)), self.size]
         between = [(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
-        pieces = [slice(a + own.start, a + own.stop) for a, b in between for own in slices(b - a)]
+        pieces = [slice(a + piece.start, a + piece.stop) for a, b in between for piece in slices(b - a)]
         self._others = [(at, rows_of(matrix, at)) for at in pieces]
 
     def diagonal(self) -> Array:
@@ -199,26 +204,26 @@ def _call(task: Callable[[], None]) -> None:
 
 
 def _factors(image: Array, inertia: Array, stiffness: Array) -> tuple[float, float] | None:
-    """μ and a > 0 of A x = μ M x + a K x in most rows, of A x, M x and K x (u,); None where there are none.
+    """μ and a > 0 of A x = μ M x + a K x in most rows, from A x, M x and K x (u,); None where they do not exist.
 
-    Medians of the solutions of pairs of rows, which few other rows do not change, and then least squares over the rows
-    that they fit.
+    Medians of the solutions of pairs of rows, which are robust against few outliers, then least squares over the rows
+    that fit.
     """
     (z, w), (m, n), (k, h) = ((field[:-1:2], field[1::2]) for field in (image, inertia, stiffness))
     determinant = m * h - n * k
-    regular = np.abs(determinant) > _LEAST_DETERMINANT * (np.abs(m * h) + np.abs(n * k))
+    regular = np.abs(determinant) > _MIN_DETERMINANT * (np.abs(m * h) + np.abs(n * k))
     if 2 * np.count_nonzero(regular) < regular.size:
         return None
     mu = float(np.median((z * h - w * k)[regular] / determinant[regular]))
     a = float(np.median((m * w - n * z)[regular] / determinant[regular]))
     terms = np.abs(mu * inertia) + np.abs(a * stiffness)
     misfit = np.abs(image - mu * inertia - a * stiffness)
-    # as small as most are: a weak spring would bias what is fitted to its rows
+    # the typical misfit: rows with a weak spring would bias the fit
     usual = float(np.median(np.divide(misfit, terms, out=np.zeros_like(terms), where=terms > 0.0)))
     fits = misfit <= min(_FIT, 10.0 * usual + np.finfo(float).eps) * terms
     if a <= 0.0 or not fits.any():
         return None
     scale = np.array([np.linalg.norm(field[fits]) for field in (inertia, stiffness)])
     both = np.column_stack([inertia[fits], stiffness[fits]]) / scale
-    found = np.linalg.lstsq(both, image[fits])[0] / scale
-    return float(found[0]), float(found[1])
+    factors = np.linalg.lstsq(both, image[fits])[0] / scale
+    return float(factors[0]), float(factors[1])

@@ -1,4 +1,4 @@
-"""The linear system of a step, condensed on its constraints and on the contact; checkpoints of what a stepper keeps."""
+"""The linear system of a step, condensed on its constraints and on the contact; steppers with checkpoints."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,20 +28,20 @@ from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
 
-# The contact problem of a step: (B y without impulses (q,), what it found before, if it is called again) → what it
-# finds, P (q,), and what gives rows H (h, q) with velocities H B y that do not depend on P while the statuses last, by
-# which iterative solvers predict P; None where there are none.
+# The contact problem of a step: (B y without impulses (q,), its last solution, if it is called again) → its solution,
+# P (q,), and a function that returns the rows H (h, q) whose velocities H B y do not depend on P while the statuses
+# last, by which iterative solvers predict P; None where there are no such rows.
 ContactProblem = Callable[[Array, T | None], tuple[T, Array, Callable[[], sp.csr_array] | None]]
 
-_HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone
+_MIN_EIGENVALUE = 1e-12  # in units of the diagonal: below it, constraints alone hold a motion
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """Solution without contact: B y (q,), multipliers λ (k,) of rigid parts, y (d,), and φ (m,) of the constraints.
 
-    solve: gives y (d,) and φ (m,) under contact impulses P (q,), None for none, by the second half of a
-    back-substitution. y and φ are found when they are first asked for: in a step with contact they are not.
+    solve: y (d,) and φ (m,) under contact impulses P (q,), None for none, by a backward substitution. y and φ without
+    contact are computed on first access: a step with contact does not need them.
     """
 
     solve: Callable[[Array | None], tuple[Array, Array]]
@@ -49,26 +49,26 @@ class Predictor:
     rigid: Array = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
-    def _found(self) -> tuple[Array, Array]:
+    def _without_impulses(self) -> tuple[Array, Array]:
         return self.solve(None)
 
     @property
     def y(self) -> Array:
-        """y (d,)."""
-        return self._found[0]
+        """Solution y (d,) without contact impulses."""
+        return self._without_impulses[0]
 
     @property
     def multipliers(self) -> Array:
-        """φ (m,)."""
-        return self._found[1]
+        """Multipliers φ (m,) without contact impulses."""
+        return self._without_impulses[1]
 
-    def under(self, impulse: Array) -> tuple[Array, Array]:
-        """y and φ once the contact impulses P (q,) act."""
-        return self.solve(impulse) if impulse.any() else self._found
+    def under(self, impulses: Array) -> tuple[Array, Array]:
+        """y and φ under the contact impulses P (q,)."""
+        return self.solve(impulses) if impulses.any() else self._without_impulses
 
 
 class Condensed:
-    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y known on the imposed dofs, for many b and P; B the contact's basis.
 
     A is factored once with the border R = [C; B] by a sparse Cholesky factor, which gives S = R A⁻¹ Rᵀ. The
     constraints are eliminated from the contact (those that others, or imposed motions, imply are left out: their
@@ -91,19 +91,22 @@ class Condensed:
         """`active` (d,) restricts the unknowns (default: all dofs that are not imposed); contact: whether contact
         impulses will act.
 
-        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
+        former: system of a matrix of the same pattern, whose symbolic analysis is reused; it becomes invalid.
         """
         self._unknowns = Unknowns(assembly, active)
         matrix = compressed(matrix)
-        inner, self._to_given = self._unknowns.split(matrix)
-        self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
+        inner, self._to_imposed = self._unknowns.split(matrix)
+        self._constraints, self._basis = (
+            assembly.constraints,
+            assembly.contact.basis if contact else assembly.contact.basis[:0],
+        )
         self.diagonal = matrix.diagonal()
         self._penalty: sp.csr_array | None = None
-        rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
-        self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
+        rows = sp.csr_array(sp.vstack([self._constraints, self._basis], format="csr"))
+        self._rows_imposed = rows[:, self._unknowns.imposed_dofs] if self._unknowns.imposed_dofs.size else None
         with phase(f"factor of {inner.shape[0]:,} unknowns"):
             self.bordered = self._factored(assembly, inner, sp.csr_array(rows[:, self._unknowns.at]), former)
-        self._multiplier_count = m = self._all.shape[0]
+        self._multiplier_count = m = self._constraints.shape[0]
         with phase(f"condensation on {rows.shape[0]:,} constraints and contact rows"):
             self._eliminated = eliminate(self.bordered.schur(), m)
         self.compliance = Compliance(self._eliminated.compliance)
@@ -111,14 +114,14 @@ class Condensed:
     def _factored(
         self, assembly: Assembly, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None"
     ) -> Bordered:
-        """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
+        """Factor of A or, where only the constraints hold a part, of A + CᵀDC, which has the same solution on C y = c.
 
-        D makes each row's share about as stiff as A is on its dofs. The motions to be held are those of rigid parts
-        (`soft_supports`), so that CᵀDC needs not be formed (`SupportedFactor`); where they are not, as in mechanisms,
-        it is. Round-off may let A be factored though a motion is free: one inverse iteration y = A⁻¹b bounds the lowest
-        eigenvalue of (A, diag A) by y·b / y·diag(A) y.
+        D makes each row about as stiff as A is on its dofs. Where the motions held by constraints alone are rigid
+        motions of parts (`soft_supports`), CᵀDC is not formed (`SupportedFactor`); otherwise, as in mechanisms, it is.
+        Round-off may let the factorisation of A pass though a motion is free: one inverse iteration y = A⁻¹b bounds the
+        lowest eigenvalue of (A, diag A) by y·b / y·diag(A) y.
         """
-        count = self._all.shape[0]
+        count = self._constraints.shape[0]
         if former is not None and (former._penalty is None or isinstance(former.bordered, SupportedFactor)):
             self._penalty = former._penalty
             return former.bordered.refactorise(matrix)
@@ -132,15 +135,15 @@ class Condensed:
                     supported = SupportedFactor(matrix, rows, count, supports)
                     self._penalty = sp.csr_array(constraints.T @ sp.diags_array(supported.penalty))
                     return supported
-            found = border(matrix, rows)
+            factor = border(matrix, rows)
             diagonal = matrix.diagonal()
             load = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
-            moved = found.backward(found.forward(load))
-            if float(load @ moved) > _HELD * float(moved @ (diagonal * moved)):
-                return found
+            y = factor.backward(factor.forward(load))
+            if float(load @ y) > _MIN_EIGENVALUE * float(y @ (diagonal * y)):
+                return factor
         except UserError:
             pass
-        # dofs have units of their own: their shares of a row add as compliances, c²/a
+        # dofs differ in their units: their contributions to a row add as compliances, c²/a
         diagonal = matrix.diagonal()
         yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
         sums = constraints.multiply(constraints) @ yielding
@@ -148,110 +151,110 @@ class Condensed:
         self._penalty = sp.csr_array(constraints.T @ sp.diags_array(scale))
         return border(compressed(matrix + self._penalty @ constraints), rows)
 
-    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs; or n columns of each.
+    def predict(self, b: Array, c: Array, imposed: Array | None = None) -> Predictor:
+        """The solution for P = 0: b (d,), c (m,), imposed (p,): y on the imposed dofs; or n columns of each.
 
-        UserError where motions are imposed and `given` is None.
+        UserError where motions are imposed and `imposed` is None.
         """
-        self._unknowns.check_given(given)
-        right, m = b[self._unknowns.at], self._multiplier_count
-        moved = None if given is None or self._rows_given is None else self._rows_given @ given
-        if given is not None and self._to_given is not None:
-            right = right - self._to_given @ given
+        self._unknowns.check_imposed(imposed)
+        rhs, m = b[self._unknowns.at], self._multiplier_count
+        imposed_part = None if imposed is None or self._rows_imposed is None else self._rows_imposed @ imposed
+        if imposed is not None and self._to_imposed is not None:
+            rhs = rhs - self._to_imposed @ imposed
         if self._penalty is not None:
-            right = right + self._penalty @ (c if moved is None else c - moved[:m])
-        forward = self.bordered.forward(right)
-        reached = forward.border if moved is None else forward.border + moved
-        multipliers, moved_contact = self._eliminated.resolved(c - reached[:m])
-        contact = reached[m:] + moved_contact
-        return Predictor(partial(self._solved, forward, given, multipliers), contact)
+            rhs = rhs + self._penalty @ (c if imposed_part is None else c - imposed_part[:m])
+        forward = self.bordered.forward(rhs)
+        rows_y = forward.border if imposed_part is None else forward.border + imposed_part
+        multipliers, contact_change = self._eliminated.resolved(c - rows_y[:m])
+        contact = rows_y[m:] + contact_change
+        return Predictor(partial(self._solved, forward, imposed, multipliers), contact)
 
     def _solved(
-        self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None
+        self, forward: ForwardPass, imposed: Array | None, multipliers: Array, impulse: Array | None
     ) -> tuple[Array, Array]:
         """y (d,) and φ by the multipliers φ (m,) without contact and the impulses P (q,); or n columns of each."""
         if impulse is None:
-            impulse = np.zeros((self._b.shape[0], *multipliers.shape[1:]))
+            impulse = np.zeros((self._basis.shape[0], *multipliers.shape[1:]))
         else:
             multipliers = multipliers - self.constraint_response(impulse)
-        push = np.concatenate([multipliers, impulse])
-        y = self.bordered.backward(forward, push if push.any() else None)
-        return self._unknowns.scattered(y, given), multipliers
+        border_impulses = np.concatenate([multipliers, impulse])
+        y = self.bordered.backward(forward, border_impulses if border_impulses.any() else None)
+        return self._unknowns.scattered(y, imposed), multipliers
 
-    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
-        """y and φ once the contact impulses P (q,) act."""
-        return free.under(impulse)
+    def correct(self, predictor: Predictor, impulse: Array) -> tuple[Array, Array]:
+        """y and φ under the contact impulses P (q,)."""
+        return predictor.under(impulse)
 
-    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
-        """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found.
+    def solve(self, b: Array, c: Array, imposed: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
+        """y (d,) and φ (m,) by forward pass, contact problem and backward pass; and the contact solution.
 
         impulses: see `ContactProblem`.
         """
-        free = self.predict(b, c, given)
-        found, push, _ = impulses(free.contact, None)
-        return *self.correct(free, push), found
+        predictor = self.predict(b, c, imposed)
+        contact_solution, impulse, _ = impulses(predictor.contact, None)
+        return *self.correct(predictor, impulse), contact_solution
 
     def room_for_each(self, count: int) -> Array:
-        """Room for the forward passes of so many right-hand sides."""
+        """Work array for the forward passes of `count` right-hand sides."""
         return np.empty((count, sum(self._rows_shape)))
 
-    def predict_each(self, b: Array, c: Array, half: Array, given: Array | None = None) -> tuple[Array, Array]:
+    def predict_each(self, b: Array, c: Array, half: Array, imposed: Array | None = None) -> tuple[Array, Array]:
         """φ (n, m) and B y (n, q) for P = 0 of fields (n, …), whose right-hand sides share passes over the factor.
 
-        half: room for the forward passes, see `room_for_each`.
+        half: work array of the forward passes, see `room_for_each`.
         """
-        self._unknowns.check_given(given)
+        self._unknowns.check_imposed(imposed)
         m = self._multiplier_count
-        right = b[:, self._unknowns.at]
-        moved = None
-        if given is not None and self._rows_given is not None:
-            given = np.broadcast_to(given, (len(b), self._unknowns.given.size))
-            moved = applied(self._rows_given, given)
-            if self._to_given is not None:
-                right = right - applied(self._to_given, given)
+        rhs = b[:, self._unknowns.at]
+        imposed_part = None
+        if imposed is not None and self._rows_imposed is not None:
+            imposed = np.broadcast_to(imposed, (len(b), self._unknowns.imposed_dofs.size))
+            imposed_part = applied(self._rows_imposed, imposed)
+            if self._to_imposed is not None:
+                rhs = rhs - applied(self._to_imposed, imposed)
         if self._penalty is not None:
-            right = right + applied(self._penalty, c if moved is None else c - moved[:, :m])
-        reached = self.bordered.forward_each(right, half)
-        if moved is not None:
-            reached = reached + moved
-        found, moved_contact = self._eliminated.resolved(np.asfortranarray((c - reached[:, :m]).T))
-        multipliers, contact = np.ascontiguousarray(found.T), reached[:, m:] + moved_contact.T
+            rhs = rhs + applied(self._penalty, c if imposed_part is None else c - imposed_part[:, :m])
+        rows_y = self.bordered.forward_each(rhs, half)
+        if imposed_part is not None:
+            rows_y = rows_y + imposed_part
+        phi, contact_change = self._eliminated.resolved(np.asfortranarray((c - rows_y[:, :m]).T))
+        multipliers, contact = np.ascontiguousarray(phi.T), rows_y[:, m:] + contact_change.T
         return multipliers, contact
 
-    def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
-        """y (n, d) once the contact impulses P (n, q) act; φ (n, m) is changed accordingly, half overwritten."""
+    def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, imposed: Array | None) -> None:
+        """y (n, d) under the contact impulses P (n, q); φ (n, m) is updated, half overwritten."""
         if impulse.any():
             multipliers -= self.constraint_response(impulse.T).T
-        found = self.bordered.backward_each(half, np.concatenate([multipliers, impulse], axis=1))
-        self._unknowns.scatter_each(found, y, given)
+        solutions = self.bordered.backward_each(half, np.concatenate([multipliers, impulse], axis=1))
+        self._unknowns.scatter_each(solutions, y, imposed)
 
     def passes(self) -> "CondensedPasses | None":
-        """What the two passes of a step read, for compiled loops; None of a diagonal or a distributed matrix."""
+        """Arrays of the forward and the backward pass for compiled loops; None for a diagonal or distributed matrix."""
         if not (isinstance(self.bordered, BorderedFactor) and isinstance(self._eliminated, FullElimination)):
             return None
-        own, u, p = self.bordered.passes(), self._unknowns.count, self._unknowns.given.size
-        count = self._multiplier_count + self._b.shape[0]
-        to_given = sp.csr_array((u, p)) if self._to_given is None else self._to_given
-        rows_given = sp.csr_array((count, p)) if self._rows_given is None else self._rows_given
+        factor_passes, u, p = self.bordered.passes(), self._unknowns.count, self._unknowns.imposed_dofs.size
+        count = self._multiplier_count + self._basis.shape[0]
+        to_imposed = sp.csr_array((u, p)) if self._to_imposed is None else self._to_imposed
+        rows_imposed = sp.csr_array((count, p)) if self._rows_imposed is None else self._rows_imposed
         penalty = sp.csr_array((u, self._multiplier_count)) if self._penalty is None else self._penalty
-        return CondensedPasses(own, to_given, rows_given, penalty, *self._eliminated.arrays())
+        return CondensedPasses(factor_passes, to_imposed, rows_imposed, penalty, *self._eliminated.arrays())
 
     @property
     def _rows_shape(self) -> tuple[int, int]:
-        """Unknowns, and rows of the border."""
-        return self._unknowns.count, self._multiplier_count + self._b.shape[0]
+        """Numbers of unknowns and of border rows."""
+        return self._unknowns.count, self._multiplier_count + self._basis.shape[0]
 
     @property
     def basis(self) -> sp.csr_array:
         """B (q, d)."""
-        return self._b
+        return self._basis
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
         forward = self.bordered.forward(np.asfortranarray(rows[:, self._unknowns.at].toarray().T))
         multipliers, _ = self._eliminated.resolved(forward.border[: self._multiplier_count])
-        push = np.concatenate([-multipliers, np.zeros((self._b.shape[0], rows.shape[0]))])
-        return self._unknowns.scattered(self.bordered.backward(forward, push)), multipliers
+        border_impulses = np.concatenate([-multipliers, np.zeros((self._basis.shape[0], rows.shape[0]))])
+        return self._unknowns.scattered(self.bordered.backward(forward, border_impulses)), multipliers
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
@@ -261,15 +264,15 @@ class Condensed:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
         if not impulse.any():
             return np.zeros(self.diagonal.size)
-        push = np.concatenate([-self.constraint_response(impulse), impulse])
-        return self._unknowns.scattered(self.bordered.backward(self._nothing, push))
+        border_impulses = np.concatenate([-self.constraint_response(impulse), impulse])
+        return self._unknowns.scattered(self.bordered.backward(self._zero_pass, border_impulses))
 
     def multipliers(self, missing: Array) -> Array:
         """Multipliers φ (m,) that change C y by `missing` (m,) without contact: S_CC⁻¹ of the independent rows."""
         return self._eliminated.resolved(missing)[0]
 
     @cached_property
-    def _nothing(self) -> ForwardPass:
+    def _zero_pass(self) -> ForwardPass:
         return self.bordered.forward(np.zeros(self._rows_shape[0]))
 
     def constraint_response(self, impulse: Array) -> Array:
@@ -290,7 +293,7 @@ class ConstrainedSystem(Protocol):
     def compliance(self) -> Compliance:
         """W (q, q), exact or nearly so."""
 
-    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
+    def predict(self, b: Array, c: Array, imposed: Array | None = None) -> Predictor:
         """The solution for P = 0."""
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
@@ -299,8 +302,8 @@ class ConstrainedSystem(Protocol):
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact."""
 
-    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
-        """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found."""
+    def solve(self, b: Array, c: Array, imposed: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
+        """y (d,), φ (m,) and the solution of the contact problem `impulses`."""
 
 
 class RigidCondensed:
@@ -310,104 +313,112 @@ class RigidCondensed:
     that C implies (a body on a hinge of two points) are left out: their multipliers are 0.
     """
 
-    def __init__(self, bare: ConstrainedSystem, rows: sp.csr_array) -> None:
-        self._bare = bare
+    def __init__(self, system: ConstrainedSystem, rows: sp.csr_array) -> None:
+        self._system = system
         self._count = rows.shape[0]
-        self._kept = np.zeros(0, dtype=np.int64)
+        self._independent_rows = np.zeros(0, dtype=np.int64)
         if not self._count:
             return
-        columns, multipliers = bare.columns(rows)
+        columns, multipliers = system.columns(rows)
         schur = rows @ columns
-        self._kept, self._rows = np.arange(self._count), rows
+        self._independent_rows, self._rows = np.arange(self._count), rows
         self._columns, self._multipliers = columns, multipliers
         if len(multipliers):
-            # the responses without C set the scale: what is left of them where C implies a row is round-off
-            kept = independent(schur, rows.multiply(rows) @ (1.0 / bare.diagonal))
-            self._kept, self._rows = kept, sp.csr_array(rows[kept])
-            self._columns, self._multipliers, schur = columns[:, kept], multipliers[:, kept], schur[np.ix_(kept, kept)]
-        if self._kept.size:
+            # the responses without C set the scale: where C implies a row, only round-off of them remains
+            independent_rows = independent(schur, rows.multiply(rows) @ (1.0 / system.diagonal))
+            self._independent_rows, self._rows = independent_rows, sp.csr_array(rows[independent_rows])
+            self._columns, self._multipliers, schur = (
+                columns[:, independent_rows],
+                multipliers[:, independent_rows],
+                schur[np.ix_(independent_rows, independent_rows)],
+            )
+        if self._independent_rows.size:
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T), check_finite=False)
-            self._answers = bare.basis @ self._columns
+            self._contact_response = system.basis @ self._columns
 
     @cached_property
     def compliance(self) -> ComplianceOperator:
-        """The compliance with the rows G held."""
-        if not self._kept.size:
-            return self._bare.compliance
-        return RigidCompliance(self._bare.compliance, self._answers, self._inverse)
+        """The compliance under G y = g."""
+        if not self._independent_rows.size:
+            return self._system.compliance
+        return RigidCompliance(self._system.compliance, self._contact_response, self._inverse)
 
-    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""
-        free = self._bare.predict(b, c, given)
-        inner = np.zeros(self._count)
-        if not self._kept.size:
-            return replace(free, rigid=inner)
-        own = self._inverse(g[self._kept] - self._rows @ free.y)
-        inner[self._kept] = own
+    def predict(self, b: Array, c: Array, g: Array, imposed: Array | None = None) -> Predictor:
+        """The solution for P = 0: b (d,), c (m,), g (k,), imposed (p,): y on the imposed dofs."""
+        free = self._system.predict(b, c, imposed)
+        rigid = np.zeros(self._count)
+        if not self._independent_rows.size:
+            return replace(free, rigid=rigid)
+        lam_free = self._inverse(g[self._independent_rows] - self._rows @ free.y)
+        rigid[self._independent_rows] = lam_free
 
         def solve(impulse: Array | None) -> tuple[Array, Array]:
-            rigid = own if impulse is None else own - self._inverse(self._answers.T @ impulse)
+            lam = lam_free if impulse is None else lam_free - self._inverse(self._contact_response.T @ impulse)
             y, multipliers = (free.y, free.multipliers) if impulse is None else free.solve(impulse)
-            return y + self._columns @ rigid, multipliers - self._multipliers @ rigid
+            return y + self._columns @ lam, multipliers - self._multipliers @ lam
 
-        return Predictor(solve, free.contact + self._answers @ own, inner)
+        return Predictor(solve, free.contact + self._contact_response @ lam_free, rigid)
 
-    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
-        """y, φ and λ once the contact impulses P (q,) act."""
-        inner = free.rigid
-        if impulse.any() and self._kept.size:
-            inner = free.rigid.copy()
-            inner[self._kept] -= self._inverse(self._answers.T @ impulse)
-        return *free.under(impulse), inner
+    def correct(self, predictor: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
+        """y, φ and λ under the contact impulses P (q,)."""
+        rigid = predictor.rigid
+        if impulse.any() and self._independent_rows.size:
+            rigid = predictor.rigid.copy()
+            rigid[self._independent_rows] -= self._inverse(self._contact_response.T @ impulse)
+        return *predictor.under(impulse), rigid
 
-    def _inverse(self, right: Array) -> Array:
+    def _inverse(self, b: Array) -> Array:
         """S⁻¹ b."""
-        return np.asarray(scipy.linalg.cho_solve(self._schur, right, check_finite=False))
+        return np.asarray(scipy.linalg.cho_solve(self._schur, b, check_finite=False))
 
 
 class RigidCompliance:
-    """The compliance W − V S⁻¹ Vᵀ with the rows G held; V = B Y (q, k)."""
+    """The compliance W − V S⁻¹ Vᵀ under G y = g; V = B Y (q, k)."""
 
-    def __init__(self, bare: ComplianceOperator, answers: Array, inverse: Callable[[Array], Array]) -> None:
-        self._bare, self._answers, self._inverse = bare, answers, inverse
+    def __init__(
+        self, compliance: ComplianceOperator, contact_response: Array, inverse: Callable[[Array], Array]
+    ) -> None:
+        self._compliance, self._contact_response, self._inverse = compliance, contact_response, inverse
 
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
-        return self._less(self._bare.of(rows), rows @ self._answers)
+        return self._without_rigid(self._compliance.of(rows), rows @ self._contact_response)
 
     def chosen(self, rows: NDArray[np.int64]) -> Array:
         """W between the rows (r,) of the basis, (r, r), symmetric."""
-        return self._less(self._bare.chosen(rows), self._answers[rows])
+        return self._without_rigid(self._compliance.chosen(rows), self._contact_response[rows])
 
     def move(self, impulse: Array) -> Array:
         """W P (q,) of impulses P (q,)."""
-        return self._bare.move(impulse) - self._answers @ self._inverse(self._answers.T @ impulse)
+        return self._compliance.move(impulse) - self._contact_response @ self._inverse(
+            self._contact_response.T @ impulse
+        )
 
-    def _less(self, whole: Array, answers: Array) -> Array:
-        out = whole - answers @ self._inverse(answers.T)
+    def _without_rigid(self, compliance: Array, contact_response: Array) -> Array:
+        out = compliance - contact_response @ self._inverse(contact_response.T)
         return np.ascontiguousarray(0.5 * (out + out.T))
 
 
 @runtime_checkable
 class Checkpointable(Protocol):
-    """A stepper whose steps depend, if only in their last digits, on factors or columns that earlier steps made."""
+    """A stepper whose steps depend, if only in their last digits, on factors or columns of earlier steps."""
 
     def state_dict(self) -> Any:
-        """What restores it: dataclasses, tuples, arrays, none of which is ever changed in place."""
+        """Checkpoint of the stepper: dataclasses, tuples, arrays, none of which is ever changed in place."""
         ...
 
     def load_state_dict(self, state: Any) -> None:
-        """Restores the state of another stepper of the same system, scheme and step; this one took no steps."""
+        """Restore the checkpoint of a stepper of the same system, scheme and step, before the first step."""
         ...
 
 
 class DelegatedCheckpoint:
-    """Checkpoint of a stepper that keeps what `_source` keeps, and nothing beside it."""
+    """Checkpoint of a stepper whose only such factors or columns are those of `_source`."""
 
     _source: Checkpointable
 
     def state_dict(self) -> Any:
-        """That of the source."""
+        """Checkpoint of the source."""
         return self._source.state_dict()
 
     def load_state_dict(self, state: Any) -> None:

@@ -30,16 +30,16 @@ from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.internal_forces import BulkResponse
 
 PASSES = 25  # pairings of a step at most
-STUCK = 4  # of them that halve no change: partners change back and forth
-SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below which the pairing stands
+STUCK = 4  # pairings without halving of the change, after which partners are taken to oscillate
+SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below which the pairing has converged
 
 
 @dataclass(frozen=True)
 class ContactMotion:
     """Motion of the rows of the contact's basis in a step without contact impulses, all (q,).
 
-    displacement (m), velocity (m/s): at the start; end_displacement, end_velocity: at the end; mean_offset: what
-    makes the end velocity (u₁ − u₀)/(λΔt), which is 0 where contact persists; velocity_before: before the impulses,
+    displacement (m), velocity (m/s): at the start; end_displacement, end_velocity: at the end; mean_offset: added to
+    the end velocity it gives (u₁ − u₀)/(λΔt), which is 0 where contact persists; velocity_before: before the impulses,
     where that is not the one at the start.
     """
 
@@ -54,7 +54,7 @@ class ContactMotion:
     def of(
         cls, displacement: Array, velocity: Array, y: Array, weight: float, step: float, shift: Array | None = None
     ) -> Self:
-        """Of the unknown y = (1 − λ) v₀ + λ v₁ (q,), λ the weight, with u₁ = u₀ + s + Δt y, s the shift (q,)."""
+        """From the unknown y = (1 − λ) v₀ + λ v₁ (q,), λ the weight, with u₁ = u₀ + s + Δt y, s the shift (q,)."""
         earlier = (1.0 / weight - 1.0) * velocity
         end_velocity = y / weight - earlier
         if shift is None:
@@ -79,19 +79,19 @@ class VelocityCorrection:
 class ContactStep:
     """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
 
-    held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
-    turn: what acts on them works on the displacements (docs/theory/contact.md). answers (r,):
-    velocities of rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end
-    are those of the solution's history (see `PointLaws.carry_gaps`) and not those of the kinematics.
+    springs: elastic stick of friction, if any. persistent (r,): rows of persistent contact on normals that may rotate:
+    their forces work on the displacements (docs/theory/contact.md). delassus_diagonal (r,): W_kk of the rows, 0 of
+    distant points. gaps_from_history: whether the layers' gaps at the end are those of the solution's history (see
+    `PointLaws.carry_gaps`) and not those of the kinematics.
     """
 
     kinematics: ContactKinematics
     solution: ContactSolution
     time: float
-    held: ElasticStick | None = None
+    springs: ElasticStick | None = None
     persistent: NDArray[np.bool_] = field(kw_only=True)
-    answers: Array = field(kw_only=True)
-    carried: bool = field(default=False, kw_only=True)
+    delassus_diagonal: Array = field(kw_only=True)
+    gaps_from_history: bool = field(default=False, kw_only=True)
 
     @property
     def impulse(self) -> Array:
@@ -101,15 +101,15 @@ class ContactStep:
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """Energy stored by the laws at the end, at u (d,), that of elastic stick included, J."""
         gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
-        gaps = laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps
-        return laws.stored_energy(gaps, None if self.held is None else self.held.after)
+        gaps = laws.layer_gaps(self.solution.history, gaps) if self.gaps_from_history else gaps
+        return laws.stored_energy(gaps, None if self.springs is None else self.springs.after)
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
         """Friction loss with elastic stick under the motion du (d,), by the mean impulses (r,) if they differ."""
-        if self.held is None:
+        if self.springs is None:
             return None
         impulse = self.solution.impulse if impulse is None else impulse
-        return self.held.loss(impulse, self.kinematics.rates(du), self.time, theta)
+        return self.springs.loss(impulse, self.kinematics.rates(du), self.time, theta)
 
     def slip(self, rows: WorkPaths) -> Array:
         """The slip (r,), m, from the paths of the rows."""
@@ -117,30 +117,34 @@ class ContactStep:
 
     @property
     def persistence(self) -> NDArray[np.int8]:
-        """Which of the contact may last in the next step (k,), see docs/theory/contact.md."""
-        own = self.solution
-        return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
+        """Flags (k,) of the contact that may persist in the next step, see docs/theory/contact.md."""
+        solution = self.solution
+        return persistence(solution.impulse[self.kinematics.first], solution.multiplier, solution.status, STICK)
 
     def held_rows(self) -> sp.csr_array:
-        """Rows (h, q), on the basis, whose velocities do not depend on the impulses as long as the statuses last: the
+        """Rows (h, q), on the basis, whose velocities do not depend on the impulses at constant statuses: the
         normal ones of multipliers that act, and the tangential ones of points that stick."""
-        first, count, lasts = self.kinematics.first, self.kinematics.rows, self.persistence
-        rigid = 0 if self.held is not None else STICKS  # springs of friction give way
-        chosen = np.repeat((lasts & rigid) > 0, np.diff(np.append(first, count)))
-        chosen[first] = (lasts & ACTS) > 0
+        first, count, flags = self.kinematics.first, self.kinematics.rows, self.persistence
+        stick_flag = (
+            0 if self.springs is not None else STICKS
+        )  # with elastic stick tangential velocities depend on the impulses
+        chosen = np.repeat((flags & stick_flag) > 0, np.diff(np.append(first, count)))
+        chosen[first] = (flags & ACTS) > 0
         local = self.kinematics.local
         return sp.csr_array((sp.eye_array(count, format="csr") if local is None else local)[np.flatnonzero(chosen)])
 
     def impulses(
         self, slip: Array, loss: FrictionLoss | None = None, projected: VelocityCorrection | None = None
     ) -> ContactImpulses:
-        """What is recorded of the contact; slip (r,): the path of friction, m; projected: impulses at the end."""
-        own = self.solution
-        found = ContactImpulses.of(self.kinematics, own.impulse, own.status, slip, self.time, loss=loss)
+        """Impulses of the contact as recorded; slip (r,): the path of friction, m; projected: impulses at the end."""
+        solution = self.solution
+        mean_impulses = ContactImpulses.of(
+            self.kinematics, solution.impulse, solution.status, slip, self.time, loss=loss
+        )
         if projected is None:
-            return found
-        at_end = ContactImpulses.of(projected.kinematics, projected.impulse, own.status, 0.0 * slip, self.time)
-        return found.with_end_impulses(at_end)
+            return mean_impulses
+        at_end = ContactImpulses.of(projected.kinematics, projected.impulse, solution.status, 0.0 * slip, self.time)
+        return mean_impulses.with_end_impulses(at_end)
 
     def ended(
         self,
@@ -158,11 +162,11 @@ class ContactStep:
         projected: VelocityCorrection | None = None,
         reaction: Array | None = None,
     ) -> tuple[State, StepBatch]:
-        """The state at the end of the step, and what is recorded of it.
+        """The state at the end of the step, and its recorded quantities.
 
-        motion: u (d,), m, and v (d,), m/s, at the end; own: what the scheme carries along; multipliers (m,): impulses
-        of the constraints; path (d,), m: where the mean forces work; contact: see `impulses`; newton: linearisations;
-        reaction (p,): impulses of the imposed motions on their dofs, without those of `projected`.
+        motion: u (d,), m, and v (d,), m/s, at the end; own: state of the scheme; multipliers (m,): impulses of the
+        constraints; path (d,), m: displacement on which the mean forces work; contact: see `impulses`; newton:
+        linearisations; reaction (p,): impulses of the imposed motions on their dofs, without those of `projected`.
         """
         if reaction is not None and projected is not None:
             reaction = reaction + projected.reaction
@@ -207,157 +211,187 @@ def solve_contact_step(
     scale: float = 1.0,
     static: bool = False,
     worn: WearState | None = None,
-    lasts: NDArray[np.int8] | None = None,
+    persistence: NDArray[np.int8] | None = None,
     sticks: NDArray[np.int8] | None = None,
-    reached: Array | None = None,
-    again: bool = False,
+    search_displacement: Array | None = None,
+    repeated: bool = False,
 ) -> ContactStep:
     """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
     round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
-    pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
-    changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
-    forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
-    the stabilised form: the proximal ones to the guess.
+    pairing and solution alternate until the positions agree, so that the forces have no moment there. If the closest
+    partner oscillates (two are equally close), the points keep their last partners and positions on them, so that the
+    forces still have no moment. Fixed pairings need one pass. Forces that are undetermined on a rigid part are those of
+    the stabilised form: closest to the guess.
 
     gap_per_velocity, s: change of the gap at the end of the step by a change of the velocity there, θΔt of the
     θ-scheme; step Δt, s; theta: weight of the end of the step in the mean forces; history of the laws, guess (r,), N·s,
-    and lasts (k,), what lasts of the last step (see docs/theory/contact.md): those of `State`; static: a load step;
-    worn: wear of the points; sticks (k,): `lasts` for the friction laws, of schemes whose contact does not persist;
-    reached (q,), m: displacement at the end of a load step by the pass before, where partners are sought first; again:
-    whether the guess is the solution of a pass before in the same step: points that it releases at a reversal (see
-    `arlequin.multilevel.solvers.closing`) are released again while they reverse, as which do so depends on forces that
-    may not be unique. For an example see docs/how-to/scheme.md.
+    and persistence (k,), flags of the contact that may persist (docs/theory/contact.md): those of `State`; static: a
+    load step; worn: wear of the points; sticks (k,): flags of sticking for the friction laws, of schemes without
+    persistent contact; search_displacement (q,), m: end of a load step by the previous pass, for the first pairing;
+    repeated: whether the guess is the solution of a previous pass of the same step: points that it releases at a
+    reversal (see `arlequin.multilevel.solvers.closing`) stay released while they reverse, as the set of released points
+    depends on forces that may not be unique. For an example see docs/how-to/scheme.md.
     """
     laws, time = contact.laws, 1.0 if static else step
 
-    def end_of(solution: ContactSolution, kinematics: ContactKinematics) -> Array:
-        pushed = compliance.move(kinematics.apply_local_transposed(solution.impulse))
-        return motion.end_displacement + gap_per_velocity * scale * pushed
+    def end_displacement(solution: ContactSolution, kinematics: ContactKinematics) -> Array:
+        velocity_change = compliance.move(kinematics.apply_local_transposed(solution.impulse))
+        return motion.end_displacement + gap_per_velocity * scale * velocity_change
 
     if not contact.count:
         kinematics = contact.kinematics(motion.displacement)
         return ContactStep(
-            kinematics, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
+            kinematics,
+            ContactSolution.none(history),
+            time,
+            persistent=np.zeros(0, dtype=bool),
+            delassus_diagonal=np.zeros(0),
         )
     middle = motion.displacement if static else motion.displacement + 0.5 * step * motion.velocity
-    middle = middle if reached is None else reached
+    middle = middle if search_displacement is None else search_displacement
     kinematics = contact.kinematics(middle, worn=worn)
     closed = (
         np.zeros(contact.count, dtype=bool)
         if static
-        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity, lasts)
+        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity, persistence)
     )
     sliding = None
     if laws.state_dependent:
         before = motion.velocity if motion.velocity_before is None else motion.velocity_before
         rates = np.zeros(kinematics.rows) if static else kinematics.relative_velocities(before, step)
-        sliding = laws.sliding(history, laws.slip_size(rates), lasts if sticks is None else sticks)
-    least, stuck, keep = np.inf, 0, False
-    iterations, singular, at_start = 0, False, history
+        sliding = laws.sliding(history, laws.slip_size(rates), persistence if sticks is None else sticks)
+    least_change, stalled, keep_partners = np.inf, 0, False
+    iterations, singular, start_history = 0, False, history
     for pairing in range(PASSES):
-        beyond = None
+        layer_gap_excess = None
         if not contact.fixed and laws.has_regular:
-            seen = kinematics.gaps(motion.displacement, 1.0)
+            gaps_before = kinematics.gaps(motion.displacement, 1.0)
             if static or motion.velocity_before is not None:
-                history = laws.with_gaps(at_start, seen)
+                history = laws.with_gaps(start_history, gaps_before)
             else:
-                history, beyond = laws.carry_gaps(at_start, seen)
-        some = contact.subset(np.flatnonzero((closed | laws.acts_when_open) & kinematics.paired))
-        held = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
-        delassus = kinematics.delassus(compliance, some.rows)
+                history, layer_gap_excess = laws.carry_gaps(start_history, gaps_before)
+        subset = contact.subset(np.flatnonzero((closed | laws.acts_when_open) & kinematics.paired))
+        spring_traction = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
+        delassus = kinematics.delassus(compliance, subset.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
-        closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, lasts)
+        closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, persistence)
         gap_free = kinematics.gaps(motion.end_displacement)
-        if beyond is not None and closing is not None:
-            gap_free = gap_free + beyond
-            closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
+        if layer_gap_excess is not None and closing is not None:
+            gap_free = gap_free + layer_gap_excess
+            closing.shift[kinematics.first[laws.level == 1]] -= layer_gap_excess[laws.level == 1]
         free = FreeMotion(
-            delassus, gap_per_velocity, gap_free[some.points],
-            kinematics.relative_velocities(motion.end_velocity, time)[some.rows],
-            closed[some.points], np.inf if static else step, theta, time,
+            delassus, gap_per_velocity, gap_free[subset.points],
+            kinematics.relative_velocities(motion.end_velocity, time)[subset.rows],
+            closed[subset.points], np.inf if static else step, theta, time,
         )  # fmt: skip
         slip_free = np.zeros(0)
-        if held is not None or sliding is not None:
-            slip_free = kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows]
-        table = np.zeros((3, some.rows.size)) if closing is None else closing.table(some.rows)
+        if spring_traction is not None or sliding is not None:
+            slip_free = kinematics.apply_local(motion.end_displacement - motion.displacement)[subset.rows]
+        table = np.zeros((3, subset.rows.size)) if closing is None else closing.table(subset.rows)
         if sliding is not None and not static:
-            creeping = np.repeat(some.laws.creeps, np.diff(some.laws.first))
-            creeping[some.laws.first[:-1]] = False
+            creeping = np.repeat(subset.laws.creeps, np.diff(subset.laws.first))
+            creeping[subset.laws.first[:-1]] = False
             table[[0, 2]] = np.where(creeping, slip_free / gap_per_velocity - free.rate_free, table[[0, 2]])
-        known = partial(
+        solve_subset = partial(
             solve_contact,
             motion=free,
-            history=history[some.histories],
-            slip_free=None if held is None else slip_free,
-            spring_traction=None if held is None else held[some.rows],
+            history=history[subset.histories],
+            slip_free=None if spring_traction is None else slip_free,
+            spring_traction=None if spring_traction is None else spring_traction[subset.rows],
             closing=table,
         )
         if sliding is None:
 
-            def solved(laws: PointLaws, known: Any = known, some: Any = some, at: Array = guess[some.rows]) -> Any:
-                part = known(laws, guess=at, method=contact.method)
-                if not part.residual <= RESIDUAL_LIMIT and at.any():
-                    # far from the solution the iterations can cycle: those from no impulses are others
-                    other = known(laws, guess=np.zeros(some.rows.size), method=contact.method)
-                    part = other if other.residual < part.residual else part
-                if part.singular and contact.indeterminate(some.points):
-                    part = known(laws, guess=part.impulse, method=replace(contact.method, stabilised=True))
-                return part
+            def solved(
+                laws: PointLaws,
+                solve_subset: Any = solve_subset,
+                subset: Any = subset,
+                initial: Array = guess[subset.rows],
+            ) -> Any:
+                solution = solve_subset(laws, guess=initial, method=contact.method)
+                if not solution.residual <= RESIDUAL_LIMIT and initial.any():
+                    # far from the solution the iterations can cycle: try from zero impulses
+                    from_zero = solve_subset(laws, guess=np.zeros(subset.rows.size), method=contact.method)
+                    solution = from_zero if from_zero.residual < solution.residual else solution
+                if solution.singular and contact.indeterminate(subset.points):
+                    solution = solve_subset(
+                        laws, guess=solution.impulse, method=replace(contact.method, stabilised=True)
+                    )
+                return solution
 
-            kept = solve_released(solved, some.laws, guess[some.rows], free, table) if again else None
-            part = solved(some.laws) if kept is None or not kept.residual <= RESIDUAL_LIMIT else kept
+            released = solve_released(solved, subset.laws, guess[subset.rows], free, table) if repeated else None
+            partial_solution = (
+                solved(subset.laws) if released is None or not released.residual <= RESIDUAL_LIMIT else released
+            )
         else:
-            scaled = OrthotropicRows.of(some.laws, kinematics.tangents[some.points])
+            scaled = OrthotropicRows.of(subset.laws, kinematics.tangents[subset.points])
             if scaled is not None:
-                known.keywords["motion"], known.keywords["closing"] = scaled.motion(free), scaled.rates(table)
+                solve_subset.keywords["motion"], solve_subset.keywords["closing"] = (
+                    scaled.motion(free),
+                    scaled.rates(table),
+                )
 
             def with_coefficients(
-                laws: PointLaws, at: Array, known: Any = known, scaled: OrthotropicRows | None = scaled
+                laws: PointLaws, guess: Array, solve_subset: Any = solve_subset, scaled: OrthotropicRows | None = scaled
             ) -> ContactSolution:
-                solve = partial(known, method=contact.method)
+                solve = partial(solve_subset, method=contact.method)
                 if scaled is None:
-                    return solve(laws, guess=at)
-                return scaled.solve(lambda laws, at: solve(laws, guess=at), laws, at)
+                    return solve(laws, guess=guess)
+                return scaled.solve(lambda laws, at: solve(laws, guess=at), laws, guess)
 
-            own = SlidingStep(some.laws, sliding.of(some.points), slip_free)
-            part = own.solve(with_coefficients, free, history[some.histories], table, guess[some.rows])
-        iterations += part.iterations
-        # a pass that finds its guess right solves no system and cannot tell
-        singular = part.singular if part.iterations else singular
-        lost = not part.residual <= RESIDUAL_LIMIT and undetermined(delassus, part.impulse)
-        solution = replace(some.expand(part, laws, history), iterations=iterations, singular=singular or lost)
+            sliding_step = SlidingStep(subset.laws, sliding.of(subset.points), slip_free)
+            partial_solution = sliding_step.solve(
+                with_coefficients, free, history[subset.histories], table, guess[subset.rows]
+            )
+        iterations += partial_solution.iterations
+        # a pass whose guess is the solution factors no system: its flag is not significant
+        singular = partial_solution.singular if partial_solution.iterations else singular
+        ill_conditioned = not partial_solution.residual <= RESIDUAL_LIMIT and undetermined(
+            delassus, partial_solution.impulse
+        )
+        solution = replace(
+            subset.expand(partial_solution, laws, history), iterations=iterations, singular=singular or ill_conditioned
+        )
         if contact.fixed:
             break
-        end = end_of(solution, kinematics)
-        led_to = end if static else 0.5 * (motion.displacement + end)
-        change = (np.abs(led_to - middle) / contact.sizes).max(initial=0.0)
+        end = end_displacement(solution, kinematics)
+        new_middle = end if static else 0.5 * (motion.displacement + end)
+        change = (np.abs(new_middle - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
             break
-        if pairing == PASSES - 1:  # the impulses act on the kinematics that they were found on
+        if pairing == PASSES - 1:  # the impulses act on the kinematics of their solution
             break
-        least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
-        keep = keep or stuck == STUCK or pairing == PASSES // 2
-        middle, guess, again = led_to, solution.impulse, True
-        kinematics = contact.kinematics(middle, kinematics if keep else None, worn)
+        least_change, stalled = (change, 0) if change <= 0.5 * least_change else (least_change, stalled + 1)
+        keep_partners = keep_partners or stalled == STUCK or pairing == PASSES // 2
+        middle, guess, repeated = new_middle, solution.impulse, True
+        kinematics = contact.kinematics(middle, kinematics if keep_partners else None, worn)
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
-    answers = np.zeros(kinematics.rows)
-    answers[some.rows] = np.diag(delassus)
+    delassus_diagonal = np.zeros(kinematics.rows)
+    delassus_diagonal[subset.rows] = np.diag(delassus)
     if sliding is not None:
-        slip = laws.slip_size(kinematics.apply_local(end_of(solution, kinematics) - motion.displacement))
+        slip = laws.slip_size(kinematics.apply_local(end_displacement(solution, kinematics) - motion.displacement))
         pressure = np.maximum(solution.impulse[kinematics.first], 0.0) / (time * laws.area)
         rates = slip / time if not static else 0.0 * slip
         sliding = replace(sliding, slip_rate=rates, stuck=solution.status == STICK)
         if not static:
-            warn_of_branches(laws, solution.impulse[kinematics.first], answers, gap_per_velocity / step)
+            warn_of_branches(laws, solution.impulse[kinematics.first], delassus_diagonal, gap_per_velocity / step)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     springs = None
-    if held is not None and solution.spring_traction is not None:
+    if spring_traction is not None and solution.spring_traction is not None:
         laws.store_spring_traction(solution.history, solution.spring_traction, kinematics.tangents)
-        springs = ElasticStick(laws, held, solution.spring_traction, gain(laws, theta, np.inf if static else step))
+        springs = ElasticStick(
+            laws, spring_traction, solution.spring_traction, gain(laws, theta, np.inf if static else step)
+        )
     return ContactStep(
-        kinematics, solution, time, springs, persistent=persistent, answers=answers, carried=beyond is not None
+        kinematics,
+        solution,
+        time,
+        springs,
+        persistent=persistent,
+        delassus_diagonal=delassus_diagonal,
+        gaps_from_history=layer_gap_excess is not None,
     )
 
 
@@ -367,9 +401,9 @@ def _closing(
     motion: ContactMotion,
     step: float,
     gap_per_velocity: float,
-    lasts: NDArray[np.int8] | None,
+    persistence: NDArray[np.int8] | None,
 ) -> Closing:
-    """Which rates the step closes."""
+    """The closing conditions of the step."""
     start = kinematics.relative_velocities(
         motion.velocity if motion.velocity_before is None else motion.velocity_before, step
     )
@@ -377,11 +411,11 @@ def _closing(
     if kinematics.opening is not None:
         mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
     gaps, explicit = kinematics.gaps(motion.displacement, 1.0), motion.velocity_before is not None
-    return Closing.of(contact.laws, start, mean, gaps, contact.rotating, lasts, explicit)
+    return Closing.of(contact.laws, start, mean, gaps, contact.rotating, persistence, explicit)
 
 
 def undetermined(delassus: Array, impulse: Array) -> bool:
-    """Whether round-off of the impulses that act, ε cond(W) of their rows scaled to W_kk = 1, is more than is allowed.
+    """Whether round-off of the impulses that act, ε cond(W) of their rows scaled to W_kk = 1, exceeds the limit.
 
     delassus W (r, r), impulse (r,).
     """
@@ -389,5 +423,5 @@ def undetermined(delassus: Array, impulse: Array) -> bool:
     if not acting.any() or not np.isfinite(impulse).all():
         return False
     scale = 1.0 / np.sqrt(np.diag(delassus)[acting])
-    values = np.linalg.eigvalsh(delassus[np.ix_(acting, acting)] * scale[:, None] * scale)
-    return bool(values[0] * RESIDUAL_LIMIT <= np.finfo(float).eps * values[-1])
+    eigenvalues = np.linalg.eigvalsh(delassus[np.ix_(acting, acting)] * scale[:, None] * scale)
+    return bool(eigenvalues[0] * RESIDUAL_LIMIT <= np.finfo(float).eps * eigenvalues[-1])

@@ -10,7 +10,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.parallel.matrix import compressed
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.free_motions import MOST, free_motions
+from arlequin.solvers.free_motions import MAX_MOTIONS, free_motions
 from arlequin.solvers.linear_step import StepRhs, StepSolution
 from arlequin.solvers.newton import (
     NewtonPass,
@@ -37,16 +37,16 @@ from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_FEW = 60  # rigid motions of all parts that are looked for in any case
-_HELD = 1.0  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
+_CHECKED_MOTIONS = 60  # rigid motions of all parts up to which free ones are computed beforehand
+_MIN_EIGENVALUE = 1.0  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 
 
 class EquilibriumPolicy(NewtonPolicy):
-    """A tangent in each pass, the former one where it is not positive definite; converged where nothing moves."""
+    """A tangent in each pass, the former one where it is not positive definite; converged at negligible changes."""
 
     def __init__(self, equations: StepEquations) -> None:
         super().__init__(equations)
-        self._moved = SettledMotion(equations)
+        self._motion = SettledMotion(equations)
         self.contact_iterations = 0
 
     def linearise(self, y: Array, number: int) -> None:
@@ -56,19 +56,19 @@ class EquilibriumPolicy(NewtonPolicy):
             with contextlib.suppress(UserError):
                 solver.linearise(LinearisationPoint(u, u, state.memory), reuse=False)
 
-    def converged(self, done: NewtonPass) -> bool:
-        self.contact_iterations += done.solution.contact.solution.iterations
-        self._moved.add(done)
-        return self._equations.solver.assembly.linear or self._moved.settled or self._moved.rounded
+    def converged(self, newton_pass: NewtonPass) -> bool:
+        self.contact_iterations += newton_pass.solution.contact.solution.iterations
+        self._motion.add(newton_pass)
+        return self._equations.solver.assembly.linear or self._motion.settled or self._motion.rounded
 
-    def review(self, done: NewtonPass) -> Array | None:
-        if not np.isfinite(done.size):
-            self.passes = done.solution.newton
-            return done.x
-        return super().review(done)
+    def review(self, newton_pass: NewtonPass) -> Array | None:
+        if not np.isfinite(newton_pass.size):
+            self.passes = newton_pass.solution.newton
+            return newton_pass.x
+        return super().review(newton_pass)
 
-    def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
-        return done.solution.y, False
+    def proceed(self, newton_pass: NewtonPass) -> tuple[Array, bool]:
+        return newton_pass.solution.y, False
 
     def halved(self, times: int) -> None:
         """Halvings are not limited."""
@@ -80,9 +80,9 @@ class EquilibriumPolicy(NewtonPolicy):
 class Equilibrium:
     """Finds Δu with f_int(u₀ + Δu) = f_ext + Cᵀφ + Bᵀr, C u = 0, by K Δu = f_ext − f_int(u₀) + Cᵀφ + Bᵀr.
 
-    Where K leaves rigid motions free, K + s M takes its place and the solution is repeated from its end until nothing
-    moves: the proximal point method, whose limit does not contain s. Where parts are nonlinear, K is the tangent at the
-    point from which a solution starts: Newton's method (`solve_newton`).
+    Where K has free rigid motions, it is replaced by K + s M, and the solution is repeated from its end until the
+    motion is negligible: the proximal point method, whose limit does not contain s. Where parts are nonlinear, K is the
+    tangent at the point from which a solution starts: Newton's method (`solve_newton`).
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -99,7 +99,7 @@ class Equilibrium:
         return self._proximal is None
 
     def state_dict(self) -> TangentState:
-        """The tangent, which serves on where the next one is not definite."""
+        """The tangent, which is reused where the next one is not definite."""
         return replace(self._solver.state_dict(), softened=0 if self._proximal is None else self._proximal.times)
 
     def load_state_dict(self, state: TangentState) -> None:
@@ -132,38 +132,38 @@ class Equilibrium:
 def _solution(
     equations: StepEquations, policy: EquilibriumPolicy | ProximalPolicy, guess: Array, origin: Array
 ) -> StepSolution:
-    found = solve_newton(equations, policy, guess, origin)
-    contact = replace(found.contact.solution, iterations=policy.contact_iterations)
-    return equations.refined(replace(found, contact=replace(found.contact, solution=contact)))
+    solution = solve_newton(equations, policy, guess, origin)
+    contact_solution = replace(solution.contact.solution, iterations=policy.contact_iterations)
+    return equations.refined(replace(solution, contact=replace(solution.contact, solution=contact_solution)))
 
 
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
-    """K condensed, and None; where it leaves a rigid motion free that contact may hold, K + s M, and s M."""
+    """K condensed, and None; with free rigid motions that contact may hold, K + s M condensed, and s M."""
     if not assembly.contact_count:
-        _refuse_free(assembly, _FEW)  # first: round-off may let a factorisation pass
+        _refuse_free(assembly, _CHECKED_MOTIONS)  # first: round-off may let a factorisation pass
         try:
             return factored(assembly, assembly.stiffness), None
         except UserError:
             _refuse_free(assembly)
             raise
     term = proximal_matrix(assembly)
-    if not free_motions(assembly, _FEW):
+    if not free_motions(assembly, _CHECKED_MOTIONS):
         with contextlib.suppress(UserError):
             condensed = factored(assembly, assembly.stiffness)
             # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M) on
-            # the motions that the constraints let pass
+            # the motions that satisfy the constraints
             load = term @ np.random.default_rng(0).standard_normal(assembly.dof_count)
             none = np.zeros(assembly.constraints.shape[0]), np.zeros(assembly.imposed_dofs.size)
-            moved = condensed.predict(load, *none).y
-            if float(load @ moved) > _HELD * float(moved @ (term @ moved)):
+            du = condensed.predict(load, *none).y
+            if float(load @ du) > _MIN_EIGENVALUE * float(du @ (term @ du)):
                 return condensed, None
             del condensed
     return factored(assembly, compressed(assembly.stiffness + term)), term
 
 
-def _refuse_free(assembly: Assembly, most: int = MOST) -> None:
-    """UserError where rigid motions are free, of at most so many."""
-    if free := free_motions(assembly, most):
+def _refuse_free(assembly: Assembly, max_motions: int = MAX_MOTIONS) -> None:
+    """UserError where rigid motions are free; max_motions: see `free_motions`."""
+    if free := free_motions(assembly, max_motions):
         what = "; ".join(map(str, free))
         raise UserError(
             f"statics: nothing holds {what}: hold it by imposed={{boundary: {{component: 0.0}}}}, a "

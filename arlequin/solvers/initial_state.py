@@ -1,6 +1,6 @@
 """Consistent initial state of a run: fields, accelerations, and the rejection of initial interpenetration.
 
-Given fields are made consistent with imposed motions, massless nodes and junctions; the accelerations include the
+Initial fields are made consistent with imposed motions, massless nodes and junctions; the accelerations include the
 contact forces of bodies that rest on each other.
 """
 
@@ -35,67 +35,69 @@ from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.facing import inside_out, turned
 
-_ROUND_OFF = 1e-10  # depth, relative to the part, that is none
+_DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
 
 
 def check_apart(assembly: Assembly, u: Array) -> None:
     """Reject initial interpenetration of surfaces under unilateral contact: interface, amount and position.
 
     The mean gap of a function, (1/A) ∫ψ g dΓ, may be negative where g ≥ 0: where ψ changes its sign (P2 on a curved
-    surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a
-    start is refused where points of one surface lie behind the other, too.
+    surface), or where g, along the slave's normal, extends past the end of the master. So it is only an indicator: a
+    start is refused where points of one surface also lie behind the other.
     """
-    contact, allowed = assembly.contact, _allowed(assembly)
+    contact, allowed = assembly.contact, _allowed_depths(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
         if not (assembly.laws.level[a:b] > 0).any():
             continue
-        slave, master = _moved(assembly, interface.slave, u), _moved(assembly, interface.master, u)
-        found = pairing.at(slave, master)
-        gap = found.gap + allowed[a:b]
+        slave, master = _node_positions(assembly, interface.slave, u), _node_positions(assembly, interface.master, u)
+        kinematics = pairing.at(slave, master)
+        gap = kinematics.gap + allowed[a:b]
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
-        margin = _ROUND_OFF * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
+        margin = _DEPTH_TOLERANCE * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
         if not interface.weak:
-            _refuse_behind(interface, found.positions, gap, margin)
+            _refuse_behind(interface, kinematics.positions, gap, margin)
         elif gap.min() < -margin:
             _refuse_points(interface, slave, master, margin + float(allowed[a:b].max()))
-        _refuse_inside(interface, found.positions[~found.paired & (faces(pairing) >= 0)])
+        _refuse_inside(interface, kinematics.positions[~kinematics.paired & (faces(pairing) >= 0)])
 
 
-def _allowed(assembly: Assembly) -> Array:
-    """Depths (k,), m, at which a former result left the points, and that are no error of the start.
+def _allowed_depths(assembly: Assembly) -> Array:
+    """Depths (k,), m, of the points at the end of a former result, which are admissible at the start.
 
-    What is worn off; under laws on the velocity, which do not push apart, the depth there; under those on the gap what
-    the compliance gave.
+    The worn depth; under laws on the velocity, which do not separate points, the depth there; under laws on the gap the
+    compression of the compliance.
     """
     contact, laws, frame = assembly.contact, assembly.laws, assembly.system.from_result
     out = np.zeros(contact.count)
     if frame is None:
         return out
-    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        there = frame.interfaces.get(item.name)
-        if there is None or there["point_position"].shape != kin.positions.shape:
+    for interface, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
+        last_frame = frame.interfaces.get(interface.name)
+        if last_frame is None or last_frame["point_position"].shape != kin.positions.shape:
             continue
-        depth = np.maximum(-there["gap"], 0.0)
-        out[a:b] = np.where(laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * there["pressure"]))
-        out[a:b] += there.get("worn_depth", 0.0)
+        depth = np.maximum(-last_frame["gap"], 0.0)
+        out[a:b] = np.where(
+            laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * last_frame["pressure"])
+        )
+        out[a:b] += last_frame.get("worn_depth", 0.0)
     return out
 
 
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
-    """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
-    places = Facets.of(interface.slave).sample_positions(slave)
+    """Refuse nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
+    points = Facets.of(interface.slave).sample_positions(slave)
     if isinstance(interface.master, Obstacle):
-        _refuse_behind(interface, places, interface.master.closest(places)[0], margin)
+        _refuse_behind(interface, points, interface.master.closest(points)[0], margin)
         return
     assert isinstance(interface.master, Surface)
-    distances = _distances(places, interface.master, master)
-    _refuse_behind(interface, places, distances, margin)
+    distances = _distances(points, interface.master, master)
+    _refuse_behind(interface, points, distances, margin)
     _refuse_behind(interface, master, _distances(master, interface.slave, slave), margin)
-    _refuse_inside(interface, places[~np.isfinite(distances)])
+    _refuse_inside(interface, points[~np.isfinite(distances)])
 
 
-def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
-    """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
+def _node_positions(assembly: Assembly, surface: Any, u: Array) -> Array:
+    """Positions (n, a) of the nodes of a surface; none of an obstacle."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
     side = ContactSide.of(surface, assembly.layout)
@@ -115,7 +117,7 @@ def _refuse_behind(interface: Interface, points: Array, distances: Array, margin
 
 
 def _refuse_inside(interface: Interface, points: Array) -> None:
-    """Refuses points that lie too deep inside the master to have found a partner."""
+    """Refuse points that lie too deep inside the master to have a partner."""
     if not isinstance(interface.master, Surface) or not len(points):
         return
     part = interface.master.part
@@ -135,29 +137,29 @@ def _refuse(interface: Interface, amount: float, position: Array) -> None:
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
     """Initial u and v (d,):
 
-    * as given by the system (a reduced part takes what its shapes hold of it), imposed motions at their values at
-    t = 0 (a velocity is the derivative of an imposed displacement, order 2 in Δt),
+    * those of the system (projected on the shapes of a reduced part), imposed motions at their values at t = 0 (a
+    velocity is the derivative of an imposed displacement, order 2 in Δt),
     * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
-    placed before, and their v is projected on G(u) v = 0 with it,
+    positioned before, and their v is projected on G(u) v = 0 as well,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
-    their cells; those of parts that start from a former result are where it left them, under their contact.
+    their cells; those of parts from a former result keep their displacements, under their contact.
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
-    if static and any(field.any() for every in fields.values() for field in every):
+    if static and any(field.any() for part_fields in fields.values() for field in part_fields):
         raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
-    now, one, two = (assembly.imposed(i * step) for i in range(3))
+    w0, w1, w2 = (assembly.imposed(i * step) for i in range(3))
     displaced = assembly.imposes_displacement
-    given = {
-        "displacement": np.where(displaced, now, np.nan),
-        "velocity": np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now) * (not static),
+    imposed = {
+        "displacement": np.where(displaced, w0, np.nan),
+        "velocity": np.where(displaced, (-3.0 * w0 + 4.0 * w1 - w2) / (2.0 * step), w0) * (not static),
     }
-    bounds = np.cumsum([sum(item.dofs.size for item in own.imposed) for own in assembly.parts])[:-1]
+    bounds = np.cumsum([sum(motion.dofs.size for motion in part.imposed) for part in assembly.parts])[:-1]
     u, v = (
         np.concatenate(
             [
                 _coordinates(assembly, i, what, field, values)
-                for i, (field, values) in enumerate(zip(fields[what], np.split(given[what], bounds), strict=True))
+                for i, (field, values) in enumerate(zip(fields[what], np.split(imposed[what], bounds), strict=True))
             ]
         )
         for what in ("displacement", "velocity")
@@ -167,21 +169,22 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
         return _consistent(assembly, u, v, static)
 
 
-def _coordinates(assembly: Assembly, index: int, what: str, field: Array, given: Array) -> Array:
-    """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; given: those imposed, nan if not."""
-    part, own = assembly.system.parts[index], assembly.parts[index]
-    values, frame = own.coordinates(field, given), assembly.system.from_result
+def _coordinates(assembly: Assembly, index: int, what: str, field: Array, imposed: Array) -> Array:
+    """Coordinates of a part, or their rates, of a nodal field (nodal,), m or m/s; imposed: imposed values, nan
+    elsewhere."""
+    part, assembled = assembly.system.parts[index], assembly.parts[index]
+    values, frame = assembled.coordinates(field, imposed), assembly.system.from_result
     if not assembly.system.starts_from_result(what, part):
         return values
-    free = own.coordinates(field, np.full_like(given, np.nan))
+    without_imposed = assembled.coordinates(field, np.full_like(imposed, np.nan))
     angle = frame.angle(what, part)
-    if angle is not None:  # of any size, which displacements of nodes tell only where it is small
-        if values[-1] == free[-1]:
+    if angle is not None:  # of any size: nodal displacements determine only small angles
+        if values[-1] == without_imposed[-1]:
             values[-1] = angle
-        free[-1] = angle
+        without_imposed[-1] = angle
     if what == "displacement":
-        jump = np.abs(values - free).max(initial=0.0)
-        if jump > 1e-6 * np.abs(free).max(initial=0.0):
+        jump = np.abs(values - without_imposed).max(initial=0.0)
+        if jump > 1e-6 * np.abs(without_imposed).max(initial=0.0):
             raise UserError(
                 f"from_result: part '{part.name}' is displaced by other values than are imposed on it at t = 0, by up "
                 f"to {jump:.3g}: let the imposed motion start from where the result ends"
@@ -190,7 +193,7 @@ def _coordinates(assembly: Assembly, index: int, what: str, field: Array, given:
 
 
 def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[Array, Array]:
-    """Fields (d,) that agree with constraints, rigid parts, and the equilibrium of massless nodes."""
+    """Fields (d,) consistent with constraints, rigid parts, and the equilibrium of massless nodes."""
     if not static:
         placed = assembly.rigidity.placed(u)
         u = _project(assembly, placed, placed)
@@ -204,22 +207,22 @@ def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[A
 
 
 def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) -> Array:
-    """The field (d,) nearest to the given one with C x = 0, and with G(u) x = 0 where it is to be rigid."""
+    """The M-orthogonal projection of a field (d,) on C x = 0 and, if rigid, on G(u) x = 0."""
     rows = assembly.constraints
     inner = assembly.rigidity.gradient(u) if rigid else sp.csr_array((0, rows.shape[1]))
     both = sp.csr_array(sp.vstack([rows, inner], format="csr"))
     size = abs(both) @ np.ones(rows.shape[1])
     if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
         return field
-    bare = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
-    inertia = RigidCondensed(bare, inner)
-    given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
-    massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
+    mass = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
+    inertia = RigidCondensed(mass, inner)
+    imposed = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
+    massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), imposed).y
     return np.where(assembly.massless, field, massive)
 
 
 def _agree(assembly: Assembly, u: Array, v: Array) -> None:
-    """Imposed motions on both sides of a junction must agree with it."""
+    """UserError where motions imposed on both sides of a junction contradict it."""
     rows = assembly.constraints
     size = abs(rows) @ np.ones(rows.shape[1])
     for name, field in (("displacements", u), ("velocities", v)):
@@ -228,6 +231,7 @@ def _agree(assembly: Assembly, u: Array, v: Array) -> None:
 
 
 def _settle(assembly: Assembly, u: Array) -> Array:
+    """u (d,) with massless nodes in equilibrium."""
     c = assembly.massless & assembly.free & ~assembly.from_former_result
     if not c.any():
         return u
@@ -239,7 +243,7 @@ def _settle(assembly: Assembly, u: Array) -> Array:
     return u
 
 
-_AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
+_AT_REST = 1e-9  # approaching velocity, relative to the largest, that counts as zero
 
 
 def start_accelerations(
@@ -252,19 +256,19 @@ def start_accelerations(
 ) -> tuple[Array, Array, Array]:
     """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N.
 
-    n: number of the step at whose start it is.
+    n: number of the following step.
     """
-    given = initial_acceleration(assembly, step, n)
-    if not force.any() and (given is None or not given.any()):
+    imposed = initial_acceleration(assembly, step, n)
+    if not force.any() and (imposed is None or not imposed.any()):
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = mass_system(assembly, assembly.free & ~assembly.massless)
 
     def impulses(rows: Array, _: Array | None) -> tuple[Array, Array, None]:
         forces = _initial_forces(assembly, inertia.compliance, rows, kinematics, motion, step)
-        pushed = kinematics.apply_local_transposed(forces)
-        return pushed, pushed, None
+        row_forces = kinematics.apply_local_transposed(forces)
+        return row_forces, row_forces, None
 
-    return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), given, impulses)
+    return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), imposed, impulses)
 
 
 def _initial_forces(
@@ -275,10 +279,11 @@ def _initial_forces(
     motion: tuple[Array, Array],
     step: float,
 ) -> Array:
-    """Contact forces (r,), N, with which closed points accelerate out of each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction too.
+    """Contact forces (r,), N, at which closed points do not accelerate into each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction
+    too.
 
-    compliance: that of the mass; free (q,): accelerations of the basis without them; motion: u and v (d,). Points that
-    approach are left to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
+    compliance: of the mass; free (q,): accelerations of the basis without these forces; motion: u and v (d,).
+    Approaching points are left to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
     """
     contact = assembly.contact
     u, v = motion
@@ -302,14 +307,16 @@ def _initial_forces(
             rates[rows] + step * kinematics.apply_local(free)[rows], np.ones(points.size, dtype=bool),
             step, 1.0, step,
         )  # fmt: skip
-        history, none = laws.start_history(kinematics.gap), np.zeros(rows.size)
+        history, no_impulse = laws.start_history(kinematics.gap), np.zeros(rows.size)
         scaled = OrthotropicRows.of(orthotropic.chosen(points), kinematics.tangents[points])
         if scaled is None:
-            solution = solve_contact(laws.chosen(points), free_motion, history, none)
+            solution = solve_contact(laws.chosen(points), free_motion, history, no_impulse)
         else:
-            moved = scaled.motion(free_motion)
+            scaled_motion = scaled.motion(free_motion)
             solution = scaled.solve(
-                lambda own, guess: solve_contact(own, moved, history, guess), laws.chosen(points), none
+                lambda scaled_laws, guess: solve_contact(scaled_laws, scaled_motion, history, guess),
+                laws.chosen(points),
+                no_impulse,
             )
         forces[rows] = solution.impulse / step
     return forces

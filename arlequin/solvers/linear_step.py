@@ -20,9 +20,9 @@ from arlequin.system.contact import Contact
 
 @dataclass(frozen=True)
 class StepRhs:
-    """Right-hand side of a step: what is known before it is solved.
+    """Right-hand side of a step.
 
-    momentum (d,), N·s: all that acts but the force (d,), N, at which the resisting forces are subtracted;
+    momentum (d,), N·s: all terms but the force (d,), N, from which the resisting forces are subtracted;
     constraint_rate (m,): C y; imposed (p,): y on the imposed dofs; t (s): end of the step; shift (d,): u₁ − u₀ − Δt y.
     """
 
@@ -36,11 +36,11 @@ class StepRhs:
 
 @dataclass(frozen=True)
 class StepStart:
-    """State at the start of a step, reduced to what the step needs.
+    """Reduced state at the start of a step.
 
-    contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,): what
-    resists beside A y, N: the internal force at u₀, and more of what the scheme takes at the start; history of the
-    laws; impulse (r,): last contact impulses, N·s; worn, lasts (k,): see `State`.
+    contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,), N:
+    resisting forces besides A y: the internal force at u₀, and other terms of the scheme at the start; history of the
+    laws; impulse (r,): last contact impulses, N·s; worn, persistence (k,): see `State.worn` and `State.lasts`.
     """
 
     contact_displacement: Array
@@ -49,11 +49,11 @@ class StepStart:
     history: Array
     impulse: Array
     worn: WearState | None = None
-    lasts: NDArray[np.int8] | None = None
+    persistence: NDArray[np.int8] | None = None
 
     @classmethod
     def of(cls, state: State, contact: Contact) -> Self:
-        """Of a state."""
+        """The start of the step from a state."""
         u, v = contact.basis_product(state.u), contact.basis_product(state.v)
         return cls(u, v, state.internal, state.history, state.impulse, state.worn, state.lasts)
 
@@ -62,7 +62,7 @@ class StepStart:
 class StepSolution:
     """Solution of a step: y (d,), m/s; impulses of the constraints (m,) and of contact, N·s.
 
-    newton: linear systems solved; rigid (k,): impulses that keep rigid parts rigid, N·s.
+    newton: linear systems solved; rigid (k,): impulses of the rigidity constraints, N·s.
     """
 
     y: Array
@@ -89,11 +89,11 @@ def contact_step(
     rows: Array,
     guess: Array,
     shift: Array | None = None,
-    reached: Array | None = None,
-    again: bool = False,
+    search_displacement: Array | None = None,
+    repeated: bool = False,
 ) -> ContactStep:
     """The contact problem of a step; rows, shift (q,): y without contact impulses, and u₁ − u₀ − Δt y, on the basis;
-    reached (q,), again: see `solve_contact_step`."""
+    search_displacement (q,), repeated: see `solve_contact_step`."""
     step, weight = coefficients.step, coefficients.weight
     return solve_contact_step(
         contact,
@@ -105,11 +105,11 @@ def contact_step(
         history=start.history,
         worn=start.worn,
         guess=guess,
-        lasts=start.lasts,
+        persistence=start.persistence,
         scale=coefficients.inertia,
         static=coefficients.static,
-        reached=reached,
-        again=again,
+        search_displacement=search_displacement,
+        repeated=repeated,
     )
 
 
@@ -125,7 +125,7 @@ class LinearStep:
 
     @property
     def condensed(self) -> ConstrainedSystem:
-        """The matrix with its solver."""
+        """The matrix of the step with its solver."""
         return self._condensed
 
     def state_dict(self) -> None:
@@ -135,16 +135,16 @@ class LinearStep:
         """Restore from `state_dict()`."""
 
     def solve(self, start: StepStart, rhs: StepRhs) -> StepSolution:
-        """The step from the reduced state."""
-        own, contact = self._coefficients, self._assembly.contact
-        right = rhs.momentum + own.force * (rhs.force - start.internal)
+        """The solution of the step from the reduced state."""
+        coefficients, contact = self._coefficients, self._assembly.contact
+        momentum = rhs.momentum + coefficients.force * (rhs.force - start.internal)
         shift = None if rhs.shift is None else contact.basis @ rhs.shift
         compliance = self._condensed.compliance
 
-        def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array, Any]:
-            guess = start.impulse if before is None else before.solution.impulse
-            found = contact_step(own, contact, compliance, start, rows, guess, shift)
-            return found, own.impulse * found.impulse, found.held_rows
+        def impulses(rows: Array, last_solution: ContactStep | None) -> tuple[ContactStep, Array, Any]:
+            guess = start.impulse if last_solution is None else last_solution.solution.impulse
+            contact_solution = contact_step(coefficients, contact, compliance, start, rows, guess, shift)
+            return contact_solution, coefficients.impulse * contact_solution.impulse, contact_solution.held_rows
 
-        y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
-        return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))
+        y, multipliers, contact_solution = self._condensed.solve(momentum, rhs.constraint_rate, rhs.imposed, impulses)
+        return StepSolution(y, multipliers / coefficients.impulse, contact_solution, 1, np.zeros(0))

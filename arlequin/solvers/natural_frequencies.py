@@ -18,9 +18,9 @@ from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
-DENSE = 300  # free coordinates up to which all eigenvalues are found at once where Lanczos' method does not serve
+DENSE = 300  # free coordinates up to which all eigenvalues are computed where Lanczos' method does not apply
 UNSTABLE = "the system is not stable at rest, so it has no natural frequencies: a beam buckles"
-_UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
+_UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, above round-off
 
 
 class Modes(NamedTuple):
@@ -34,16 +34,15 @@ class Modes(NamedTuple):
 def natural_frequencies(system: System, count: int = 5) -> Modes:
     """The lowest natural frequencies f, with (K − (2πf)² M) φ = Cᵀλ, C φ = 0, imposed dofs at rest, no contact.
 
-    Inverse iteration with a negative shift −s: K + sM is positive definite even where a part floats. Rigid modes come
-    out as 0 to about 1e-7 of the first elastic frequency. Dofs without mass follow the others in equilibrium; nodes
-    that other parts have taken over rest. `count` is at most the number of frequencies that the system has: of its
-    free coordinates that have mass, less the constraints.
+    Inverse iteration with a negative shift −s: K + sM is positive definite even with free rigid motions. Rigid modes
+    are 0 to about 1e-7 of the first elastic frequency. Dofs without mass are in static equilibrium; nodes of zero
+    weight are at rest. `count` is at most the number of free coordinates with mass, less the constraints.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=100), steel)  # both ends free
-    >>> found = aq.natural_frequencies(aq.System([bar]), count=3).frequencies  # Hz
-    >>> [round(float(f), 3) for f in found / (bar.wave_speed / (2 * 0.1))]  # rigid motion, c/(2L), c/L
+    >>> frequencies = aq.natural_frequencies(aq.System([bar]), count=3).frequencies  # Hz
+    >>> [round(float(f), 3) for f in frequencies / (bar.wave_speed / (2 * 0.1))]  # rigid motion, c/(2L), c/L
     [0.0, 1.0, 2.0]
 
     Source: Ericsson & Ruhe, Mathematics of Computation 35, 1980.
@@ -55,29 +54,31 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     if isinstance(assembly.mass, DistributedMatrix):
         refuse_ranks("natural_frequencies")
     assembly.rigidity.refuse("natural frequencies: take the solid itself, of a stiffer material")
-    heavy = assembly.free & ~assembly.massless
-    if not heavy.any():
+    with_mass = assembly.free & ~assembly.massless
+    if not with_mass.any():
         raise UserError("natural frequencies: no coordinate of the system has mass and is free to move")
-    # a first shift far above the lowest eigenvalue finds its size, the second sits next to it
-    crude = 1e-6 * float((assembly.stiffness.diagonal()[heavy] / assembly.mass.diagonal()[heavy]).mean()) or 1.0
-    small, lanczos = heavy.sum() <= DENSE, _Lanczos(assembly, binade(crude))
-    if not small or (count <= lanczos.most and not assembly.massless.any()):
+    # a first shift far above the lowest eigenvalue estimates it, the second is close to it
+    first_shift = (
+        1e-6 * float((assembly.stiffness.diagonal()[with_mass] / assembly.mass.diagonal()[with_mass]).mean()) or 1.0
+    )
+    small, lanczos = with_mass.sum() <= DENSE, _Lanczos(assembly, binade(first_shift))
+    if not small or (count <= lanczos.max_count and not assembly.massless.any()):
         try:
-            return _modes(lanczos, crude, count)
-        except (UserError, ArpackError):  # as where only rigid motions are wanted
+            return _modes(lanczos, first_shift, count)
+        except (UserError, ArpackError):  # for example if all `count` modes are rigid
             if not small:
                 raise
-    return _modes(_Dense(assembly), crude, count)
+    return _modes(_Dense(assembly), first_shift, count)
 
 
-def _modes(search: "_Dense | _Lanczos", crude: float, count: int) -> Modes:
-    """The lowest modes; crude: a first shift, 1/s²."""
-    if count > search.most:
-        raise UserError.parameter("count", count, f"must be at most {search.most} for this system")
-    rough, _ = search.lowest(crude, count, 1e-2)
-    shift = max(float(np.abs(rough).max()), 1e-9 * crude)
+def _modes(search: "_Dense | _Lanczos", first_shift: float, count: int) -> Modes:
+    """The lowest modes; first_shift, 1/s²."""
+    if count > search.max_count:
+        raise UserError.parameter("count", count, f"must be at most {search.max_count} for this system")
+    estimate, _ = search.lowest(first_shift, count, 1e-2)
+    shift = max(float(np.abs(estimate).max()), 1e-9 * first_shift)
     values, shapes = search.lowest(shift, count, 0.0)
-    if values[0] < -_UNSTABLE * crude:
+    if values[0] < -_UNSTABLE * first_shift:
         raise UserError(UNSTABLE)
     return Modes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)
 
@@ -86,21 +87,21 @@ class _Lanczos:
     """Shift-invert Lanczos: the inverse of K + sM condensed on C φ = 0 is one solve of a linear step."""
 
     def __init__(self, assembly: Assembly, unit: float) -> None:
-        """unit: of the eigenvalues for ARPACK, whose smallest eigenvalue that counts is absolute, 1/s²."""
+        """unit, 1/s²: scale of the eigenvalues for ARPACK, whose smallest nonzero eigenvalue is absolute."""
         self._assembly, self._unit = assembly, unit
-        self.most = int((assembly.free & ~assembly.massless).sum()) - assembly.constraints.shape[0] - 2
+        self.max_count = int((assembly.free & ~assembly.massless).sum()) - assembly.constraints.shape[0] - 2
 
-    def lowest(self, shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
+    def lowest(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
         """The lowest eigenvalues (m,), 1/s², in increasing order, and shapes (d, m); relative tolerance."""
         assembly, unit = self._assembly, self._unit
         size, mass = assembly.dof_count, assembly.mass
-        given, none = np.zeros(assembly.imposed_dofs.size), np.zeros(assembly.constraints.shape[0])
+        rest, no_rates = np.zeros(assembly.imposed_dofs.size), np.zeros(assembly.constraints.shape[0])
         step = factored(assembly, assembly.stiffness + shift * mass, contact=False)
-        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, none, given).y, dtype=float)
-        start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
+        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, no_rates, rest).y, dtype=float)
+        start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), no_rates, rest).y
         values, shapes = eigsh(
             assembly.stiffness / unit,
-            wanted,
+            count,
             mass,
             sigma=-shift / unit,
             OPinv=inverse,
@@ -126,13 +127,13 @@ class _Dense:
         self._mass, self._stiffness = (
             self._basis.T @ (each @ self._basis) for each in (assembly.mass, assembly.stiffness)
         )
-        self.most = int(np.linalg.matrix_rank(self._mass, hermitian=True))
+        self.max_count = int(np.linalg.matrix_rank(self._mass, hermitian=True))
 
-    def lowest(self, shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
+    def lowest(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
         """As `_Lanczos.lowest`, to round-off."""
         try:
             inverse, shapes = scipy.linalg.eigh(self._mass, self._stiffness + shift * self._mass)
         except np.linalg.LinAlgError:
             raise UserError(UNSTABLE) from None
-        inverse, shapes = inverse[::-1][:wanted], shapes[:, ::-1][:, :wanted]
+        inverse, shapes = inverse[::-1][:count], shapes[:, ::-1][:, :count]
         return 1.0 / inverse - shift, self._basis @ (shapes / np.sqrt(inverse))

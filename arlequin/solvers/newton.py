@@ -21,11 +21,11 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
-_HALVES = 30  # of a change with an inverted cell, after which it is not taken at all
+_HALVES = 30  # halvings of a change with an inverted cell, after which it is rejected
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
-_SEEKING = 10  # passes of a load step that seek partners anew; later ones might change them to and fro
+_SEARCH_PASSES = 10  # passes of a load step that search partners; in later ones these might oscillate
 _DRIFT_SHARE = 0.01  # share of the strain of rigid parts, which is round-off, that a step removes
-_KEEPING = 20  # passes that release the same points at a reversal; where this does not end, later ones choose anew
+_RELEASE_PASSES = 20  # passes that release the same points at a reversal; later ones choose the points again
 _PASSES = 40  # linear systems of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # residual momentum, of the largest impulse: converged; converged once it stagnates
 _STAGNANT = 2  # passes that do not halve the residual, after which it stagnates
@@ -36,9 +36,8 @@ class Residual:
     """Right-hand sides of the linear system for the change of an iterate.
 
     force (d,), N·s: p + h (f_ext − f) − μ M y, without the impulses of constraints and contact; not finite on parts
-    with an inverted cell. constraint (m,), rigid (k,), imposed (p,): the changes that C y, G y and the imposed values
-    still need, m/s; gradient: G (k, d). scale: the largest term of `force`, rounding: what the round-off of the
-    displacements does to it, N·s.
+    with an inverted cell. constraint (m,), rigid (k,), imposed (p,): residuals of C y, G y and the imposed values, m/s;
+    gradient: G (k, d). scale: the largest term of `force`, rounding: its error by the round-off of displacements, N·s.
     """
 
     force: Array
@@ -56,17 +55,17 @@ class Residual:
 
 
 class Balance(NamedTuple):
-    """left: the largest momentum that impulses leave unbalanced, N·s, that of rigid parts that deform included; scale:
-    the largest term of the balance, impulses included, as they cancel in it; rounding: what round-off leaves."""
+    """unbalanced: largest residual of the momentum balance, N·s, residuals of rigid parts included; scale: the largest
+    term of the balance, impulses included, as they cancel in it; rounding: its round-off."""
 
-    left: float
+    unbalanced: float
     scale: float
     rounding: float
 
 
 @dataclass(frozen=True)
 class NewtonPass:
-    """One linear solution: from x with its residual by `change` to the solution; size: ‖change‖ as lengths."""
+    """One linear solution: from the iterate x with its residual by `change` to the solution; size: ‖change‖, scaled."""
 
     x: Array
     residual: Residual
@@ -77,9 +76,9 @@ class NewtonPass:
 
 @dataclass(frozen=True)
 class TangentState:
-    """Checkpoint of a tangent: where it was made (None: at rest), and how it served (`TangentUse`).
+    """Checkpoint of a tangent: its linearisation point (None: at rest) and reuse statistics (`TangentUse`).
 
-    softened: of statics, how often its proximal term had been made smaller.
+    softened: of statics, number of reductions of its proximal term.
     """
 
     point: LinearisationPoint | None
@@ -89,7 +88,7 @@ class TangentState:
 
 @dataclass
 class TangentFactor:
-    """The condensed tangent last made, where and by which solver."""
+    """The last condensed tangent, its linearisation point and its solver."""
 
     condensed: Condensed
     point: LinearisationPoint | None = None
@@ -102,14 +101,14 @@ class NewtonSolver:
     def __init__(
         self, assembly: Assembly, coefficients: StepCoefficients, forces: StepForces, tangent: TangentFactor | None
     ) -> None:
-        """tangent: by default the one at rest."""
+        """tangent: by default that at rest."""
         if assembly.massless.any() and not coefficients.static:
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self.assembly, self.coefficients, self.forces = assembly, coefficients, forces
         self.displacement_per_unit = displacement_per_unit(assembly)
         self._masses = assembly.mass.diagonal() / self.displacement_per_unit**2  # kg
         self.touching_mass = float(self.heaviest(assembly.contact.basis).max(initial=0.0))
-        self.stiffness_size = abs(assembly.stiffness)  # forces change by |K| |u| ε where u changes in its last digit
+        self.stiffness_size = abs(assembly.stiffness)  # |K| |u| ε: change of forces by round-off of u
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
             tangent = TangentFactor(
@@ -122,7 +121,8 @@ class NewtonSolver:
         return np.maximum.reduceat(np.append(self._masses[rows.indices], 0.0), rows.indptr[:-1])
 
     def linearise(self, point: LinearisationPoint, reuse: bool = True) -> None:
-        """The tangent at a point; reuse: takes over the symbolic analysis of the former one, which is lost.
+        """Factor the tangent at a point; reuse: with the symbolic analysis of the former tangent, which becomes
+        invalid.
 
         UserError where it is not positive definite.
         """
@@ -132,7 +132,7 @@ class NewtonSolver:
         self.tangent.point, self.tangent.owner = point, self
 
     def state_dict(self) -> TangentState:
-        """The tangent, if this solver made the last one, as the point where it was made."""
+        """The linearisation point of the tangent, if it is of this solver."""
         if self.tangent.owner not in (None, self):
             return TangentState(None)
         return TangentState(self.tangent.point)
@@ -147,8 +147,8 @@ class StepEquations:
     """The nonlinear equations of one step (`StepCoefficients`), from a state under a right-hand side.
 
     Rigid parts keep c(u₁) = 0, G = ∂c/∂u at u_½ = ½(u₀ + u₁): c is quadratic, so c(u₁) = c(u₀) + Δt G(u_½) y, and
-    their multipliers do no work at θ = 1/2. G is that of each pass. The round-off of c is removed slowly: all at once
-    would be a velocity of ε/Δt.
+    their multipliers do no work at θ = 1/2. G is updated in each pass. The round-off of c is removed gradually: at once
+    it would be a velocity of ε/Δt.
     """
 
     def __init__(self, solver: NewtonSolver, state: State, rhs: StepRhs) -> None:
@@ -156,7 +156,7 @@ class StepEquations:
         self._contact = solver.assembly.contact
         self._start = StepStart.of(state, self._contact)
         self._shift = None if rhs.shift is None else self._contact.basis @ rhs.shift
-        self._reached: Array | None = None  # of the contact's basis, where partners are sought first
+        self._search_displacement: Array | None = None  # of the contact's basis, for the first pairing
 
     def displacement(self, y: Array) -> Array:
         """u₁ (d,) by y."""
@@ -166,77 +166,87 @@ class StepEquations:
     def residual(self, y: Array) -> Residual:
         """The residual at y (d,)."""
         solver, state, rhs = self.solver, self.state, self.rhs
-        assembly, own, sizes = solver.assembly, solver.coefficients, solver.displacement_per_unit
+        assembly, coefficients, sizes = solver.assembly, solver.coefficients, solver.displacement_per_unit
         u = self.displacement(y)
         resisting = solver.forces.resisting(state, u, y)
-        inertia = np.zeros_like(y) if own.static else own.inertia * (assembly.mass @ y)
-        force = rhs.momentum - inertia + own.force * (rhs.force - resisting)
-        terms = inertia, rhs.momentum, own.force * resisting, own.force * rhs.force
+        inertia = np.zeros_like(y) if coefficients.static else coefficients.inertia * (assembly.mass @ y)
+        force = rhs.momentum - inertia + coefficients.force * (rhs.force - resisting)
+        terms = inertia, rhs.momentum, coefficients.force * resisting, coefficients.force * rhs.force
         scale = max(float(np.abs(term / sizes).max(initial=0.0)) for term in terms)
-        rounding = _ROUND_OFF * own.force * float((solver.stiffness_size @ np.abs(u) / sizes).max(initial=0.0))
+        rounding = _ROUND_OFF * coefficients.force * float((solver.stiffness_size @ np.abs(u) / sizes).max(initial=0.0))
         gradient = assembly.rigidity.gradient(0.5 * (state.u + u))
-        rigid = -(gradient @ y + _DRIFT_SHARE / own.step * assembly.rigidity.strains(state.u))
+        rigid = -(gradient @ y + _DRIFT_SHARE / coefficients.step * assembly.rigidity.strains(state.u))
         constraint = rhs.constraint_rate - assembly.constraints @ y
         imposed = None if rhs.imposed is None else rhs.imposed - y[assembly.imposed_dofs]
         return Residual(force, constraint, rigid, imposed, gradient, scale, rounding)
 
     def solve(self, y: Array, residual: Residual, guess: Array, number: int) -> NewtonPass:
         """The linear system at y with contact: constraints and contact hold at the solution exactly."""
-        own = self.solver.coefficients
+        coefficients = self.solver.coefficients
         condensed, free = self._predict(residual, residual.force)
         rows = self._contact.basis @ y + free.contact
-        if own.static and number <= _SEEKING:
-            self._reached = self._contact.basis @ self.displacement(y)
-        reached = self._reached
-        # the first pass, and one that goes back, begin from the impulse of the state
-        again = guess is not self.state.impulse and number <= _KEEPING
-        found = contact_step(
-            own, self._contact, condensed.compliance, self._start, rows, guess, self._shift, reached, again
+        if coefficients.static and number <= _SEARCH_PASSES:
+            self._search_displacement = self._contact.basis @ self.displacement(y)
+        search_displacement = self._search_displacement
+        # the first pass, and passes after a restart, start from the impulse of the state
+        repeated = guess is not self.state.impulse and number <= _RELEASE_PASSES
+        contact_solution = contact_step(
+            coefficients,
+            self._contact,
+            condensed.compliance,
+            self._start,
+            rows,
+            guess,
+            self._shift,
+            search_displacement,
+            repeated,
         )
-        change, multipliers, rigid = condensed.correct(free, own.impulse * found.impulse)
-        solution = StepSolution(y + change, multipliers / own.impulse, found, number, rigid / own.impulse)
+        change, multipliers, rigid = condensed.correct(free, coefficients.impulse * contact_solution.impulse)
+        solution = StepSolution(
+            y + change, multipliers / coefficients.impulse, contact_solution, number, rigid / coefficients.impulse
+        )
         return NewtonPass(
             y, residual, solution, change, float(np.linalg.norm(self.solver.displacement_per_unit * change))
         )
 
     def impulses(self, residual: Residual, solution: StepSolution) -> Array:
         """λμ (Cᵀφ + Gᵀλ_G + BᵀP) (d,), N·s."""
-        pulled, held = self._pulls(residual, solution)
-        return pulled + held
+        constraint_and_contact, rigid = self._pulls(residual, solution)
+        return constraint_and_contact + rigid
 
     def _pulls(self, residual: Residual, solution: StepSolution) -> tuple[Array, Array]:
         """λμ (Cᵀφ + BᵀP) and λμ Gᵀλ_G (d,), N·s."""
         factor = self.solver.coefficients.impulse
-        pulled = self.solver.assembly.generalised_force(solution.multipliers, solution.contact.impulse)
-        return factor * pulled, factor * (residual.gradient.T @ solution.rigid)
+        force = self.solver.assembly.generalised_force(solution.multipliers, solution.contact.impulse)
+        return factor * force, factor * (residual.gradient.T @ solution.rigid)
 
     def unbalanced(self, residual: Residual, solution: StepSolution | None) -> Array:
-        """The momentum (d,) that the impulses of a solution leave unbalanced, N·s; 0 where motions are imposed."""
+        """Residual of the momentum balance (d,) under the impulses of a solution, N·s; 0 where motions are imposed."""
         impulses = 0.0 if solution is None else self.impulses(residual, solution)
         return np.where(self.solver.assembly.free, residual.force + impulses, 0.0)
 
     def balance(self, residual: Residual, solution: StepSolution) -> Balance:
         """The balance of momentum under the impulses of a solution.
 
-        Contact closes the rates W P with the round-off of Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|, with which the heaviest
-        part moves that touches a light one.
+        Contact closes the rates W P with the round-off of Σ|W_kj||P_j| ≤ √W_kk Σ √W_jj |P_j|; its momentum is that of
+        the heaviest part in contact.
         """
-        solver, found = self.solver, solution.contact
-        pulls, sizes = self._pulls(residual, solution), solver.displacement_per_unit
-        left, *terms = (
-            float(np.abs(own / sizes).max(initial=0.0))
-            for own in (np.where(solver.assembly.free, residual.force + pulls[0] + pulls[1], 0.0), *pulls)
+        solver, contact_step = self.solver, solution.contact
+        impulses, sizes = self._pulls(residual, solution), solver.displacement_per_unit
+        unbalanced, *terms = (
+            float(np.abs(momentum / sizes).max(initial=0.0))
+            for momentum in (np.where(solver.assembly.free, residual.force + impulses[0] + impulses[1], 0.0), *impulses)
         )
         strained = (solver.heaviest(residual.gradient) * np.abs(residual.rigid)).max(initial=0.0)
         rounding = residual.rounding
-        if found.answers.size and not solver.coefficients.static:
-            roots = np.sqrt(found.answers)
-            rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(found.solution.impulse))
+        if contact_step.delassus_diagonal.size and not solver.coefficients.static:
+            roots = np.sqrt(contact_step.delassus_diagonal)
+            rate = _ROUND_OFF * roots.max() * float(roots @ np.abs(contact_step.solution.impulse))
             rounding += solver.touching_mass * rate
-        return Balance(max(left, float(strained)), max(residual.scale, *terms), rounding)
+        return Balance(max(unbalanced, float(strained)), max(residual.scale, *terms), rounding)
 
     def admissible(self, start: Array, y: Array) -> tuple[int, Array, Residual]:
-        """How often the way from `start` to y is halved until no cell is inverted, and the iterate and residual.
+        """Number of halvings of y − `start` until no cell is inverted, the iterate and its residual.
 
         After `_HALVES` the iterate is the start.
         """
@@ -246,14 +256,14 @@ class StepEquations:
             residual = self.residual(y)
         return halves, y, residual
 
-    def search(self, done: NewtonPass, share: float) -> float:
-        """The share of a pass's change that the line search takes, at most the given one."""
-        impulses = self.impulses(done.residual, done.solution)
-        return search(partial(self._remaining, done, impulses), done.size, share)
+    def search(self, newton_pass: NewtonPass, share: float) -> float:
+        """The step length of the line search along the change of a pass, at most `share`."""
+        impulses = self.impulses(newton_pass.residual, newton_pass.solution)
+        return search(partial(self._remaining, newton_pass, impulses), newton_pass.size, share)
 
-    def _remaining(self, done: NewtonPass, impulses: Array, share: float) -> float:
-        """‖A⁻¹R‖ at a share of a pass's change, under its impulses (d,); inf with inverted cells."""
-        residual = self.residual(done.x + share * done.change)
+    def _remaining(self, newton_pass: NewtonPass, impulses: Array, share: float) -> float:
+        """‖A⁻¹R‖ at a step length along the change of a pass, under its impulses (d,); inf with inverted cells."""
+        residual = self.residual(newton_pass.x + share * newton_pass.change)
         if not residual.admissible:
             return np.inf
         return float(
@@ -266,19 +276,19 @@ class StepEquations:
         return condensed, condensed.predict(force, residual.constraint, residual.rigid, residual.imposed)
 
     def refined(self, solution: StepSolution) -> StepSolution:
-        """One iterative refinement under the impulses of a solution, imposed values kept.
+        """One iterative refinement under the impulses of a solution, with unchanged imposed values.
 
         Its forces are those of the strains, whose round-off in slender parts is below that of K u.
         """
         residual, weight = self.residual(solution.y), self.solver.coefficients.impulse
         imposed = np.zeros(self.solver.assembly.imposed_dofs.size)
         force = residual.force + self.impulses(residual, solution)
-        better = self.solver.tangent.condensed.predict(force, residual.constraint, imposed)
-        y, multipliers = solution.y + better.y, solution.multipliers + better.multipliers / weight
+        correction = self.solver.tangent.condensed.predict(force, residual.constraint, imposed)
+        y, multipliers = solution.y + correction.y, solution.multipliers + correction.multipliers / weight
         return StepSolution(y, multipliers, solution.contact, solution.newton, solution.rigid)
 
     def linearise(self, y: Array) -> None:
-        """The tangent at y; where that is not positive definite (a guess far off), at the start of the step."""
+        """Factor the tangent at y or, where that is not positive definite (a poor guess), at the start of the step."""
         state = self.state
         for end in (self.displacement(y), state.u):
             try:
@@ -299,11 +309,11 @@ class StepEquations:
 
 
 class NewtonPolicy:
-    """When a step has a new tangent, when it has converged, and which part of a change it takes: full Newton.
+    """Tangent updates, convergence test and step length of Newton's iterations: full Newton.
 
-    A tangent in each pass. Changes are taken whole; where they diverge (`DivergenceMonitor`), the iteration goes back
-    to the y of the smallest one and takes the share that `search` gives of each change. passes: linear systems at most,
-    which the policy may lower meanwhile; searching: whether the line search is on.
+    A tangent in each pass, and full changes; where they diverge (`DivergenceMonitor`), the iteration restarts from the
+    y of the smallest one with the line search `search`. passes: maximum number of linear systems, which the policy may
+    lower; searching: whether the line search is on.
     """
 
     passes = _PASSES
@@ -315,41 +325,41 @@ class NewtonPolicy:
         self._best: Array | None = None
 
     def linearise(self, y: Array, number: int) -> None:
-        """Makes a tangent for pass `number`, from y, if there is to be a new one."""
+        """Update the tangent at y for pass `number`, if the policy requires it."""
         self._equations.linearise(y)
 
     def verified(self, residual: Residual, solution: StepSolution) -> bool:
-        """Whether a solution holds, with the residual at its y.
+        """Whether the residual at the y of a solution is small enough.
 
-        At 1e-14 of the largest impulse, or where the residual stagnates below 1e-11 of it and the round-off.
+        Below 1e-14 of the largest impulse, or where it stagnates below 1e-11 of it and the round-off.
         """
-        left, scale, _ = self._equations.balance(residual, solution)
-        stagnant = self._residuals.passes(left) >= _STAGNANT
-        return left <= _EXACT * scale or (stagnant and left <= _ENOUGH * scale + residual.rounding)
+        unbalanced, scale, _ = self._equations.balance(residual, solution)
+        stagnant = self._residuals.passes(unbalanced) >= _STAGNANT
+        return unbalanced <= _EXACT * scale or (stagnant and unbalanced <= _ENOUGH * scale + residual.rounding)
 
-    def converged(self, done: NewtonPass) -> bool:
+    def converged(self, newton_pass: NewtonPass) -> bool:
         """Whether a pass ends the step, without verification."""
         return False
 
-    def review(self, done: NewtonPass) -> Array | None:
-        """Takes note of a pass; the y (d,) to go back to where the passes diverge."""
+    def review(self, newton_pass: NewtonPass) -> Array | None:
+        """Record a pass; returns the y (d,) to restart from where the passes diverge."""
         if self._best is None:
-            self._best = done.x
+            self._best = newton_pass.x
         if self.searching:
             return None
-        if self._monitor.smallest(done.size):
-            self._best = done.x
-        elif self._monitor.diverging(done.size):
+        if self._monitor.smallest(newton_pass.size):
+            self._best = newton_pass.x
+        elif self._monitor.diverging(newton_pass.size):
             self.searching = True
             return self._best
         return None
 
-    def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
+    def proceed(self, newton_pass: NewtonPass) -> tuple[Array, bool]:
         """The next y (d,), and whether it is that of the solution, to be verified."""
-        return done.solution.y, True
+        return newton_pass.solution.y, True
 
     def halved(self, times: int) -> None:
-        """Takes note of a change halved because of inverted cells: as so many passes; such steps are better cut."""
+        """Count halvings because of inverted cells as passes: such steps are better cut."""
         self.passes -= times
 
     def failure(self, where: str) -> UserError:
@@ -359,15 +369,15 @@ class NewtonPolicy:
 
 
 def solve_newton(equations: StepEquations, policy: NewtonPolicy, y: Array, origin: Array | None = None) -> StepSolution:
-    """The step by Newton's method, from the guess y (d,), or from between it and `origin` where it inverts a cell.
+    """The step by Newton's method, from the guess y (d,), halved towards `origin` where it inverts a cell.
 
     A pass solves A Δy = R(y) + λμ (Cᵀφ + BᵀP): contact and constraints hold at y + Δy exactly, the balance of momentum
     as far as A is the derivative. Changes that would invert a cell are halved. Passes do not change the memory of
     points. The failure of the policy where its passes do not suffice.
     """
     candidate: StepSolution | None = None
-    done: NewtonPass | None = None
-    whole, guess, number = y, equations.state.impulse, 0
+    newton_pass: NewtonPass | None = None
+    target, guess, number = y, equations.state.impulse, 0
     halves, y, residual = equations.admissible(y if origin is None else origin, y)
     while residual.admissible:
         if candidate is not None and policy.verified(residual, candidate):
@@ -376,23 +386,23 @@ def solve_newton(equations: StepEquations, policy: NewtonPolicy, y: Array, origi
             break
         number += 1
         policy.linearise(y, number)
-        done = equations.solve(y, residual, guess, number)
-        if policy.converged(done):
-            return done.solution
-        guess, back = done.solution.contact.solution.impulse, policy.review(done)
-        if back is not None:
-            y, candidate, guess = back, None, equations.state.impulse
+        newton_pass = equations.solve(y, residual, guess, number)
+        if policy.converged(newton_pass):
+            return newton_pass.solution
+        guess, restart = newton_pass.solution.contact.solution.impulse, policy.review(newton_pass)
+        if restart is not None:
+            y, candidate, guess = restart, None, equations.state.impulse
             halves, residual = 0, equations.residual(y)
             continue
-        whole, verify = policy.proceed(done)
-        halves, y, residual = equations.admissible(done.x, whole)
+        target, verify = policy.proceed(newton_pass)
+        halves, y, residual = equations.admissible(newton_pass.x, target)
         if policy.searching:
-            share = equations.search(done, 0.5**halves)
+            share = equations.search(newton_pass, 0.5**halves)
             if share != 0.5**halves:
-                halves, y = 1, done.x + share * done.change
+                halves, y = 1, newton_pass.x + share * newton_pass.change
                 residual = equations.residual(y)
         elif halves:
             policy.halved(halves)
-        candidate = done.solution if verify and not halves else None
-    last = None if done is None else done.solution
-    raise policy.failure(equations.where(whole if halves else y, equations.unbalanced(residual, last)))
+        candidate = newton_pass.solution if verify and not halves else None
+    last_solution = None if newton_pass is None else newton_pass.solution
+    raise policy.failure(equations.where(target if halves else y, equations.unbalanced(residual, last_solution)))

@@ -1,4 +1,4 @@
-"""The generalised-α family's step of a bulk with nonlinear parts: Newton's iterations with a tangent of each pass."""
+"""The step of the generalised-α family for a bulk with nonlinear parts: Newton's iterations, a tangent per pass."""
 
 from dataclasses import replace
 
@@ -23,21 +23,24 @@ class NewtonAlpha:
         self._solver = NewtonSolver(assembly, coefficients, forces, None)
 
     def with_step(self, step: float) -> "NewtonAlpha":
-        """The same for another Δt."""
+        """The solver of steps of another Δt."""
         return NewtonAlpha(self._assembly, self._coefficients.with_step(step))
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
-        """The step from the state, its velocity the guess; rhs: see `LinearStep`, without the forces at the start."""
+        """The step from the state, with its velocity as guess; rhs: see `LinearStep`, without the forces at the
+        start."""
         row, viscous = self._coefficients, self._assembly.viscous
         resisting: Array = state.internal if viscous is None else state.internal + viscous @ state.v
-        known = replace(rhs, momentum=rhs.momentum + (row.force * rhs.force - row.loads[0] * resisting), force=0.0)
-        equations, y = StepEquations(self._solver, state, known), state.v.copy()
+        constant_rhs = replace(
+            rhs, momentum=rhs.momentum + (row.force * rhs.force - row.loads[0] * resisting), force=0.0
+        )
+        equations, y = StepEquations(self._solver, state, constant_rhs), state.v.copy()
         if rhs.imposed is not None:
             y[self._assembly.imposed_dofs] = rhs.imposed
         return solve_newton(equations, NewtonPolicy(equations), y)
 
     def state_dict(self) -> None:
-        """Nothing: every step begins with a tangent of its own."""
+        """Nothing: every pass computes its tangent."""
 
     def load_state_dict(self, state: None) -> None:
         """Nothing."""

@@ -1,4 +1,4 @@
-"""The θ-scheme's step of a bulk with nonlinear parts: modified Newton with a kept tangent and Anderson acceleration."""
+"""The step of the θ-scheme for a bulk with nonlinear parts: modified Newton with Anderson acceleration."""
 
 from dataclasses import dataclass, replace
 
@@ -25,90 +25,96 @@ from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
-_PASSES = 40  # with one tangent at most
-_TANGENTS = 8  # of a step at most
-_WORTH = 8  # a new tangent costs about as much as so many passes
-_GROWTH = 4.0  # of the changes, over the smallest so far, beyond which a tangent does not serve
+_PASSES = 40  # passes with one tangent at most
+_TANGENTS = 8  # tangents of a step at most
+_TANGENT_COST = 8  # cost of a new tangent, in passes
+_GROWTH = 4.0  # of the changes, relative to the smallest so far, above which the tangent is replaced
 _EXACT, _ENOUGH = 1e-14, 1e-12  # residual momentum, of the largest impulse: converged; converged once it stagnates
-_STAGNANT, _NEAR = 2, 8.0  # passes that do not halve the residual: it stagnates; then within so many times the lowest
+_STAGNANT, _NEAR = 2, 8.0  # passes without halving of the residual: stagnation; largest multiple of the lowest then
 
 
 @dataclass
 class TangentUse:
-    """How a tangent served: fresh: no step was made with it; least: passes of its first step; spent: those beyond."""
+    """Reuse statistics of a tangent. unused: no step yet; first_passes: passes of its first step; extra_passes: passes
+    of later steps beyond those."""
 
-    fresh: bool = True
-    least: int = 0
-    spent: int = 0
+    unused: bool = True
+    first_passes: int = 0
+    extra_passes: int = 0
 
     def count(self, passes: int) -> None:
-        """Counts the passes of a step."""
-        if self.fresh:
-            self.fresh, self.least = False, passes
-        self.spent += max(passes - self.least, 0)
+        """Record the passes of a step."""
+        if self.unused:
+            self.unused, self.first_passes = False, passes
+        self.extra_passes += max(passes - self.first_passes, 0)
 
 
 class ModifiedNewton(NewtonPolicy):
-    """One tangent while it serves, of this step or an earlier one.
+    """Modified Newton: one tangent as long as it converges, of this step or an earlier one.
 
-    The rotations in a change are made those of the parts at the end of the step (`RotationPredictor`), and Anderson
-    acceleration makes up for what the tangent lacks: it is symmetric, and the parts have turned since it was made. A
-    new one is made when the passes that this would have spared are worth it, or the changes grow. A solution y + Δy is
-    verified once the residual at y is small; it is then accepted if the momentum holds at y + Δy too.
+    Rotations in a change are replaced by finite rotations at the end of the step (`RotationPredictor`), and Anderson
+    acceleration compensates errors of the tangent, which is symmetric and of former rotations of the parts. A new one
+    is computed when the extra passes exceed its cost, or the changes grow. A solution y + Δy is verified once the
+    residual at y is small; it is then accepted if the momentum balance holds at y + Δy too.
     """
 
     def __init__(self, equations: StepEquations, use: TangentUse, rotations: RotationPredictor) -> None:
         super().__init__(equations)
         self.passes, self._use, self._rotations = _PASSES * _TANGENTS, use, rotations
         tangent = equations.solver.tangent
-        self._due = use.spent >= _WORTH or use.fresh or tangent.owner is not equations.solver
+        self._due = use.extra_passes >= _TANGENT_COST or use.unused or tangent.owner is not equations.solver
         self._tangents = 0
-        self._begin()
+        self._restart()
 
-    def _begin(self) -> None:
-        """With another tangent."""
+    def _restart(self) -> None:
+        """Reset the iteration for another tangent."""
         self.used, self._small = 0, False
         self._tangents += 1
         self._acceleration = AndersonAcceleration(self._equations.solver.displacement_per_unit)
-        self._residuals, self._least = Stagnation(), np.inf
+        self._residuals, self._smallest = Stagnation(), np.inf
         self._best, self._best_used = None, 1
 
     def linearise(self, y: Array, number: int) -> None:
         if self._due:
             self._equations.linearise(y)
-            self._use.fresh, self._use.spent, self._due = True, 0, False
+            self._use.unused, self._use.extra_passes, self._due = True, 0, False
 
     def verified(self, residual: Residual, solution: StepSolution) -> bool:
-        left, scale, _ = self._equations.balance(residual, solution)
-        return left <= max(_EXACT * scale, _NEAR * self._residuals.lowest)
+        unbalanced, scale, _ = self._equations.balance(residual, solution)
+        return unbalanced <= max(_EXACT * scale, _NEAR * self._residuals.lowest)
 
-    def review(self, done: NewtonPass) -> Array | None:
+    def review(self, newton_pass: NewtonPass) -> Array | None:
         self.used += 1
-        size, (left, scale, rounding) = done.size, self._equations.balance(done.residual, done.solution)
-        exact, enough = _EXACT * scale, _ENOUGH * scale + rounding
+        size, (unbalanced, scale, rounding) = (
+            newton_pass.size,
+            self._equations.balance(newton_pass.residual, newton_pass.solution),
+        )
+        exact, tolerance = _EXACT * scale, _ENOUGH * scale + rounding
         if self._best is None:
-            self._best, self._best_used = done.x, self.used
-        serves = size <= _GROWTH * self._least or left <= enough
+            self._best, self._best_used = newton_pass.x, self.used
+        serves = size <= _GROWTH * self._smallest or unbalanced <= tolerance
         if serves:
-            if size < self._least:
-                self._best, self._best_used, self._least = done.x, self.used, size
-            stagnant = self._residuals.passes(left) >= _STAGNANT
-            self._small = left <= exact or (stagnant and left <= min(_NEAR * self._residuals.lowest, enough))
+            if size < self._smallest:
+                self._best, self._best_used, self._smallest = newton_pass.x, self.used, size
+            stagnant = self._residuals.passes(unbalanced) >= _STAGNANT
+            self._small = unbalanced <= exact or (
+                stagnant and unbalanced <= min(_NEAR * self._residuals.lowest, tolerance)
+            )
             if self.used < _PASSES:
                 return None
         if self._tangents == _TANGENTS:
-            self.passes = done.solution.newton
-        # a new tangent that led nowhere from here may from where it led
-        y = done.x if not serves and self._use.fresh and self._best_used == 1 else self._best
+            self.passes = newton_pass.solution.newton
+        # a new tangent that does not converge from the best iterate may from the last one
+        y = newton_pass.x if not serves and self._use.unused and self._best_used == 1 else self._best
         self._due = True
-        self._begin()
+        self._restart()
         return y
 
-    def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
+    def proceed(self, newton_pass: NewtonPass) -> tuple[Array, bool]:
         if self._small:
-            return done.solution.y, True
-        change = self._rotations.turned(self._equations.state.u, done.x, done.change)
-        return self._acceleration.next(done.x + change, change, done.size), False
+            return newton_pass.solution.y, True
+        change = self._rotations.end_rotation(self._equations.state.u, newton_pass.x, newton_pass.change)
+        return self._acceleration.next(newton_pass.x + change, change, newton_pass.size), False
 
     def halved(self, times: int) -> None:
         self.used += times
@@ -123,7 +129,7 @@ class NewtonStep:
     def __init__(
         self, assembly: Assembly, coefficients: StepCoefficients, tangent: TangentFactor | None = None
     ) -> None:
-        """tangent: that of steps of another size; by default the one at rest."""
+        """tangent: of steps of another size; by default that at rest."""
         step = coefficients.step
         self._assembly, self._coefficients, self._step = assembly, coefficients, step
         self._forces = MeanForces(assembly, coefficients)
@@ -133,17 +139,17 @@ class NewtonStep:
 
     @property
     def condensed(self) -> Condensed:
-        """The tangent, condensed; of the last step that made one."""
+        """The last tangent, condensed."""
         return self._solver.tangent.condensed
 
     def with_step(self, step: float) -> "NewtonStep":
-        """The same for another Δt."""
+        """The solver of steps of another Δt."""
         return NewtonStep(self._assembly, self._coefficients.with_step(step), self._solver.tangent)
 
     def state_dict(self) -> TangentState:
-        """The tangent and how it served."""
+        """The tangent and its reuse statistics."""
         use = self._use
-        return replace(self._solver.state_dict(), use=(use.fresh, use.least, use.spent))
+        return replace(self._solver.state_dict(), use=(use.unused, use.first_passes, use.extra_passes))
 
     def load_state_dict(self, state: TangentState) -> None:
         """Restore from `state_dict()`."""
@@ -159,7 +165,7 @@ class NewtonStep:
         return solution
 
     def resist(self, state: State, solution: StepSolution, u: Array) -> Resistance:
-        """Mean forces of the step that leads to u, those that keep parts rigid among the internal ones."""
+        """Mean forces of the step to u; the internal ones include the constraint forces of rigid parts."""
         linear, loss = self._assembly.viscous, self._forces.viscous(state.u, u)
         damping = linear @ solution.y if linear is not None else np.zeros_like(u)
         rigid = self._assembly.rigidity.gradient(0.5 * (state.u + u)).T @ solution.rigid
@@ -167,7 +173,7 @@ class NewtonStep:
         return Resistance(resisting, damping if loss is None else damping + loss, loss)
 
     def _guess(self, equations: StepEquations) -> Array:
-        """y (d,) of the guess with the smaller residual; rest where both invert a cell."""
+        """y (d,) of the guess with the smaller residual; 0 where both invert a cell."""
         state, imposed = equations.state, equations.rhs.imposed
         guesses, residuals = self._rotations.guesses(state.u, state.v), []
         for y in guesses:

@@ -34,7 +34,7 @@ class CondensedPasses(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class FactoredMass:
     """The mass on the free degrees of freedom, all of which have some, under the constraints. passes: over its factor,
-    valid while that is there; delassus: B M⁻¹ Bᵀ (q, q) of the contact's basis, constraints kept, 1/kg."""
+    valid as long as it exists; delassus: B M⁻¹ Bᵀ (q, q) of the contact's basis, constraints kept, 1/kg."""
 
     factor: BorderedFactor
     passes: CondensedPasses
@@ -42,12 +42,12 @@ class FactoredMass:
 
     @classmethod
     def of(cls, assembly: Assembly) -> Self:
-        """Of a system."""
+        """The factored mass of a system."""
         free, count = np.flatnonzero(assembly.free), assembly.constraints.shape[0]
         rows = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr")[:, free])
         factor = BorderedFactor(canonical(sp.csr_array(assembly.mass[free][:, free])), rows)
         eliminated = eliminate(factor.schur(), count)
         assert isinstance(eliminated, FullElimination)
-        given = sp.csr_array((free.size, 0)), sp.csr_array((rows.shape[0], 0)), sp.csr_array((free.size, count))
-        passes = CondensedPasses(factor.passes(), *given, *eliminated.arrays())
+        no_imposed = sp.csr_array((free.size, 0)), sp.csr_array((rows.shape[0], 0)), sp.csr_array((free.size, count))
+        passes = CondensedPasses(factor.passes(), *no_imposed, *eliminated.arrays())
         return cls(factor, passes, np.ascontiguousarray(eliminated.compliance))

@@ -20,11 +20,11 @@ from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
 
-MANY = 1000  # constraints from which on this takes less time than a factor of the matrix with a dense border
+MIN_CONSTRAINTS = 1000  # from which on this takes less time than a factor of the matrix with a dense border
 
 
 class SaddleSystem(SplitSystem):
-    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y known on the imposed dofs, for many b and P; B the contact's basis.
 
     A, C and B are factored at once (`SaddleFactor`). Constraints that others, or imposed motions, imply are left out:
     their multipliers are 0. A step is a forward pass, which gives B y for P = 0, the contact problem on W, and a
@@ -35,83 +35,89 @@ class SaddleSystem(SplitSystem):
         """UserError where A is not positive definite on the unknowns."""
         super().__init__(assembly, matrix)
         at, self._count = self._unknowns.at, self._rows.shape[0]
-        self._kept = _independent(self._rows, self._matrix.diagonal())
-        places, rows = node_places(assembly, at), self._kept.size + self._basis.shape[0]
+        self._independent_rows = _independent(self._rows, self._matrix.diagonal())
+        places, rows = node_places(assembly, at), self._independent_rows.size + self._basis.shape[0]
         nodes = places.slot // places.components
         with phase(f"factor of {self._unknowns.count:,} unknowns, {rows:,} constraints and contact rows"):
-            self._factor = SaddleFactor(self._matrix, sp.csr_array(self._rows[self._kept]), self._basis, nodes)
+            self._factor = SaddleFactor(
+                self._matrix, sp.csr_array(self._rows[self._independent_rows]), self._basis, nodes
+            )
         self.compliance = Compliance(self._factor.compliance)
 
-    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs; or n columns of each.
+    def predict(self, b: Array, c: Array, imposed: Array | None = None) -> Predictor:
+        """The solution for P = 0: b (d,), c (m,), imposed (p,): y on the imposed dofs; or n columns of each.
 
-        UserError where motions are imposed and `given` is None.
+        UserError where motions are imposed and `imposed` is None.
         """
-        forward, contact = self._started(b, c, given)
-        return Predictor(partial(self._solved, forward, given), contact)
+        forward, contact = self._forward_pass(b, c, imposed)
+        return Predictor(partial(self._solved, forward, imposed), contact)
 
-    def _started(self, b: Array, c: Array, given: Array | None) -> tuple[ForwardPass, Array]:
-        """The first half of the solution, and B y for P = 0."""
-        self._unknowns.check_given(given)
-        right, wanted = self._right(b, c, given)
-        forward = self._factor.forward(right, wanted[self._kept])
-        return forward, self._with_given(forward.border, given)
+    def _forward_pass(self, b: Array, c: Array, imposed: Array | None) -> tuple[ForwardPass, Array]:
+        """The forward pass over the factor, and B y for P = 0."""
+        self._unknowns.check_imposed(imposed)
+        rhs, constraint_rates = self._rhs(b, c, imposed)
+        forward = self._factor.forward(rhs, constraint_rates[self._independent_rows])
+        return forward, self._with_imposed(forward.border, imposed)
 
-    def _solved(self, forward: ForwardPass, given: Array | None, impulse: Array | None) -> tuple[Array, Array]:
+    def _solved(self, forward: ForwardPass, imposed: Array | None, impulse: Array | None) -> tuple[Array, Array]:
         """y (d,) and φ (m,) under the contact impulses P (q,); or n columns of each."""
-        y, found = self._factor.backward(forward, impulse)
-        multipliers = np.zeros((self._count, *found.shape[1:]))
-        multipliers[self._kept] = found
-        return self._unknowns.scattered(y, given), multipliers
+        y, phi = self._factor.backward(forward, impulse)
+        multipliers = np.zeros((self._count, *phi.shape[1:]))
+        multipliers[self._independent_rows] = phi
+        return self._unknowns.scattered(y, imposed), multipliers
 
-    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
-        """y and φ once the contact impulses P (q,) act."""
-        return free.under(impulse)
+    def correct(self, predictor: Predictor, impulse: Array) -> tuple[Array, Array]:
+        """y and φ under the contact impulses P (q,)."""
+        return predictor.under(impulse)
 
-    def solve(self, b: Array, c: Array, given: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
-        """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
-        free = self.predict(b, c, given)
-        found, push, _ = impulses(free.contact, None)
-        return *free.under(push), found
+    def solve(self, b: Array, c: Array, imposed: Array | None, impulses: ContactProblem[T]) -> tuple[Array, Array, T]:
+        """y (d,), φ (m,) and the contact solution; see `Condensed.solve`."""
+        predictor = self.predict(b, c, imposed)
+        contact_solution, impulse, _ = impulses(predictor.contact, None)
+        return *predictor.under(impulse), contact_solution
 
     def room_for_each(self, count: int) -> Array:
-        """Room for the forward passes of so many right-hand sides."""
+        """Work array for the forward passes of `count` right-hand sides."""
         return np.empty((count, self._factor.size))
 
-    def predict_each(self, b: Array, c: Array, half: Array, given: Array | None = None) -> tuple[Array, Array]:
-        """See `Condensed.predict_each`; φ (n, m) is found by `correct_each`, and 0 here."""
-        columns = None if given is None else np.broadcast_to(given, (len(b), self._unknowns.given.size)).T
-        forward, contact = self._started(b.T, c.T, columns)
+    def predict_each(self, b: Array, c: Array, half: Array, imposed: Array | None = None) -> tuple[Array, Array]:
+        """See `Condensed.predict_each`; φ (n, m) is 0 here and computed by `correct_each`."""
+        imposed_columns = (
+            None if imposed is None else np.broadcast_to(imposed, (len(b), self._unknowns.imposed_dofs.size)).T
+        )
+        forward, contact = self._forward_pass(b.T, c.T, imposed_columns)
         half[:] = forward.half.T
         return np.zeros((len(b), self._count)), np.ascontiguousarray(contact.T)
 
-    def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
+    def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, imposed: Array | None) -> None:
         """See `Condensed.correct_each`."""
         forward = ForwardPass(half.T, np.zeros((impulse.shape[1], len(half))))
-        columns = None if given is None else np.broadcast_to(given, (len(y), self._unknowns.given.size)).T
-        found, pulls = self._solved(forward, columns, impulse.T)
-        y[:], multipliers[:] = found.T, pulls.T
+        imposed_columns = (
+            None if imposed is None else np.broadcast_to(imposed, (len(y), self._unknowns.imposed_dofs.size)).T
+        )
+        solutions, phi = self._solved(forward, imposed_columns, impulse.T)
+        y[:], multipliers[:] = solutions.T, phi.T
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints kept, and the decrease of their multipliers (m, r)."""
         forward = self._factor.forward(
-            rows[:, self._unknowns.at].toarray().T, np.zeros((self._kept.size, rows.shape[0]))
+            rows[:, self._unknowns.at].toarray().T, np.zeros((self._independent_rows.size, rows.shape[0]))
         )
         y, multipliers = self._solved(forward, None, None)
         return y, -multipliers
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        return self._unknowns.scattered(self._bare.solve(b[self._unknowns.at]))
+        return self._unknowns.scattered(self._matrix_factor.solve(b[self._unknowns.at]))
 
     @cached_property
-    def _bare(self) -> Factor:
+    def _matrix_factor(self) -> Factor:
         return factorise(self._matrix)
 
 
 def _independent(constraints: sp.csr_array, diagonal: Array) -> NDArray[np.int64]:
     """Rows of C that have unknowns and that no others imply."""
     yielding = sp.csr_array(constraints.multiply(1.0 / diagonal) @ constraints.T)
-    some: NDArray[np.int64] = np.flatnonzero(yielding.diagonal() > 0.0)
-    kept = constraint_factor(sp.csr_array(yielding[some][:, some]))[0] if some.size else some
-    return some[kept]
+    nonzero: NDArray[np.int64] = np.flatnonzero(yielding.diagonal() > 0.0)
+    independent = constraint_factor(sp.csr_array(yielding[nonzero][:, nonzero]))[0] if nonzero.size else nonzero
+    return nonzero[independent]

@@ -5,9 +5,9 @@ u ∝ e^{iωt}
 
     (K + iΩ D − Ω² M) u + Cᵀ φ = 0,   C u = 0,   Ω = (2/Δt) tan(ω Δt/2) of the trapezoidal rule, ω without a step,
 
-holds at all nodes but those of the outermost columns. There waves of the lattice are required to leave: u₀ = P u₁,
-besides the incident wave, P = Φ diag(μ) Φ⁻¹ with the modes u_j = φ μ^j of A₁₀ + μ A₁₁ + μ² A₁₂, A = K − Ω² M, of which
-those are kept that decay or carry energy outwards. In two dimensions fields are quasi-periodic,
+holds at all nodes but those of the outermost columns. There only outgoing waves of the lattice are admitted besides
+the incident one: u₀ = P u₁, P = Φ diag(μ) Φ⁻¹ with the modes u_j = φ μ^j of A₁₀ + μ A₁₁ + μ² A₁₂, A = K − Ω² M, that
+decay or carry energy outwards. In two dimensions fields are quasi-periodic,
 u(y + L) = e^{−i k_y L} u(y). The flux of energy through a column, ½ Ω Im(u_jᴴ A₁₂ u_{j+1}), gives the reflected and
 transmitted fractions.
 
@@ -32,19 +32,19 @@ from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
-_SAME = 1e-7  # columns nearer than this fraction of a cell are one
-_UNIT = 1e-7  # |μ| − 1 below which a mode propagates
-_EDGE = 0.999 * np.pi  # largest k h of an incident wave
+_COLUMN_TOLERANCE = 1e-7  # distance of nodes of one column, as a fraction of the extent
+_UNIT_TOLERANCE = 1e-7  # |μ| − 1 below which a mode propagates
+_MAX_PHASE = 0.999 * np.pi  # largest k h of an incident wave
 
 
 @dataclass(frozen=True)
 class Scattered:
     """Fractions of the incident energy flux, and the transmitted amplitude.
 
-    frequency: ω, rad/s; reflected, transmitted: energy; absorbed: the rest, lost in the damping; amplitude: of the
-    transmitted wave of the same kind over that of the incident one, as displacements; phase: its lag, rad, behind waves
-    that run in the one lattice up to the middle of the overlap and in the other one from there (nan where the lattice
-    behind carries no such wave).
+    frequency: ω, rad/s; reflected, transmitted: energy; absorbed: the remainder, lost in the damping; amplitude: ratio
+    of the displacements of the transmitted wave of the same kind and of the incident wave; phase: its lag, rad, behind
+    waves that run in the first lattice up to the middle of the overlap and in the second from there (nan where the
+    second lattice has no such wave).
     """
 
     frequency: float
@@ -72,7 +72,7 @@ class _Lattice:
 class PlaneWaves:
     """Plane waves through a system that extends along x, with regular columns of cells at both ends.
 
-    The parts that reach furthest to the left and to the right are continued; nothing must be imposed, no contact acts.
+    The leftmost and the rightmost part are continued; systems have no imposed motions and no contact.
     In two dimensions bottom and top are quasi-periodic. step: Δt of the trapezoidal rule, s, which
     parts with mass="dispersion" correct; None: exact in time.
 
@@ -122,7 +122,7 @@ class PlaneWaves:
         angle: float = 0.0,
         start: Literal["left", "right"] = "left",
     ) -> Scattered:
-        """A wave of this length (m) that comes from an end at an angle (degrees) to the x axis."""
+        """Scattering of a wave of this length (m), incident from `start` at an angle (degrees) to the x axis."""
         checks.positive("wavelength", wavelength)
         checks.one_of("wave", wave, ("P", "S"))
         checks.one_of("start", start, ("left", "right"))
@@ -132,31 +132,39 @@ class PlaneWaves:
         k, slope = 2.0 * np.pi / wavelength, np.deg2rad(angle)
         across = k * np.sin(slope)
         reduce, ends = self._reduced(across)
-        own, other = ends if start == "left" else ends[::-1]
-        if k * np.cos(slope) * own.spacing > _EDGE:
-            raise UserError.parameter("wavelength", wavelength, f"must be above {2 * own.spacing:g} m, two cells")
+        incident_end, far_end = ends if start == "left" else ends[::-1]
+        if k * np.cos(slope) * incident_end.spacing > _MAX_PHASE:
+            raise UserError.parameter(
+                "wavelength", wavelength, f"must be above {2 * incident_end.spacing:g} m, two cells"
+            )
         mass, stiffness, damping, constraints = self._matrices(reduce, across)
-        along = k * np.cos(slope) * own.inward
-        shapes, square = _lattice_waves(_symbols(own, across, mass, stiffness, self._components), own, along)
-        which, shape = _chosen(_polarisation(wave, slope, own.inward, shapes.shape[0]), shapes)
+        along = k * np.cos(slope) * incident_end.inward
+        shapes, square = _lattice_waves(
+            _symbols(incident_end, across, mass, stiffness, self._components), incident_end, along
+        )
+        which, shape = _closest_mode(_polarisation(wave, slope, incident_end.inward, shapes.shape[0]), shapes)
         frequency = float(np.sqrt(square[which]))
         dynamic = sp.csr_array(stiffness - frequency**2 * mass)
-        incident = _column_wave(own, across, shape)
-        out_own, out_other = (_outgoing(dynamic, end) for end in (own, other))
-        step_in = np.exp(-1j * along * own.inward * own.spacing)
+        incident = _column_wave(incident_end, across, shape)
+        out_incident, out_far = (_outgoing(dynamic, end) for end in (incident_end, far_end))
+        step_in = np.exp(-1j * along * incident_end.inward * incident_end.spacing)
         # the incident wave is 1 at the outermost column
-        given = incident - out_own @ (incident * step_in)
-        u = self._solve(dynamic, damping, frequency, constraints, (own, other), (out_own, out_other), given)
-        first, second = u[own.columns[0]], u[own.columns[1]]
-        back = first - incident, second - incident * step_in
-        flux_in = _flux(dynamic, own, incident, incident * step_in)
-        reflected = -_flux(dynamic, own, *back) / flux_in
-        transmitted = -_flux(dynamic, other, u[other.columns[0]], u[other.columns[1]]) / flux_in
-        amplitude, phase = self._transmitted(u, own, other, (along, across), frequency, (mass, stiffness), wave, slope)
-        own_frequency = frequency
+        source = incident - out_incident @ (incident * step_in)
+        u = self._solve(
+            dynamic, damping, frequency, constraints, (incident_end, far_end), (out_incident, out_far), source
+        )
+        first, second = u[incident_end.columns[0]], u[incident_end.columns[1]]
+        reflected_wave = first - incident, second - incident * step_in
+        flux_in = _flux(dynamic, incident_end, incident, incident * step_in)
+        reflected = -_flux(dynamic, incident_end, *reflected_wave) / flux_in
+        transmitted = -_flux(dynamic, far_end, u[far_end.columns[0]], u[far_end.columns[1]]) / flux_in
+        amplitude, phase = self._transmitted(
+            u, incident_end, far_end, (along, across), frequency, (mass, stiffness), wave, slope
+        )
+        omega = frequency
         if self.step is not None:
-            own_frequency = 2.0 / self.step * float(np.arctan(0.5 * self.step * frequency))
-        return Scattered(own_frequency, reflected, transmitted, 1.0 - reflected - transmitted, amplitude, phase)
+            omega = 2.0 / self.step * float(np.arctan(0.5 * self.step * frequency))
+        return Scattered(omega, reflected, transmitted, 1.0 - reflected - transmitted, amplitude, phase)
 
     @property
     def _components(self) -> int:
@@ -169,36 +177,36 @@ class PlaneWaves:
         points = np.concatenate([part.positions for part in self.system.parts])
         reference, phase = np.arange(count), np.ones(count, dtype=complex)
         for part, start in zip(self.system.parts, assembly.start[:-1] // size, strict=True):
-            own = part.positions
+            positions = part.positions
             if self.axes == 1:
                 continue
-            low, high = own[:, 1].min(), own[:, 1].max()
-            near = _SAME * (high - low)
-            bottom, top = (start + np.flatnonzero(np.abs(own[:, 1] - y) <= near) for y in (low, high))
+            low, high = positions[:, 1].min(), positions[:, 1].max()
+            tolerance = _COLUMN_TOLERANCE * (high - low)
+            bottom, top = (start + np.flatnonzero(np.abs(positions[:, 1] - y) <= tolerance) for y in (low, high))
             bottom, top = (nodes[np.argsort(points[nodes, 0])] for nodes in (bottom, top))
-            if bottom.size != top.size or np.abs(points[bottom, 0] - points[top, 0]).max() > near:
+            if bottom.size != top.size or np.abs(points[bottom, 0] - points[top, 0]).max() > tolerance:
                 raise UserError(f"PlaneWaves: '{part.name}' must have the same nodes at its bottom and its top")
             reference[top], phase[top] = bottom, np.exp(-1j * across * (high - low))
         free = assembly.free.reshape(-1, size).all(axis=1)
-        kept = np.flatnonzero((reference == np.arange(count)) & free)
-        number = np.full(count, -1)
-        number[kept] = np.arange(kept.size)
-        nodes = np.flatnonzero(free & (number[reference] >= 0))
-        nodal = sp.csr_array((phase[nodes], (nodes, number[reference[nodes]])), shape=(count, kept.size))
+        independent = np.flatnonzero((reference == np.arange(count)) & free)
+        reduced_number = np.full(count, -1)
+        reduced_number[independent] = np.arange(independent.size)
+        nodes = np.flatnonzero(free & (reduced_number[reference] >= 0))
+        nodal = sp.csr_array((phase[nodes], (nodes, reduced_number[reference[nodes]])), shape=(count, independent.size))
         reduce = sp.csr_array(sp.kron(nodal, sp.eye_array(size), format="csr"))
-        left, right = (self._end(points[kept], sign) for sign in (1.0, -1.0))
+        left, right = (self._end(points[independent], sign) for sign in (1.0, -1.0))
         return reduce, (left, right)
 
     def _end(self, points: Array, inward: float) -> _Lattice:
         """The lattice at the left (inward 1) or the right end (−1) among reduced nodes at points (n, axis)."""
         x = inward * points[:, 0]
         order = np.argsort(x)
-        # nodes of a column are nearer to each other along x than this
-        new = np.diff(x[order]) > _SAME * np.ptp(x)
+        # a larger distance along x separates two columns
+        new = np.diff(x[order]) > _COLUMN_TOLERANCE * np.ptp(x)
         of_column = np.concatenate([[0], np.cumsum(new)])
         columns, xs = [], []
-        for number in range(3):
-            nodes = order[of_column == number]
+        for column_number in range(3):
+            nodes = order[of_column == column_number]
             if self.axes > 1:
                 nodes = nodes[np.argsort(points[nodes, 1])]
             columns.append(nodes)
@@ -214,16 +222,16 @@ class PlaneWaves:
 
     def _matrices(self, reduce: sp.csr_array, across: float) -> tuple[Any, Any, Any, Any]:
         assembly = self.assembly
-        back = sp.csr_array(reduce.conj().T)
-        mass, stiffness = (sp.csr_array(back @ matrix @ reduce) for matrix in (assembly.mass, assembly.stiffness))
-        damping = None if assembly.viscous is None else sp.csr_array(back @ assembly.viscous @ reduce)
+        adjoint = sp.csr_array(reduce.conj().T)
+        mass, stiffness = (sp.csr_array(adjoint @ matrix @ reduce) for matrix in (assembly.mass, assembly.stiffness))
+        damping = None if assembly.viscous is None else sp.csr_array(adjoint @ assembly.viscous @ reduce)
         rows = sp.csr_array(self._periodic_rows(across) @ assembly.constraints @ reduce)
         norms = np.sqrt(np.asarray(abs(rows).power(2).sum(axis=1)).ravel())
         rows = sp.csr_array(rows[np.flatnonzero(norms > 1e-12 * norms.max(initial=0.0))])
         return mass, stiffness, damping, sp.csr_array(rows / norms.max()) if norms.size else rows
 
     def _periodic_rows(self, across: float) -> sp.csr_array:
-        """Rows of the constraints with those of multipliers at the top added to those at the bottom."""
+        """Constraint rows in which the rows of multipliers at the top are added to those at the bottom."""
         assembly, blocks = self.assembly, []
         for operator in assembly.operators:
             size = operator.components
@@ -232,12 +240,12 @@ class PlaneWaves:
             target, phase = np.arange(count), np.ones(count, dtype=complex)
             if self.axes > 1 and count:
                 low, high = points[:, 1].min(), points[:, 1].max()
-                near = 1e-6 * (high - low)
-                bottom, top = (np.flatnonzero(np.abs(points[:, 1] - y) <= near) for y in (low, high))
+                tolerance = 1e-6 * (high - low)
+                bottom, top = (np.flatnonzero(np.abs(points[:, 1] - y) <= tolerance) for y in (low, high))
                 for node in top:
-                    twin = bottom[np.abs(points[bottom, 0] - points[node, 0]) <= near]
-                    if twin.size == 1:
-                        target[node], phase[node] = twin[0], np.exp(1j * across * (high - low))
+                    opposite = bottom[np.abs(points[bottom, 0] - points[node, 0]) <= tolerance]
+                    if opposite.size == 1:
+                        target[node], phase[node] = opposite[0], np.exp(1j * across * (high - low))
             scalar = sp.csr_array((phase, (target, np.arange(count))), shape=(count, count))
             blocks.append(sp.kron(scalar, sp.eye_array(size), format="csr"))
         rest = assembly.constraints.shape[0] - sum(block.shape[0] for block in blocks)
@@ -253,53 +261,53 @@ class PlaneWaves:
         constraints: sp.csr_array,
         ends: tuple[_Lattice, _Lattice],
         outgoing: tuple[Array, Array],
-        given: Array,
+        source: Array,
     ) -> Array:
         size, rows = dynamic.shape[0], constraints.shape[0]
         matrix = dynamic if damping is None else dynamic + 1j * frequency * damping
         scale = float(abs(dynamic).max())
-        kept = np.ones(size)
+        interior = np.ones(size)
         for end in ends:
-            kept[end.columns[0]] = 0.0
-        matrix = sp.diags_array(kept) @ matrix
-        pull = sp.diags_array(kept) @ constraints.conj().T
-        for end, own in zip(ends, outgoing, strict=True):
+            interior[end.columns[0]] = 0.0
+        matrix = sp.diags_array(interior) @ matrix
+        pull = sp.diags_array(interior) @ constraints.conj().T
+        for end, transfer in zip(ends, outgoing, strict=True):
             first, second = end.columns[0], end.columns[1]
             n = first.size
-            entries = np.concatenate([np.full(n, scale, dtype=complex), -scale * own.ravel()])
+            entries = np.concatenate([np.full(n, scale, dtype=complex), -scale * transfer.ravel()])
             row = np.concatenate([first, np.repeat(first, n)])
             column = np.concatenate([first, np.tile(second, n)])
             matrix = matrix + sp.csr_array((entries, (row, column)), shape=(size, size))
-        whole = sp.block_array([[matrix, scale * pull], [scale * constraints, None]]) if rows else matrix
+        system = sp.block_array([[matrix, scale * pull], [scale * constraints, None]]) if rows else matrix
         load = np.zeros(size + rows, dtype=complex)
-        load[ends[0].columns[0]] = scale * given
-        return np.asarray(splu(sp.csc_array(whole)).solve(load)[:size])
+        load[ends[0].columns[0]] = scale * source
+        return np.asarray(splu(sp.csc_array(system)).solve(load)[:size])
 
     def _transmitted(
         self,
         u: Array,
-        own: _Lattice,
-        other: _Lattice,
-        numbers: tuple[float, float],
+        incident_end: _Lattice,
+        far_end: _Lattice,
+        wave_numbers: tuple[float, float],
         frequency: float,
         matrices: tuple[Any, Any],
         wave: str,
         slope: float,
     ) -> tuple[float, float]:
         """Amplitude and phase lag of the wave of the same kind in the other lattice."""
-        along, across = numbers
+        along, across = wave_numbers
         mass, stiffness = matrices
-        symbols = _symbols(other, across, mass, stiffness, self._components)
-        found = _wave_number(symbols, other, frequency, abs(along), wave, slope)
-        if found is None:
+        symbols = _symbols(far_end, across, mass, stiffness, self._components)
+        wave_in_lattice = _wave_number(symbols, far_end, frequency, abs(along), wave, slope)
+        if wave_in_lattice is None:
             return 0.0, float("nan")
-        number, shape = found
-        towards = -other.inward
-        field = _column_wave(other, across, shape)
-        value = np.vdot(field, u[other.columns[0]]) / np.vdot(field, field)
+        wave_number, shape = wave_in_lattice
+        direction = -far_end.inward
+        field = _column_wave(far_end, across, shape)
+        amplitude = np.vdot(field, u[far_end.columns[0]]) / np.vdot(field, field)
         middle = self._middle()
-        travelled = along * (middle - own.first) + towards * number * (other.first - middle)
-        return float(abs(value)), float(np.angle(np.exp(-1j * travelled) / value))
+        travelled = along * (middle - incident_end.first) + direction * wave_number * (far_end.first - middle)
+        return float(abs(amplitude)), float(np.angle(np.exp(-1j * travelled) / amplitude))
 
     def _middle(self) -> float:
         """Middle of the overlap of the parts, or of the system, m."""
@@ -315,11 +323,11 @@ def _polarisation(wave: str, slope: float, inward: float, size: int) -> Array:
     return np.array([-direction[1], direction[0]])
 
 
-def _chosen(polarisation: Array, shapes: Array) -> tuple[int, Array]:
+def _closest_mode(polarisation: Array, shapes: Array) -> tuple[int, Array]:
     """The wave nearest to a polarisation (d,) among the columns of shapes (d, mode), and its shape in phase with it."""
-    along = polarisation @ shapes
-    which = int(np.argmax(np.abs(along)))
-    return which, shapes[:, which] * (np.conj(along[which]) / np.abs(along[which]))
+    projections = polarisation @ shapes
+    mode = int(np.argmax(np.abs(projections)))
+    return mode, shapes[:, mode] * (np.conj(projections[mode]) / np.abs(projections[mode]))
 
 
 def _column_wave(end: _Lattice, across: float, shape: Array) -> Array:
@@ -341,7 +349,7 @@ def _lattice_waves(symbols: Array, end: _Lattice, along: float) -> tuple[Array, 
     """Polarisations (d, mode) and squared frequencies of the plane waves of a lattice with its `_symbols`."""
     phases = np.exp(-1j * along * end.inward * end.spacing) ** np.array([-1, 0, 1])
     small = np.einsum("mcij,c->mij", symbols, phases)
-    # of one size, so that the round-off is the same in all units
+    # scaled, so that the round-off is the same in all units
     sizes = np.abs(symbols).max(axis=(1, 2, 3))
     stiffness, mass = 0.5 * (small + small.conj().swapaxes(1, 2)) / sizes[:, None, None]
     square, shapes = scipy.linalg.eigh(stiffness, mass)
@@ -357,8 +365,8 @@ def _wave_number(
 
     def at(number: float) -> tuple[float, Array]:
         shapes, square = _lattice_waves(symbols, end, direction * number)
-        which, shape = _chosen(_polarisation(wave, slope, direction, size), shapes)
-        return float(square[which]) - frequency**2, shape
+        mode, shape = _closest_mode(_polarisation(wave, slope, direction, size), shapes)
+        return float(square[mode]) - frequency**2, shape
 
     edge = np.pi / end.spacing
     numbers = np.linspace(0.0, edge, 65)
@@ -374,10 +382,10 @@ def _wave_number(
 
 
 def _blocks(dynamic: sp.csr_array, end: _Lattice) -> tuple[Array, Array, Array]:
-    """A towards the outside, on the column itself, towards the inside, of the second column."""
-    middle = dynamic[end.columns[1]]
-    outer, own, inner = (middle[:, columns].toarray() for columns in end.columns)
-    return outer, own, inner
+    """Blocks of the rows of A of the second column: towards the outside, on the column, towards the inside."""
+    rows = dynamic[end.columns[1]]
+    outer, diagonal, inner = (rows[:, columns].toarray() for columns in end.columns)
+    return outer, diagonal, inner
 
 
 def _flux(dynamic: sp.csr_array, end: _Lattice, first: Array, second: Array) -> float:
@@ -388,25 +396,26 @@ def _flux(dynamic: sp.csr_array, end: _Lattice, first: Array, second: Array) -> 
 
 def _outgoing(dynamic: sp.csr_array, end: _Lattice) -> Array:
     """P (n, n) with u₀ = P u₁ for waves that leave, u₀ on the outermost column."""
-    outer, own, inner = _blocks(dynamic, end)
-    unit = max(float(np.abs(block).max()) for block in (outer, own, inner))
-    outer, own, inner = outer / unit, own / unit, inner / unit
-    n = own.shape[0]
-    # columns counted outwards: inner u_{j−1} + own u_j + outer u_{j+1} = 0
-    zero, one = np.zeros((n, n)), np.eye(n)
-    left = np.block([[zero, one], [-inner, -own]])
-    right = np.block([[one, zero], [zero, outer]])
+    outer, diagonal, inner = _blocks(dynamic, end)
+    scale = max(float(np.abs(block).max()) for block in (outer, diagonal, inner))
+    outer, diagonal, inner = outer / scale, diagonal / scale, inner / scale
+    n = diagonal.shape[0]
+    # columns counted outwards: inner u_{j−1} + diagonal u_j + outer u_{j+1} = 0
+    zero, identity = np.zeros((n, n)), np.eye(n)
+    left = np.block([[zero, identity], [-inner, -diagonal]])
+    right = np.block([[identity, zero], [zero, outer]])
     values, vectors = scipy.linalg.eig(left, right)
     shapes = vectors[:n]
     finite = np.isfinite(values)
-    size_of = np.abs(np.where(finite, values, np.inf))
-    kept = size_of < 1.0 - _UNIT
-    for mode in np.flatnonzero(np.abs(size_of - 1.0) <= _UNIT):
+    moduli = np.abs(np.where(finite, values, np.inf))
+    outgoing = moduli < 1.0 - _UNIT_TOLERANCE
+    for mode in np.flatnonzero(np.abs(moduli - 1.0) <= _UNIT_TOLERANCE):
         shape = shapes[:, mode]
-        kept[mode] = np.imag(np.vdot(shape, outer @ (shape * values[mode]))) > 0.0
-    if int(kept.sum()) != n:
+        outgoing[mode] = np.imag(np.vdot(shape, outer @ (shape * values[mode]))) > 0.0
+    if int(outgoing.sum()) != n:
         raise UserError(
-            "PlaneWaves: at this frequency a wave of the lattice stands still: take another wavelength", code=1
+            "PlaneWaves: at this frequency a wave of the lattice has zero group velocity: take another wavelength",
+            code=1,
         )
-    modes = shapes[:, kept]
-    return np.asarray(np.linalg.solve(modes.T, (modes * values[kept]).T).T)
+    modes = shapes[:, outgoing]
+    return np.asarray(np.linalg.solve(modes.T, (modes * values[outgoing]).T).T)

@@ -1,4 +1,5 @@
-"""Which solver takes the linear system of a step: a factor or conjugate gradients, by predicted memory and time."""
+"""Choice of the solver of the linear system of a step, a factor or conjugate gradients, by predicted memory and
+time."""
 
 import math
 from contextlib import suppress
@@ -21,7 +22,7 @@ from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, ConstrainedSystem
 from arlequin.solvers.iterative import IterativeSystem
-from arlequin.solvers.saddle_system import MANY, SaddleSystem
+from arlequin.solvers.saddle_system import MIN_CONSTRAINTS, SaddleSystem
 from arlequin.system.assembly import Assembly
 
 SolverName = Literal["auto", "direct", "iterative", "petsc", "petsc-iterative"]
@@ -44,7 +45,7 @@ _MULTIGRID, _CYCLE, _CYCLES, _LEVELS = 50, 8.0, 40, 60.0
 
 @dataclass(frozen=True)
 class SolverCost:
-    """Predicted memory (bytes) of a solver at its peak, beside the matrices of the parts; set-up and step (s)."""
+    """Predicted memory (bytes) of a solver at its peak, besides the matrices of the parts; set-up and step (s)."""
 
     memory: float
     setup: float
@@ -52,63 +53,64 @@ class SolverCost:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The cost in words."""
         return f"{_gigabytes(self.memory)}, {self.setup:.2g} s of set-up and {self.step:.2g} s a step"
 
     def of(self, solutions: int) -> float:
-        """Time of the set-up and of so many solutions, s."""
+        """Time of the set-up and of `solutions` solutions, s."""
         return self.setup + solutions * self.step
 
 
 def direct_cost(assembly: Assembly, matrix: sp.csr_array, joined: bool = False) -> SolverCost:
-    """Of a bordered factor (`arlequin.models.linalg.bordered`) of the parts, one box of nodes each.
+    """Cost of a bordered factor (`arlequin.models.linalg.bordered`) of the parts, each a box of nodes.
 
     Each row of the border fills the columns of the separators above it, about three times the largest. joined: the
     constraints are not in the border but factored with the parts (`SaddleSystem`).
     """
     entries = multiplications = separator = 0.0
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        size = own.mass.shape[0]
+    for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+        size = assembled.mass.shape[0]
         if size != part.dof_count:  # reduced: full matrices
             entries, multiplications = entries + size**2 / 2, multiplications + size**3 / 3
             continue
-        found = predicted_factor(_box(part.positions), part.components)
-        entries, multiplications = entries + found.entries, multiplications + found.multiplications
-        separator = max(separator, found.separator)
+        predicted = predicted_factor(_box(part.positions), part.components)
+        entries, multiplications = entries + predicted.entries, multiplications + predicted.multiplications
+        separator = max(separator, predicted.separator)
     rows = assembly.contact.basis.shape[0] + (0 if joined else assembly.constraints.shape[0])
     if joined:
         entries, multiplications = _JOINED_ENTRIES * entries, _JOINED_MULTIPLICATIONS * multiplications
     border = 3.0 * rows * separator + rows**2 / 2
     multiplications += rows * (1.5 * separator) ** 2 + rows**2 * 1.5 * separator + rows**3 / 3
-    whole = 1.15 * (entries + border)
+    factor_entries = 1.15 * (entries + border)
     return SolverCost(
-        8.0 * whole * (_FRONTS if joined else 1.0) + 24.0 * rows**2 + 36.0 * matrix.nnz,
+        8.0 * factor_entries * (_FRONTS if joined else 1.0) + 24.0 * rows**2 + 36.0 * matrix.nnz,
         multiplications * _MULTIPLICATION + matrix.shape[0] * _ORDERED,
-        whole * _SOLVED * (_JOINED_SOLVED if joined else 1.0),
+        factor_entries * _SOLVED * (_JOINED_SOLVED if joined else 1.0),
     )
 
 
 def iterative_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
-    """Of projected conjugate gradients: 16 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d the
-    diagonal of A = M + … and m that of the lumped mass; 50 where multigrid pays; 1.4 times as many with contact."""
+    """Cost of projected conjugate gradients: 16 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d
+    the diagonal of A = M + … and m that of the lumped mass; 50 where multigrid pays; 1.4 times as many with contact."""
     work, nnz = _PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0], matrix.nnz
     rows = assembly.contact.basis.shape[0]
-    needed = 36.0 * nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0]
-    several = 1.4 if assembly.contact_count else 1.0
+    bytes_needed = 36.0 * nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0]
+    contact_factor = 1.4 if assembly.contact_count else 1.0
     if multigrid_pays(assembly, matrix):
         step = _MULTIGRID * _CYCLE * work
-        return SolverCost(needed + _LEVELS * nnz, _CYCLES * _CYCLE * work, several * step)
-    return SolverCost(needed, 0.0, several * _iterations(assembly, matrix) * work)
+        return SolverCost(bytes_needed + _LEVELS * nnz, _CYCLES * _CYCLE * work, contact_factor * step)
+    return SolverCost(bytes_needed, 0.0, contact_factor * _iterations(assembly, matrix) * work)
 
 
 def multigrid_pays(assembly: Assembly, matrix: Any) -> bool:
-    """Whether conjugate gradients of a matrix spread over ranks take less time with multigrid, and PETSc is there."""
+    """Whether conjugate gradients of a matrix spread over ranks take less time with multigrid, and PETSc is
+    available."""
     spread_out = isinstance(matrix, DistributedMatrix)
     return spread_out and available() and _iterations(assembly, matrix) > _MULTIGRID * _CYCLE
 
 
 def _iterations(assembly: Assembly, matrix: Any) -> float:
-    """Of conjugate gradients on the diagonal, for one right-hand side."""
+    """Iterations of conjugate gradients preconditioned by the diagonal, for one right-hand side."""
     inertia = np.asarray(assembly.mass @ np.ones(matrix.shape[0]))
     moving = assembly.free & (inertia > 0.0)
     ratio = matrix.diagonal()[moving] / inertia[moving]
@@ -116,26 +118,26 @@ def _iterations(assembly: Assembly, matrix: Any) -> float:
 
 
 def checked_solver(solver: SolverName) -> None:
-    """UserError for a solver that there is not."""
+    """UserError for an unknown solver."""
     one_of("solver", solver, SOLVERS)
 
 
 def linear_parts_only(assembly: Assembly, solver: SolverName) -> None:
-    """UserError where conjugate gradients are asked for and Newton's iterations are needed."""
+    """UserError for conjugate gradients where Newton's iterations are needed."""
     if solver in ("iterative", "petsc-iterative") and not assembly.linear:
         nonlinear = zip(assembly.system.parts, assembly.parts, strict=True)
-        name = next(part.name for part, own in nonlinear if isinstance(own, Nonlinear | PathDependent))
+        name = next(part.name for part, assembled in nonlinear if isinstance(assembled, Nonlinear | PathDependent))
         raise UserError.parameter("solver", solver, f"part '{name}' is not linear: take 'direct'")
 
 
 def linear_system(
     assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int = 100
 ) -> tuple[ConstrainedSystem, str]:
-    """The matrix of a step with the solver asked for, and a line on the choice where there was one.
+    """The matrix of a step with the named solver, and a line on the choice, empty if there was none.
 
-    "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up. The
-    factor of a matrix spread over ranks is MUMPS's, as is that of "petsc" on one rank. UserError where none, or not the
-    one asked for, fits into memory.
+    "auto" takes the fastest solver that fits into memory; solutions: number over which the set-up is amortised. The
+    factor of a matrix spread over ranks is by MUMPS, as is that of "petsc" on one rank. UserError where no solver, or
+    not the named one, fits into memory.
     """
     multigrid = solver == "petsc-iterative"
     if solver in ("petsc", "petsc-iterative"):
@@ -160,12 +162,12 @@ def factored_step(assembly: Assembly, matrix: sp.csr_array) -> FactoredSystem:
 
 def _is_joined(assembly: Assembly, matrix: Any) -> bool:
     """Whether a step's matrix is factored together with its constraints."""
-    many = assembly.constraints.shape[0] >= MANY and not isinstance(matrix, DistributedMatrix)
+    many = assembly.constraints.shape[0] >= MIN_CONSTRAINTS and not isinstance(matrix, DistributedMatrix)
     return many and only_diagonal(matrix) is None
 
 
 def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
-    """The mass on the active dofs (d,), with the solver that suits few solutions; contact: see `Condensed`."""
+    """The mass on the active dofs (d,), with the solver for few solutions; contact: see `Condensed`."""
     spread_out = isinstance(assembly.mass, DistributedMatrix)  # few iterations, and no factor
     if spread_out or _choice(assembly, assembly.mass, "auto", 1).solver == "iterative":
         return IterativeSystem(assembly, assembly.mass, active, contact)
@@ -180,7 +182,7 @@ def factored(assembly: Assembly, matrix: sp.csr_array, contact: bool = True) -> 
 
 @dataclass(frozen=True)
 class _Choice:
-    """A solver, and why."""
+    """A solver and the reason of its choice."""
 
     solver: SolverName
     text: str = ""
@@ -189,18 +191,18 @@ class _Choice:
 def _choice(
     assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int, joined: bool = False
 ) -> _Choice:
-    """The solver, or that of the two that "auto" takes; UserError where it does not fit into memory."""
+    """The solver, chosen for "auto"; UserError where it does not fit into memory."""
     if matrix.shape[0] <= SMALL or matrix.nnz == matrix.shape[0]:
         return _Choice("iterative" if solver == "iterative" else "direct")
     costs: dict[SolverName, SolverCost] = {
         "direct": direct_cost(assembly, matrix, joined),
         "iterative": iterative_cost(assembly, matrix),
     }
-    room = math.inf if disabled() else _SHARE * memory()
+    limit = math.inf if disabled() else _SHARE * memory()
     if isinstance(matrix, DistributedMatrix):
-        room *= hosts(matrix.ranks)
+        limit *= hosts(matrix.ranks)
         costs["direct"] = replace(costs["direct"], memory=_MUMPS * costs["direct"].memory)
-    fitting = {name: cost.of(solutions) for name, cost in costs.items() if cost.memory <= room}
+    fitting = {name: cost.of(solutions) for name, cost in costs.items() if cost.memory <= limit}
     if solver in fitting or (solver == "auto" and fitting):
         chosen = min(fitting, key=lambda name: fitting[name]) if solver == "auto" else solver
         others = [f"{name} {cost.text}" for name, cost in costs.items() if name != chosen]
@@ -215,7 +217,7 @@ def _choice(
 
 
 def _box(positions: Array) -> tuple[int, ...]:
-    """Nodes along the axes of a box as long as the points (n, axis) reach, with as many nodes."""
+    """Nodes along the axes of a box of the extent and number of the points (n, axis)."""
     extent, count = np.ptp(positions, axis=0), len(positions)
     shape = np.ones(extent.size)
     long = extent > 0.0

@@ -17,7 +17,7 @@ from arlequin.system.internal_forces import Memory
 
 @dataclass(frozen=True)
 class LinearisationPoint:
-    """Where a tangent is made: u at both ends of the step (d,), the memory of the points."""
+    """Point of linearisation: u at both ends of the step (d,), the memory of the points."""
 
     start: Array
     end: Array
@@ -25,9 +25,9 @@ class LinearisationPoint:
 
 
 class MeanForces:
-    """The mean forces of the θ-scheme over a step from u₀, where the points have a memory, to u₁ = u₀ + Δt y.
+    """The mean forces of the θ-scheme over a step from u₀, with the memory of the points there, to u₁ = u₀ + Δt y.
 
-    Nonlinear parts give their mean force, whose work is the change of their energy at θ = 1/2, but for what flows;
+    Of nonlinear parts the mean force whose work is the change of their energy at θ = 1/2, plastic flow apart; of
     linear parts and springs (1 − θ) f(u₀) + θ f(u₁).
     """
 
@@ -53,16 +53,16 @@ class MeanForces:
         between = (1.0 - theta) * u0 + theta * u1
         for part, at in self._elastic:
             forces[at] = part.mean_internal(u0[at], u1[at], theta)
-        for i, own, at in self._path_dependent:
-            force, inverted = own.mean_internal(u0[at], u1[at], memory[i], self._step, theta)
+        for i, path_part, at in self._path_dependent:
+            force, inverted = path_part.mean_internal(u0[at], u1[at], memory[i], self._step, theta)
             forces[at] = force if inverted < 0 else np.nan
-        for other, at in self._linear:
-            forces[at] = other.internal(between[at])[0]
+        for linear_part, at in self._linear:
+            forces[at] = linear_part.internal(between[at])[0]
         links = self._assembly.links
         return forces + links.internal(between)[0] if links.any else forces
 
     def viscous(self, u0: Array, u1: Array) -> Array | None:
-        """Mean force (d,), N, of the damping that is not linear in the velocity; None where there is none."""
+        """Mean force (d,), N, of the damping that is not linear in the velocity; None without any."""
         if not self._viscous:
             return None
         forces = np.zeros_like(u0)
@@ -71,15 +71,16 @@ class MeanForces:
         return forces
 
     def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
-        """The number of a path-dependent part and its inverted cell at u; None where there is none."""
-        for i, own, at in self._path_dependent:
-            _, cell = own.mean_internal(state.u[at], u[at], state.memory[i], self._step, self._theta)
+        """The number of a path-dependent part and its inverted cell at u; None without inverted cells."""
+        for i, part, at in self._path_dependent:
+            _, cell = part.mean_internal(state.u[at], u[at], state.memory[i], self._step, self._theta)
             if cell >= 0:
                 return i, cell
         return None
 
     def tangent(self, point: LinearisationPoint) -> sp.csr_array:
-        """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation, off by half the rotation in the step."""
+        """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation with an error of half the rotation in the
+        step."""
         step, theta, (u0, u1, memory) = self._step, self._theta, (point.start, point.end, point.memory)
 
         return self._tangents.matrix(
@@ -92,7 +93,7 @@ class EndForces:
     """The forces at the end of a step, f_int(u₁) + D v₁; in statics f_int(u₁), without rates."""
 
     def __init__(self, assembly: Assembly, coefficients: StepCoefficients, rest: sp.csr_array | None) -> None:
-        """rest (d, d): the part of the matrix beside h Δt K; None is nothing."""
+        """rest (d, d): terms of the matrix besides h Δt K; None is 0."""
         self._assembly, self._weight = assembly, coefficients.weight
         self._step = 0.0 if coefficients.static else coefficients.step
         self._viscous = None if coefficients.static else assembly.viscous
@@ -109,7 +110,7 @@ class EndForces:
         return response.force + self._viscous @ (state.v + (y - state.v) / self._weight)
 
     def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
-        """The number of a part and its inverted cell at u; None where there is none."""
+        """The number of a part and its inverted cell at u; None without inverted cells."""
         inverted = self._assembly.respond(u, state.memory, self._step).inverted
         return next(((i, cell) for i, cell in enumerate(inverted) if cell >= 0), None)
 

@@ -1,4 +1,4 @@
-"""Matrices of a system with nonlinear parts, all on one sparsity pattern: its symbolic analysis serves every step."""
+"""Matrices of a system with nonlinear parts, all on one sparsity pattern with one symbolic analysis."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,11 @@ PathTangent = Callable[[PathDependent, int, slice], sp.csr_array]
 class Tangents:
     """rest + scale · (K of linear parts and springs + ∂f/∂u of the nonlinear parts), (d, d).
 
-    SciPy's sums drop entries that cancel, and with them the pattern: here values are added in their places.
+    SciPy's sums drop entries that cancel, which changes the pattern: here values are added to the fixed pattern.
     """
 
     def __init__(self, assembly: Assembly, rest: sp.csr_array | None, scale: float) -> None:
-        """rest (d, d): what does not change with u and stands beside scale · K; None is nothing."""
+        """rest (d, d): constant terms besides scale · K; None is 0."""
         self._scale = scale
         blocks, parts = [], []
         for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):
@@ -54,8 +54,8 @@ class Tangents:
         pattern = self._pattern
         data = pattern.data.copy()
         for i, part, at, places in self._parts:
-            own = path_dependent(part, i, at) if isinstance(part, PathDependent) else elastic(part, at)
-            data[places] += self._scale * own.data
+            tangent = path_dependent(part, i, at) if isinstance(part, PathDependent) else elastic(part, at)
+            data[places] += self._scale * tangent.data
         return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 

@@ -12,7 +12,7 @@ from arlequin.solvers.contact_step import ContactStep, VelocityCorrection
 from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
 
-_NONE = 1e-14  # rate, relative to its terms, that is round-off
+_ROUND_OFF = 1e-14  # rate, relative to its terms, that is round-off
 
 
 class VelocityProjection:
@@ -21,12 +21,12 @@ class VelocityProjection:
 
         v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
 
-    on the rows H at the end of the step of the points whose contact lasts: the normal ones, then the slip of those that
-    stick. Where the normals turn evenly, H v₁ = 0 already. α minimises the
-    kinetic energy, which falls by ½ (Q·Hv)²/(Q·H M⁻¹HᵀQ); it is the first step of conjugate gradients to the
-    M-orthogonal projection on H v = 0, and where rates alternate from step to step one suffices. Total normal impulses
-    stay ≥ 0. The energy lost is of second order in the rates, while a contact that moved the bodies by them under its
-    pressure would lose, or gain, one of first order. The resultant of Q and its moment are zero.
+    on the rows H at the end of the step of persistent points: the normal ones, then the slip of sticking points. Where
+    the normals rotate uniformly, H v₁ = 0 already. α minimises the kinetic energy, which decreases by
+    ½ (Q·Hv)²/(Q·H M⁻¹HᵀQ); it is the first step of conjugate gradients to the M-orthogonal projection on H v = 0, and
+    where rates alternate from step to step one suffices. Total normal impulses remain ≥ 0. The energy lost is of second
+    order in the rates, while motion by these rates under the contact pressure would lose, or gain, energy of first
+    order. The resultant of Q and its moment are zero.
 
     Source: Laursen & Love, IJNME 53 (2002) 245–274 (velocity update).
     """
@@ -36,15 +36,15 @@ class VelocityProjection:
         mass = assembly.mass.diagonal()
         self._active = assembly.free & ~assembly.massless & (mass > 0.0)
         massless = (assembly.free & ~self._active).astype(float)
-        self._inert = abs(assembly.contact.basis) @ massless  # what rows of the basis move without mass
+        self._inert = abs(assembly.contact.basis) @ massless  # > 0: rows of the basis with massless dofs
 
     @cached_property
     def _condensed(self) -> ConstrainedSystem:
-        """M under the constraints; made ready when contact first lasts on turning normals."""
+        """M under the constraints, factored when contact first persists on rotating normals."""
         return mass_system(self._assembly, self._active, contact=False)
 
     def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
-        """At the end u, v (d,) of a step; None where nothing lasts."""
+        """The correction at the end u, v (d,) of a step; None without persistent contact."""
         contact, persistent = contact_step.solution, contact_step.persistent
         if not persistent.any():
             return None
@@ -56,15 +56,15 @@ class VelocityProjection:
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        held = np.zeros(self._assembly.imposed_dofs.size)
-        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows), held)
+        reaction = np.zeros(self._assembly.imposed_dofs.size)
+        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows), reaction)
         for chosen, kind, bound in (
             (acts, "impact", kinematics.normal(contact.multiplier)),
             (sticks, "friction", None),
         ):
             rows = np.flatnonzero(chosen)
             if rows.size:
-                self._step(out, rows, (u, v), contact_step.answers[rows], kind, bound)
+                self._step(out, rows, (u, v), contact_step.delassus_diagonal[rows], kind, bound)
         return out if out.impulse.any() else None
 
     def _step(
@@ -76,8 +76,8 @@ class VelocityProjection:
         kind: str,
         bound: Array | None,
     ) -> None:
-        """Adds what the rows (p,) change, with impulses Q ≥ −bound (r,); motion: u and v (d,) before the projection;
-        weights (p,): 1/D."""
+        """Add the correction by the rows (p,), with impulses Q ≥ −bound (r,); motion: u and v (d,) before the
+        projection; weights (p,): 1/D."""
         kinematics, (u, v), mass = out.kinematics, motion, self._assembly.mass
         v = v + out.dv
         rates, local = kinematics.basis_product(v), kinematics.local
@@ -86,34 +86,34 @@ class VelocityProjection:
         )
         inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
         rates = np.where(inert, 0.0, kinematics.apply_local(rates)[rows])
-        if (np.abs(rates) <= _NONE * sizes[rows]).all():
+        if (np.abs(rates) <= _ROUND_OFF * sizes[rows]).all():
             return
-        push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
-        own = np.zeros(kinematics.rows)
-        own[rows] = push
-        force = kinematics.generalised_force(own)
+        row_impulse = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
+        impulse = np.zeros(kinematics.rows)
+        impulse[rows] = row_impulse
+        force = kinematics.generalised_force(impulse)
         response, constraints, rigid = self._response(force, u)
-        momentum, given = mass @ response, self._assembly.imposed_dofs
-        # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external
-        gain, curvature = float(push @ rates + rigid @ v), float(response @ momentum)
+        momentum, imposed_dofs = mass @ response, self._assembly.imposed_dofs
+        # the rigidity constraints work on the residual of G v by rotation; reactions of imposed dofs are external
+        gain, curvature = float(row_impulse @ rates + rigid @ v), float(response @ momentum)
         if not (gain > 0.0 and curvature > 0.0):
             return
         share = gain / curvature
         if bound is not None:
-            leaving = push > 0.0
-            share = min(share, float(np.min(bound[rows][leaving] / push[leaving], initial=np.inf)))
+            leaving = row_impulse > 0.0
+            share = min(share, float(np.min(bound[rows][leaving] / row_impulse[leaving], initial=np.inf)))
         out.dv[:] -= share * response
-        out.impulse[rows] -= share * push
+        out.impulse[rows] -= share * row_impulse
         out.work[kind] += share * (gain - 0.5 * share * curvature)
-        reaction = (momentum - force - constraints - rigid)[given]
+        reaction = (momentum - force - constraints - rigid)[imposed_dofs]
         out.reaction[:] -= share * reaction
-        out.work["external_work"] -= share * float(reaction @ v[given])
+        out.work["external_work"] -= share * float(reaction @ v[imposed_dofs])
 
     def _response(self, force: Array, u: Array) -> tuple[Array, Array, Array]:
-        """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), constraints kept and rigid parts rigid."""
+        """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), under the constraints and those of rigid parts."""
         assembly = self._assembly
-        none = np.zeros(assembly.constraints.shape[0])
-        given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
+        no_rates = np.zeros(assembly.constraints.shape[0])
+        rest = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
         gradient = assembly.rigidity.gradient(u)
-        held = RigidCondensed(self._condensed, gradient).predict(force, none, np.zeros(gradient.shape[0]), given)
-        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.rigid
+        response = RigidCondensed(self._condensed, gradient).predict(force, no_rates, np.zeros(gradient.shape[0]), rest)
+        return response.y, assembly.constraints.T @ response.multipliers, gradient.T @ response.rigid

@@ -17,7 +17,7 @@ from arlequin.system.dofs import DofLayout
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """A form between two parts, whose nodes have the components of their velocities from these dofs on."""
+    """A form between two parts; coarse, fine: the first dof of each part."""
 
     form: AbsorbingForm
     coarse: int
@@ -25,7 +25,7 @@ class _Term:
 
     @cached_property
     def coarse_nodes(self) -> Indices:
-        """Those on which the form acts (n,), ascending."""
+        """Coarse nodes on which the form acts (n,), ascending."""
         return np.union1d(self.form.interpolation.indices, self.form.high_pass.indices).astype(np.int64)
 
     @cached_property
@@ -41,38 +41,40 @@ Form = tuple[AbsorbingForm, Part, Part]
 
 
 class Absorption:
-    """D (d, d), N·s/m, of all absorbing junctions, from a matrix or from forms of which it is assembled on demand."""
+    """D (d, d), N·s/m, of all absorbing junctions, from a matrix or from forms that are assembled on demand."""
 
     def __init__(
         self, matrix: sp.csr_array | None, layout: DofLayout | None = None, forms: Sequence[Form] = ()
     ) -> None:
-        """matrix: D, or None where it is that of the forms, each with its coarse and its fine part."""
-        self._given, self._layout, self._forms = matrix, layout, tuple(forms)
+        """matrix: D, or None for that of the forms, each with its coarse and its fine part."""
+        self._matrix, self._layout, self._forms = matrix, layout, tuple(forms)
         self._terms: tuple[_Term, ...] = ()
         if layout is not None and all(layout.nodal(part) for _, *parts in self._forms for part in parts):
             places = layout.first
-            self._terms = tuple(_Term(form, places[one.name], places[other.name]) for form, one, other in self._forms)
+            self._terms = tuple(
+                _Term(form, places[coarse.name], places[fine.name]) for form, coarse, fine in self._forms
+            )
 
     @cached_property
     def matrix(self) -> sp.csr_array:
         """D, assembled."""
-        if self._given is not None:
-            return self._given
+        if self._matrix is not None:
+            return self._matrix
         assert self._layout is not None
         first, *others = (self._layout.widened_square(form.matrix(), *parts) for form, *parts in self._forms)
         return sp.csr_array(sum(others, start=first))
 
     @cached_property
     def dofs(self) -> Indices:
-        """Those on which D acts (z,), ascending."""
+        """Dofs on which D acts (z,), ascending."""
         if not self._terms:
             return np.unique(self.matrix.indices).astype(np.int64)
         return np.unique(np.concatenate([each for term in self._terms for each in (term.coarse_dofs, term.fine_dofs)]))
 
     def drag(self, v: Array) -> Array:
         """D v (d,), N."""
-        if isinstance(self._given, DistributedMatrix):
-            return np.asarray(self._given @ v)
+        if isinstance(self._matrix, DistributedMatrix):
+            return np.asarray(self._matrix @ v)
         out = np.zeros_like(v)
         out[self.dofs] = self.among(self.dofs)(v[self.dofs])
         return out
@@ -100,7 +102,7 @@ class _FormProduct:
 
     def __init__(self, term: _Term, dofs: Indices) -> None:
         form, nodes = term.form, term.coarse_nodes
-        self._coarse, self._fine = _Places.of(term.coarse_dofs, dofs), _Places.of(term.fine_dofs, dofs)
+        self._coarse, self._fine = _Gather.of(term.coarse_dofs, dofs), _Gather.of(term.fine_dofs, dofs)
         fits = sp.csr_array(sp.vstack([form.interpolation[:, nodes], form.high_pass[:, nodes]], format="csr"))
         self._fits = FieldRows.alike(fits, form.components)  # [E; F]
         self._gram, self._root = FieldRows.alike(form.gram, form.components), form.root
@@ -108,33 +110,33 @@ class _FormProduct:
 
     def add(self, v: Array, out: Array) -> None:
         """Adds D v (z,) to `out`."""
-        coarse, fine = self._coarse.taken(v), self._fine.taken(v)
+        coarse, fine = self._coarse.gather(v), self._fine.gather(v)
         fitted = self._fits.product(coarse)
-        followed, short = fitted[: fine.size], fitted[fine.size :]
-        force = self._root @ self._gram.product(self._root @ (fine - followed))
+        interpolated, short_waves = fitted[: fine.size], fitted[fine.size :]
+        force = self._root @ self._gram.product(self._root @ (fine - interpolated))
         self._fine.add(force, out)
-        back = np.zeros(coarse.size)
-        self._fits.write_transposed(np.concatenate([-force, self._square @ short]), back)
-        self._coarse.add(back, out)
+        reaction = np.zeros(coarse.size)
+        self._fits.write_transposed(np.concatenate([-force, self._square @ short_waves]), reaction)
+        self._coarse.add(reaction, out)
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
-    """Where `count` values stand among others: those that are there, and their places."""
+class _Gather:
+    """Map from `count` values to a longer vector: the values present in it, and their indices `at` there."""
 
     count: int
     present: Indices
     at: Indices
 
     @classmethod
-    def of(cls, own: Indices, among: Indices) -> "_Places":
-        """Of dofs among ascending ones."""
-        at = np.minimum(np.searchsorted(among, own), among.size - 1)
-        present = np.flatnonzero(among[at] == own)
-        return cls(own.size, present, at[present])
+    def of(cls, dofs: Indices, among: Indices) -> "_Gather":
+        """The map of dofs to a vector on ascending dofs."""
+        at = np.minimum(np.searchsorted(among, dofs), among.size - 1)
+        present = np.flatnonzero(among[at] == dofs)
+        return cls(dofs.size, present, at[present])
 
-    def taken(self, v: Array) -> Array:
-        """The values, 0 where there is none."""
+    def gather(self, v: Array) -> Array:
+        """The values, 0 where absent."""
         out = np.zeros(self.count)
         out[self.present] = v[self.at]
         return out

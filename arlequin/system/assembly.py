@@ -1,6 +1,6 @@
 """The matrices and operators of a whole system, in one dof numbering (parts one after the other).
 
-The parts of a system assembled: with the weights of their junctions, and what these pull.
+Parts are assembled with the weights of their junctions and, if reduced, with shapes for the junction operators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
-from arlequin.system.dofs import DofLayout
+from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
@@ -56,7 +56,7 @@ def assembled_parts(
 ) -> tuple[tuple[Assembled, ...], dict[str, Array]]:
     """All parts, and the mean weights (c,) of the cells of those that share energy, by name.
 
-    The operators are those of the system's junctions, which reduced parts have shapes for.
+    operators: of the junctions of the system, for which reduced parts have shapes.
 
     time_errors: see `assemble`. Under several ranks each assembles its share of the cells of continuum parts.
     """
@@ -78,12 +78,12 @@ def assembled_parts(
         return part.assemble(weighting, massless=massless.get(part.name))
 
     return tuple(assembled(part) for part in system.parts), {
-        name: own.stiffness.mean(axis=1) for name, own in weights.items()
+        name: weighting.stiffness.mean(axis=1) for name, weighting in weights.items()
     }
 
 
 def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
-    """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
+    """Nodes of each part that lie on a contact surface (massless with redistributed mass)."""
     nodes: dict[str, list[Any]] = {}
     for interface in system.interfaces:
         for surface in surfaces_of(interface):
@@ -94,11 +94,11 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
 def _pulls(
     junctions: Sequence[JunctionProtocol], operators: Sequence[JunctionOperator]
 ) -> dict[str, list[sp.csr_array]]:
-    """What junctions pull at, by the name of the part: (m, nodal) each."""
+    """Junction operators (m, nodal) on each part, by its name."""
     pulls: dict[str, list[sp.csr_array]] = {}
     for junction, operator in zip(junctions, operators, strict=True):
-        for part, own in ((junction.coarse, operator.coarse), (junction.fine, operator.fine)):
-            pulls.setdefault(part.name, []).append(own)
+        for part, rows in ((junction.coarse, operator.coarse), (junction.fine, operator.fine)):
+            pulls.setdefault(part.name, []).append(rows)
     return pulls
 
 
@@ -106,15 +106,14 @@ def _pulls(
 class Assembly:
     """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
 
-    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
-    H the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
-    `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
-    coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
-    each part, `junction_start` the rows of the junctions. Constraints through dofs that are left out (`ghost`) are
-    combined to some without: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the
-    multipliers of C₀; `mediated` names the junctions of such constraints. The absorbing terms of junctions
-    (`absorbing`: their names) act as damping. `cell_weights`: mean weights (c,) of the cells of parts that junctions
-    weigh, by name.
+    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and H
+    the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
+    `Nonlinear`: K is then its tangent at u = 0, and D the part of the damping that is linear in v. The dofs d are the
+    coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of each
+    part, `junction_start` the rows of the junctions. Constraints on excluded dofs (`ghost`) are combined to constraints
+    without these: C = T C₀ with T `combination` (m, m₀), None where there are none, and Tᵀφ are the multipliers of C₀;
+    `mediated` names the junctions of such constraints. The absorbing terms of junctions (`absorbing`: their names) act
+    as damping. `cell_weights`: mean weights (c,) of the cells of parts in junctions, by name.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
     `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
@@ -146,27 +145,27 @@ class Assembly:
 
     @cached_property
     def contact_mobility(self) -> Array:
-        """The inverse mass, 1/kg, that the rigid sides of the contact points (k,) show at most: the largest trace of
-        A M⁻¹ Aᵀ, A the rows of a node's velocity; 0 where no side is rigid."""
-        found = np.zeros(self.contact.count)
+        """Largest inverse mass, 1/kg, of the rigid sides of the contact points (k,): the largest trace of A M⁻¹ Aᵀ, A
+        the rows of the velocity of a node; 0 where no side is rigid."""
+        mobility = np.zeros(self.contact.count)
         for (a, b), pair, kin in zip(
             pairwise(self.contact.start), self.contact.sides, self.contact.reference, strict=True
         ):
-            found[a:b] = sum(self._mobility(side, kin.normals.shape[1]) for side in pair if side.rigid)
-        return found
+            mobility[a:b] = sum(self._mobility(side, kin.normals.shape[1]) for side in pair if side.rigid)
+        return mobility
 
     def _mobility(self, side: ContactSide, axes: int) -> float:
         rows = sp.csr_array(side.nodes(np.zeros(side.count)) @ side.rows)
-        own = np.unique(rows.indices)
-        rates = rows[:, own].toarray()
-        inverse = np.linalg.pinv(self.mass[own][:, own].toarray(), hermitian=True)
-        each = np.einsum("id,de,ie->i", rates, inverse, rates)
-        return float(each.reshape(-1, axes).sum(axis=1).max(initial=0.0))
+        dofs = np.unique(rows.indices)
+        rates = rows[:, dofs].toarray()
+        inverse = np.linalg.pinv(self.mass[dofs][:, dofs].toarray(), hermitian=True)
+        entries = np.einsum("id,de,ie->i", rates, inverse, rates)
+        return float(entries.reshape(-1, axes).sum(axis=1).max(initial=0.0))
 
     @cached_property
     def path_dependent(self) -> bool:
-        """Whether some forces depend on what matter went through."""
-        return any(self._remembers)
+        """Whether some internal forces are path-dependent."""
+        return any(self._path_dependent)
 
     @cached_property
     def nonlinear(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
@@ -175,25 +174,25 @@ class Assembly:
         return tuple((name, part, at) for name, part, at in each if isinstance(part, Nonlinear))
 
     @cached_property
-    def _remembers(self) -> tuple[bool, ...]:
+    def _path_dependent(self) -> tuple[bool, ...]:
         return tuple(isinstance(part, PathDependent) for part in self.parts)
 
     def fresh(self) -> Memory:
-        """The memory of virgin matter."""
+        """Internal variables of the virgin material."""
         none = np.zeros((0, 0, 0))
         return tuple(part.fresh() if isinstance(part, PathDependent) else none for part in self.parts)
 
     def start_memory(self) -> Memory:
-        """The memory at the start: of virgin matter, or that of a former result."""
+        """Internal variables at the start: of the virgin material, or of a former result."""
         frame, memory = self.system.from_result, list(self.fresh())
         if frame is None:
             return tuple(memory)
-        for i, (part, own) in enumerate(zip(self.system.parts, self.parts, strict=True)):
+        for i, (part, assembled) in enumerate(zip(self.system.parts, self.parts, strict=True)):
             if part.name not in frame.parts:
                 continue
-            if isinstance(own, PathDependent):
-                memory[i] = frame.memory(part, own)
-            if frame.flowed(part.name) and not (isinstance(own, PathDependent) and own.dissipates):
+            if isinstance(assembled, PathDependent):
+                memory[i] = frame.memory(part, assembled)
+            if frame.flowed(part.name) and not (isinstance(assembled, PathDependent) and assembled.dissipates):
                 raise UserError(f"from_result: part '{part.name}' has flowed there: give it the same material")
         return tuple(memory)
 
@@ -211,17 +210,17 @@ class Assembly:
 
     @cached_property
     def rigidity(self) -> RigidConstraints:
-        """What keeps rigid parts rigid."""
+        """Rigidity constraints of the rigid parts."""
         return RigidConstraints.of(self.parts, self.places)
 
     @cached_property
     def damped(self) -> bool:
-        """Whether parts or dashpots take energy."""
+        """Whether parts or dashpots dissipate energy."""
         return self.damping is not None or any(is_viscous(part) for part in self.parts)
 
     @property
     def absorber(self) -> sp.csr_array | None:
-        """Damping of the absorbing terms of the junctions (d, d), assembled when it is first asked for."""
+        """Damping of the absorbing terms of the junctions (d, d), assembled on first access."""
         return None if self.absorption is None else self.absorption.matrix
 
     @cached_property
@@ -271,15 +270,15 @@ class Assembly:
         return forces, energy
 
     def respond(self, u: Array, memory: Memory, step: float) -> BulkResponse:
-        """Internal forces at u, reached in a step (s) from where the points had this memory."""
+        """Internal forces at u, after a step (s) from a state with these internal variables."""
         if not self.path_dependent:
             return BulkResponse(*self.internal(u), 0.0, memory)
-        pieces = zip(self.parts, self._remembers, memory, self.split(u), strict=True)
-        whole = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
+        pieces = zip(self.parts, self._path_dependent, memory, self.split(u), strict=True)
+        response = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
         if not self.links.any:
-            return whole
-        pull, stored = self.links.internal(u)
-        return replace(whole, force=whole.force + pull, stored=whole.stored + stored)
+            return response
+        spring_force, spring_energy = self.links.internal(u)
+        return replace(response, force=response.force + spring_force, stored=response.stored + spring_energy)
 
     def load(self, t: float) -> Array:
         """External forces (d,), N, at the time t."""
@@ -292,23 +291,23 @@ class Assembly:
             np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0])) if part.steady else part.loads_at(times)
             for part in self.parts
         ]
-        # C order, which one steady part alone does not give: kernels are compiled for each order that they meet
+        # in C order, also for one steady part: kernels are compiled for each memory order
         load, gravity = np.ascontiguousarray(np.concatenate(pieces, axis=1)), self.system.gravity
         if gravity is None:
             return load
         if not callable(gravity):
             return load + self._gravity_load @ self.system.acceleration(0.0)
-        given, gravitational_mass = (
+        gravity_history, gravitational_mass = (
             np.array([gravity(t) for t in times.tolist()], float).reshape(times.size, -1),
             self._gravity_load,
         )
         return load + row_products(
-            finite_array("gravity", given, (times.size, gravitational_mass.shape[1])), gravitational_mass.T
+            finite_array("gravity", gravity_history, (times.size, gravitational_mass.shape[1])), gravitational_mass.T
         )
 
     @cached_property
     def strain_forms(self) -> tuple[tuple[sp.csr_array, Array] | None, ...]:
-        """Of each part its strains in short form, if it has one (`Assembled.strain_form`)."""
+        """Strains of each part in short form, if it has one (`Assembled.strain_form`)."""
         return tuple(part.strain_form() for part in self.parts)
 
     @cached_property
@@ -318,8 +317,8 @@ class Assembly:
 
     @cached_property
     def short_strains(self) -> Strains:
-        """The strains of springs and of the parts that have a short form of them, and what other solids have beyond
-        their cells."""
+        """The strains of springs, of parts with a short form of them, and of other solids those that are not of their
+        cells."""
         forms = []
         for part, form, size in zip(self.parts, self.strain_forms, np.diff(self.start).tolist(), strict=True):
             if form is None and isinstance(part, ElasticAssembled):
@@ -334,12 +333,12 @@ class Assembly:
 
     @cached_property
     def _gravity_load(self) -> Array:
-        """Sᵀ M 1 (d, axis), of the mass M that is heavy, kg: forces of a uniform acceleration along each axis."""
+        """Sᵀ M 1 (d, axis) of the gravitational mass M, kg: forces of a uniform acceleration along each axis."""
         axes = self.system.acceleration(0.0).size
         forces = []
-        for part, own in zip(self.system.parts, self.parts, strict=True):
+        for part, assembled in zip(self.system.parts, self.parts, strict=True):
             along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
-            forces.append(own.shapes.T @ (own.gravitational_mass @ along.astype(float)))
+            forces.append(assembled.shapes.T @ (assembled.gravitational_mass @ along.astype(float)))
         return np.concatenate(forces)
 
     def kinetic(self, v: Array) -> float:
@@ -352,7 +351,7 @@ class Assembly:
         return applied(self._pull, constraint) + pushed if constraint.size else pushed
 
     def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
-        """The same on the imposed dofs (…, p), of multipliers (…, m) and forces (…, q)."""
+        """`generalised_force` on the imposed dofs (…, p), of multipliers (…, m) and forces (…, q)."""
         return applied(self._pull_on_imposed, np.concatenate([constraint, contact], axis=-1))
 
     @cached_property
@@ -366,20 +365,20 @@ class Assembly:
 
     @cached_property
     def imposed_dofs(self) -> NDArray[np.int64]:
-        """Dofs whose motion is given (p,)."""
+        """Dofs with imposed motion (p,)."""
         pieces = [a + item.dofs for part, a in zip(self.parts, self.start, strict=False) for item in part.imposed]
         return np.concatenate(pieces).astype(np.int64) if pieces else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Mask (d,) of the dofs whose motion is not given."""
+        """Mask (d,) of the dofs without imposed motion."""
         mask = ~self.ghost
         mask[self.imposed_dofs] = False
         return mask
 
     @cached_property
     def ghost(self) -> NDArray[np.bool_]:
-        """Mask (d,) of the dofs whose cells all weigh nothing (no mass, no stiffness): they are left out and rest."""
+        """Mask (d,) of the dofs whose cells have zero weight (no mass, no stiffness): they are excluded, at rest."""
         return self._without_mass & (self.stiffness.diagonal() == 0.0)
 
     @cached_property
@@ -393,25 +392,27 @@ class Assembly:
 
     @cached_property
     def imposes_displacement(self) -> NDArray[np.bool_]:
-        """Mask (p,): displacement given (else velocity)."""
+        """Mask (p,): displacement imposed (else velocity)."""
         pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
         return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
 
     @cached_property
-    def _moving(self) -> tuple[Assembled, ...]:
-        """The parts, or none of them where all that is imposed is rest."""
+    def _driven_parts(self) -> tuple[Assembled, ...]:
+        """The parts; none if all imposed motions are rest."""
         return () if all(item.rest for part in self.parts for item in part.imposed) else self.parts
 
     def imposed(self, t: float) -> Array:
-        """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
-        pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self._moving for item in part.imposed]
+        """Imposed values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
+        pieces = [
+            np.broadcast_to(item.function(t), item.dofs.shape) for part in self._driven_parts for item in part.imposed
+        ]
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
 
 
 def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType({})) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows.
 
-    time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 where none is given; only
+    time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 by default; only
     parts with mass="dispersion" depend on it.
     UserError where the matrices of the parts do not fit into memory.
     """
@@ -451,7 +452,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
     absorption, absorbing = _absorption(system.junctions, layout)
     if absorption is not None and isinstance(mass, DistributedMatrix):
         absorption = Absorption(spread(absorption.matrix))
-    found = Assembly(
+    assembly = Assembly(
         system=system,
         parts=parts,
         start=layout.start,
@@ -463,35 +464,35 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         operators=operators,
         constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
-        junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
+        junction_start=bounds_of([rows.shape[0] for rows in constraint_rows]),
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
         cell_weights=cell_weights,
     )
-    kept, combination = rows_without(found.constraints, found.ghost)
+    remaining_rows, combination = rows_without(assembly.constraints, assembly.ghost)
     if combination is not None:
-        mediated = _through(found)
+        mediated = _through(assembly)
         both = [name for name in absorbing if name in mediated]
         if both:
             raise UserError(
                 f"junction '{both[0]}': nothing is left of the coarse part where zones of several junctions coincide, "
                 "so that its motion, against which waves are absorbed, is not known there: absorbing=None"
             )
-        found = replace(
-            found,
-            constraints=sp.csr_array(combination @ found.constraints),
-            gram=found.gram[kept][:, kept],
-            junction_start=np.searchsorted(kept, found.junction_start),
+        assembly = replace(
+            assembly,
+            constraints=sp.csr_array(combination @ assembly.constraints),
+            gram=assembly.gram[remaining_rows][:, remaining_rows],
+            junction_start=np.searchsorted(remaining_rows, assembly.junction_start),
             combination=combination,
             mediated=mediated,
         )
     if isinstance(mass, DistributedMatrix):
         _release(system)
-    return found
+    return assembly
 
 
 def _through(assembly: Assembly) -> tuple[str, ...]:
-    """Names of the junctions that have constraints through dofs which are left out."""
+    """Names of the junctions with constraints on excluded dofs."""
     columns = assembly.constraints[:, np.flatnonzero(assembly.ghost)]
     return tuple(
         junction.name
@@ -501,7 +502,8 @@ def _through(assembly: Assembly) -> tuple[str, ...]:
 
 
 def _release(system: System) -> None:
-    """Drop what parts and junctions of a system spread over ranks keep of all cells; it is made anew when asked for."""
+    """Drop cached data of all cells in parts and junctions of a system spread over ranks; it is recomputed on
+    access."""
     for part in system.parts:
         for name in ("basis", "cells"):
             vars(part).pop(name, None)
@@ -523,12 +525,8 @@ def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, count))
 
 
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
 def _absorption(junctions: Sequence[Any], layout: DofLayout) -> tuple[Absorption | None, tuple[str, ...]]:
-    """Absorbing terms of all junctions, None where there is none, and the names of the junctions that absorb."""
+    """Absorbing terms of all junctions, None without any, and the names of the absorbing junctions."""
     forms = [(junction, junction.absorbing_form()) for junction in junctions]
     terms = [(form, junction.coarse, junction.fine) for junction, form in forms if form is not None]
     names = tuple(junction.name for junction, form in forms if form is not None)

@@ -21,7 +21,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import ACTS
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.dofs import DofLayout
+from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.system import surfaces_of
 
 
@@ -29,8 +29,8 @@ from arlequin.system.system import surfaces_of
 class ContactSide:
     """One side of an interface: a surface, or None for a rigid obstacle, with rows (r, d) over the coordinates u.
 
-    place (r,) = rows · u are the displacements of the nodes, or, on a rotating part, its coordinates, of which they are
-    functions. nodal (n a, d): displacements of the nodes in the initial configuration. rigid: whether the part is.
+    displacement (r,) = rows · u: of the nodes, or, on a rotating part, its coordinates, which determine them. nodal (n
+    a, d): displacements of the nodes in the initial configuration. rigid: whether the part is rigid.
     """
 
     surface: Surface | None
@@ -41,32 +41,32 @@ class ContactSide:
 
     @classmethod
     def of(cls, surface: Any, layout: DofLayout) -> "ContactSide":
-        """surface: of a part of the layout, or an obstacle."""
+        """The side of a surface of a part of the layout, or of an obstacle."""
         if not isinstance(surface, Surface):
             return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
         rotating = layout.rotating.get(surface.part.name)
         nodal = layout.widened(surface.motion, surface.part)
-        rows = nodal if rotating is None else layout.own(surface.part)
+        rows = nodal if rotating is None else layout.coordinates(surface.part)
         return cls(surface, rows, nodal, rotating, surface.part.name in layout.rigid)
 
     @property
     def count(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return int(self.rows.shape[0])
 
-    def positions(self, place: Array) -> Array:
+    def positions(self, displacement: Array) -> Array:
         """Positions (n, a) of the nodes; none of an obstacle."""
         if self.surface is None:
             return np.zeros((0, 1))
         if self.rotating is not None:
-            place = self.rotating.nodal_motion(place[None], place[None])[0][0, _dofs(self.surface)]
-        return np.asarray(self.surface.positions + place.reshape(self.surface.positions.shape))
+            displacement = self.rotating.nodal_motion(displacement[None], displacement[None])[0][0, _dofs(self.surface)]
+        return np.asarray(self.surface.positions + displacement.reshape(self.surface.positions.shape))
 
-    def nodes(self, place: Array) -> sp.csr_array:
-        """Velocities of the nodes (n a) as rows over those of the side (r)."""
+    def nodes(self, displacement: Array) -> sp.csr_array:
+        """Matrix (n a, r) from velocities of the rows to velocities of the nodes."""
         if self.rotating is None or self.surface is None:
             return sp.csr_array(sp.eye_array(self.count))
-        return sp.csr_array(self.rotating.rates(place)[_dofs(self.surface)])
+        return sp.csr_array(self.rotating.rates(displacement)[_dofs(self.surface)])
 
     def sagitta(self, increment: Array) -> float:
         """Largest distance of the arc of a node of a rotating part from its tangent, m; increment (r,): rows · Δt v."""
@@ -106,8 +106,8 @@ class ContactSubset:
             out[at] = values
             return out
 
-        trial = history.copy()
-        trial[self.histories] = solution.history
+        all_history = history.copy()
+        all_history[self.histories] = solution.history
         count, points = laws.count, self.points
         traction = solution.spring_traction
         return replace(
@@ -117,15 +117,15 @@ class ContactSubset:
             dissipated=spread(solution.dissipated, count, points),
             multiplier=spread(solution.multiplier, count, points),
             status=spread(solution.status, count, points),
-            history=trial,
+            history=all_history,
             spring_traction=None if traction is None else spread(traction, laws.row_count, self.rows),
         )
 
 
 _TOUCHING = 1e-12  # gap, relative to the extent of the surfaces, that counts as zero
-_LASTING = 1e-9  # gap, relative to it, up to which round-off of the rates may add in a contact that lasts
+_LASTING = 1e-9  # gap, relative to it, up to which round-off of the rates may add in persistent contact
 _ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates
-_DISTANT = 0.1  # share of the coordinates: ε of them over the smallest change that is looked at, 1e-14 of a size
+_DISTANT = 0.1  # factor on large coordinates, so that their ε is 1e-14 of the scale of changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,13 +137,13 @@ class ContactScale:
 
     @cached_property
     def extent(self) -> float:
-        """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, how far
-        they are from their partners or the origin; 1 m where all of that is zero."""
+        """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, their
+        distance from their partners or the origin; 1 m where all of these are zero."""
         sides = [side for item in self.interfaces for side in surfaces_of(item)]
-        own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
-        own = own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
+        extent = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
+        extent = extent or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
         apart = max((float(np.abs(kin.gap[kin.paired]).max(initial=0.0)) for kin in self.reference), default=0.0)
-        return own or max(apart, self._distance) or 1.0
+        return extent or max(apart, self._distance) or 1.0
 
     @property
     def touching(self) -> float:
@@ -152,7 +152,7 @@ class ContactScale:
 
     @property
     def lasting(self) -> float:
-        """Largest gap of a contact that lasts, m."""
+        """Largest gap of persistent contact, m."""
         return _LASTING * self.extent + self.round_off
 
     @property
@@ -163,11 +163,11 @@ class ContactScale:
     def sizes(self, sides: Sequence[tuple[ContactSide, ContactSide]]) -> Array:
         """Scale of the change of each coordinate (q,) of both sides: the extent, m, or 1 rad for rotations; larger far
         from the origin, where round-off of coordinates is larger."""
-        more = 1.0 + _DISTANT * self._distance / self.extent
-        sizes = [np.full(side.count, self.extent * more) for pair in sides for side in pair]
-        for own, side in zip(sizes, (side for pair in sides for side in pair), strict=True):
+        factor = 1.0 + _DISTANT * self._distance / self.extent
+        sizes = [np.full(side.count, self.extent * factor) for pair in sides for side in pair]
+        for side_sizes, side in zip(sizes, (side for pair in sides for side in pair), strict=True):
             if side.rotating is not None and side.surface is not None:
-                own[side.surface.positions.shape[1] :] = more
+                side_sizes[side.surface.positions.shape[1] :] = factor
         return np.concatenate(sizes)
 
     @cached_property
@@ -182,7 +182,7 @@ class Contact:
 
     start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces that are
     steady, whose pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span`
-    (interfaces + 1,) bounds the rows). method: how steps are solved.
+    (interfaces + 1,) bounds the rows). method: solution method of a step.
     """
 
     interfaces: tuple[Interface, ...]
@@ -195,7 +195,7 @@ class Contact:
     sides: tuple[tuple[ContactSide, ContactSide], ...]
     steady: tuple[bool, ...]
     method: ContactMethod
-    _last: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
+    _last_subset: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, interfaces: Sequence[Interface], layout: DofLayout, method: ContactMethod) -> "Contact":
@@ -221,9 +221,9 @@ class Contact:
             interfaces=tuple(interfaces),
             pairings=pairings,
             laws=laws,
-            start=_starts([kin.gap.size for kin in reference]),
+            start=bounds_of([kin.gap.size for kin in reference]),
             basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
-            span=_starts([block.shape[0] for block in blocks]),
+            span=bounds_of([block.shape[0] for block in blocks]),
             reference=reference,
             sides=sides,
             steady=tuple(steady),
@@ -232,7 +232,7 @@ class Contact:
 
     @property
     def count(self) -> int:
-        """Contact points."""
+        """Number of contact points."""
         return self.laws.count
 
     @cached_property
@@ -242,12 +242,12 @@ class Contact:
 
     @cached_property
     def rotating(self) -> NDArray[np.bool_]:
-        """Points (k,) whose normals or partners may change."""
+        """Mask (k,) of points whose normals or partners may change."""
         return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
 
     @cached_property
     def _drifting(self) -> NDArray[np.bool_]:
-        """Points (k,) in whose gaps round-off of the rates adds up."""
+        """Mask (k,) of points whose gaps accumulate round-off of the rates."""
         each = [
             not steady or any(side.rigid for side in pair) for steady, pair in zip(self.steady, self.sides, strict=True)
         ]
@@ -255,12 +255,12 @@ class Contact:
 
     @cached_property
     def rigid(self) -> bool:
-        """Whether a rigid part touches."""
+        """Whether a side is rigid."""
         return any(side.rigid for pair in self.sides for side in pair)
 
     @cached_property
     def _repeated(self) -> NDArray[np.bool_]:
-        """Points (k,) that may repeat what others hold: corners and edges, and nodes that touch several surfaces."""
+        """Mask (k,) of points that may be redundant: corners and edges, and nodes in contact with several surfaces."""
         names = [item.slave.part.name for item in self.interfaces]
         number = [
             np.full(len(kin.positions), names.index(name)) for name, kin in zip(names, self.reference, strict=True)
@@ -271,21 +271,23 @@ class Contact:
         return np.asarray(extra | (times[at.ravel()] > 1))
 
     def indeterminate(self, points: NDArray[np.int64]) -> bool:
-        """Whether the coordinates may not determine the forces at points: the few of a rigid part that touches, or
-        those of nodes that touch several surfaces or edges."""
+        """Whether the forces at points may be statically indeterminate: on the few coordinates of a rigid part, or at
+        nodes in contact with several surfaces or edges."""
         return self.rigid or bool(self._repeated[points].any())
 
     def subset(self, points: NDArray[np.int64]) -> "ContactSubset":
         """Laws and rows of some of the points; the last subset is cached."""
-        if self._last and np.array_equal(self._last[0].points, points):
-            return self._last[0]
+        if self._last_subset and np.array_equal(self._last_subset[0].points, points):
+            return self._last_subset[0]
         laws = self.laws
-        self._last[:] = [ContactSubset(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
-        return self._last[0]
+        self._last_subset[:] = [
+            ContactSubset(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))
+        ]
+        return self._last_subset[0]
 
     @cached_property
     def scale(self) -> ContactScale:
-        """The lengths that gaps are compared with."""
+        """Length scales of the gaps."""
         return ContactScale(self.interfaces, self.reference)
 
     @cached_property
@@ -296,23 +298,25 @@ class Contact:
             sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
         return sizes
 
-    def closed(self, gaps: Array, increment: Array, lasts: NDArray[np.int8] | None = None) -> NDArray[np.bool_]:
+    def closed(self, gaps: Array, increment: Array, persistence: NDArray[np.int8] | None = None) -> NDArray[np.bool_]:
         """Mask (…, k) of closed points; gaps within round-off count as closed.
 
         A gap within the arcs of a step, increment (q,) = basis · Δt v, is closed too: a corner on which a rigid part
-        turns rises by as much. On turning normals and under rigid parts round-off of the rates of heavy bodies on light
-        ones adds up: a contact that lasts, lasts (k,) as in `State`, stays closed within more, as it opens by its rate
-        alone.
+        rotates rises by as much. On rotating normals and under rigid parts, round-off of the rates of heavy bodies on
+        light ones accumulates: persistent contact, by the flags persistence (k,) of `State`, stays closed within a
+        larger tolerance, as it opens by its rate alone.
         """
         limit = np.full(gaps.shape, self.scale.touching)
-        if lasts is not None:
-            limit[self._drifting & ((lasts & ACTS) > 0)] = self.scale.lasting
+        if persistence is not None:
+            limit[self._drifting & ((persistence & ACTS) > 0)] = self.scale.lasting
         if self.rigid:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]
-                own = increment[self.span[i] : self.span[i + 1]]
+                interface_increment = increment[self.span[i] : self.span[i + 1]]
                 if not self.steady[i]:
-                    limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
+                    limit[a:b] += slave.sagitta(interface_increment[: slave.count]) + master.sagitta(
+                        interface_increment[slave.count :]
+                    )
         return np.asarray(gaps <= limit)
 
     @cached_property
@@ -333,35 +337,35 @@ class Contact:
         return np.repeat(each, np.diff(self.start)) / self.laws.area
 
     def worn(self, before: WearState | None, wear: Array) -> WearState | None:
-        """What is worn after a step of which the normal forces work by `wear` (k,), J, on the slip."""
+        """The wear after a step in which the work of the normal forces on the slip is `wear` (k,), J."""
         if self.wear_rate is None:
             return None
         opening = self.wear_rate * wear
         return WearState(opening, opening) if before is None else before.after(opening)
 
     def kinematics(
-        self, place: Array, keeping: ContactKinematics | None = None, worn: WearState | None = None
+        self, basis_displacement: Array, partners_of: ContactKinematics | None = None, worn: WearState | None = None
     ) -> ContactKinematics:
-        """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
-        return self._unworn(place, keeping).worn(worn)
+        """The kinematics at basis_displacement = basis · u (q,), with the partners of `partners_of`, if any."""
+        return self._unworn(basis_displacement, partners_of).worn(worn)
 
-    def _unworn(self, place: Array, keeping: ContactKinematics | None) -> ContactKinematics:
+    def _unworn(self, basis_displacement: Array, partners_of: ContactKinematics | None) -> ContactKinematics:
         if self.fixed:
             return self._at_rest
-        found = []
+        by_interface = []
         for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
-            own = place[self.span[i] : self.span[i + 1]]
+            displacement = basis_displacement[self.span[i] : self.span[i + 1]]
             if self.steady[i]:
                 kin = self.reference[i]
-                found.append(replace(kin, gap=kin.gap + own[_normal_rows(interface, kin)]))
+                by_interface.append(replace(kin, gap=kin.gap + displacement[_normal_rows(interface, kin)]))
                 continue
             slave, master = self.sides[i]
-            now = slave.positions(own[: slave.count]), master.positions(own[slave.count :])
-            if keeping is not None and isinstance(pairing, FixedPartnerPairing):
-                found.append(pairing.with_partners(keeping.found[i], *now))
+            positions = slave.positions(displacement[: slave.count]), master.positions(displacement[slave.count :])
+            if partners_of is not None and isinstance(pairing, FixedPartnerPairing):
+                by_interface.append(pairing.with_partners(partners_of.by_interface[i], *positions))
             else:
-                found.append(pairing.at(*now))
-        return self._join(found, place)
+                by_interface.append(pairing.at(*positions))
+        return self._join(by_interface, basis_displacement)
 
     def resultant(self, index: int) -> Array:
         """Matrix (a, rows) from forces on the rows of an interface's basis to the resultant on the slave."""
@@ -376,62 +380,64 @@ class Contact:
         """Bound of the largest angular frequency of the laws' stiffness on the diagonal M⁻¹ `inverse` (d,), rad/s.
 
         Of Σ k N M⁻¹ Nᵀ, in any configuration: where the pairing moves, n is a unit vector, the values on each surface
-        are means, and no node counts twice, or Σ N Nᵀ has a bound of its own (`OverlappingPairing`).
+        are means, and no node counts twice, or Σ N Nᵀ has a separate bound (`OverlappingPairing`).
         """
-        stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
+        stiffness, slaves, masters = np.sqrt(self.laws.stiffness_bound()), [], []
         for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
             rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
             if self.steady[i]:
                 normal = rows[_normal_rows(interface, self.reference[i])]
-                own.append(normal.multiply(roots[:, None]))
+                slaves.append(normal.multiply(roots[:, None]))
             else:
                 slave, master = self.sides[i]
-                own.append(roots.max() * np.sqrt(shared_weight(pairing)) * slave.nodal)
+                slaves.append(roots.max() * np.sqrt(shared_weight(pairing)) * slave.nodal)
                 if master.surface is not None:
                     masters.append(roots.max() * master.nodal)
-        return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))
+        return float(np.sqrt(sum(_largest_eigenvalue(blocks, inverse) for blocks in (slaves, masters) if blocks)))
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
-        place = self.basis_product(u)
-        return self.kinematics(place).gaps(place)
+        basis_displacement = self.basis_product(u)
+        return self.kinematics(basis_displacement).gaps(basis_displacement)
 
-    def _join(self, found: Sequence[Kinematics], place: Array) -> ContactKinematics:
+    def _join(self, by_interface: Sequence[Kinematics], basis_displacement: Array) -> ContactKinematics:
         local = None
         if not self.fixed:
             blocks = []
-            for i, (kin, (a, b)) in enumerate(zip(found, pairwise(self.span), strict=True)):
+            for i, (kin, (a, b)) in enumerate(zip(by_interface, pairwise(self.span), strict=True)):
                 if self.steady[i]:
                     blocks.append(sp.eye_array(b - a, format="csr"))
                     continue
                 rows, (slave, master) = used_rows(self.interfaces[i], kin), self.sides[i]
                 if slave.rotating is not None or master.rotating is not None:
-                    own = place[a:b]
-                    nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
+                    displacement = basis_displacement[a:b]
+                    nodes = [slave.nodes(displacement[: slave.count]), master.nodes(displacement[slave.count :])]
                     rows = sp.csr_array(rows @ sp.block_diag(nodes, format="csr"))
                 blocks.append(rows)
             local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
-        axes = found[0].normals.shape[1] if found else 1
+        axes = by_interface[0].normals.shape[1] if by_interface else 1
         return ContactKinematics(
             basis_product=self.basis_product,
             local=local,
             first=self.laws.first[:-1],
-            gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),
-            place=place,
-            normals=np.concatenate([kin.normals for kin in found]) if found else np.zeros((0, axes)),
-            tangents=np.concatenate([kin.tangents for kin in found]) if found else np.zeros((0, axes - 1, axes)),
-            positions=np.concatenate([kin.positions for kin in found]) if found else np.zeros((0, axes)),
-            found=tuple(found),
+            gap=np.concatenate([kin.gap for kin in by_interface]) if by_interface else np.zeros(0),
+            basis_displacement=basis_displacement,
+            normals=np.concatenate([kin.normals for kin in by_interface]) if by_interface else np.zeros((0, axes)),
+            tangents=np.concatenate([kin.tangents for kin in by_interface])
+            if by_interface
+            else np.zeros((0, axes - 1, axes)),
+            positions=np.concatenate([kin.positions for kin in by_interface]) if by_interface else np.zeros((0, axes)),
+            by_interface=tuple(by_interface),
         )
 
 
 def _positions(surface: Surface | object) -> Array:
-    """Reference positions (n, a) of a surface's nodes; none of a rigid obstacle."""
+    """Reference positions (n, a) of the nodes of a surface; none of a rigid obstacle."""
     return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
 
 
 def used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
-    """The rows of the kinematics, without tangents where there is no friction."""
+    """The rows of the kinematics, without tangents if there is no friction."""
     axes = kin.normals.shape[1]
     return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
 
@@ -440,13 +446,9 @@ def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
     return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
 
 
-def _largest(blocks: Sequence[sp.csr_array], inverse: Array) -> float:
+def _largest_eigenvalue(blocks: Sequence[sp.csr_array], inverse: Array) -> float:
     """Gershgorin's bound of the largest eigenvalue of B M⁻¹ Bᵀ, B the blocks, M⁻¹ `inverse` (d,)."""
     rows = sp.csr_array(sp.vstack(blocks, format="csr").multiply(np.sqrt(inverse)))
     rows = rows[:, np.unique(rows.indices)]
     gram = rows @ rows.T if rows.shape[0] <= rows.shape[1] else rows.T @ rows  # the smaller: the same eigenvalues
     return float(abs(gram).sum(axis=1).max(initial=0.0))
-
-
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -18,27 +18,26 @@ from arlequin.multilevel.pairing.kinematics import Kinematics
 class ContactKinematics:
     """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
 
-    H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
-    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the
-    identity, rotates and combines its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
-    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: the kinematics of each interface.
-    opening (k,), m: increase of the gap by wear in the step, at a constant rate; `gap` is that at its end. None without
-    wear.
+    H (r, d) has a row for the normal of each point and, with friction, for its tangents; N are its normal rows, `first`
+    (k,). H = local · basis: basis (q, d) is constant in time; local (r, q), None for the identity, rotates and combines
+    its rows. gap (k,), m, at a configuration u* with basis_displacement = basis · u* (q,). normals (k, a), tangents (k,
+    a − 1, a), positions (k, a). by_interface: the kinematics of each interface. opening (k,), m: increase of the gap by
+    wear in the step, at a constant rate; `gap` is that at its end. None without wear.
     """
 
     basis_product: RowProduct
     local: sp.csr_array | None
     first: NDArray[np.int64]
     gap: Array
-    place: Array
+    basis_displacement: Array
     normals: Array
     tangents: Array
     positions: Array
-    found: tuple[Kinematics, ...]
+    by_interface: tuple[Kinematics, ...]
     opening: Array | None = None
 
     def worn(self, worn: WearState | None) -> "ContactKinematics":
-        """The same on worn surfaces."""
+        """The kinematics with the wear of the surfaces."""
         return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
 
     @property
@@ -53,37 +52,37 @@ class ContactKinematics:
 
     @property
     def rows(self) -> int:
-        """Rows of H."""
+        """Number of rows of H."""
         return int((self.basis if self.local is None else self.local).shape[0])
 
     @cached_property
     def paired(self) -> NDArray[np.bool_]:
-        """Points that have a partner (k,)."""
+        """Mask (k,) of points with a partner."""
         return np.isfinite(self.gap)
 
     def apply_local(self, values: Array) -> Array:
-        """local · z (r,) of values z (q,) on the rows of the basis, or of many (…, q); z = basis · x gives H x."""
+        """local · z (r,) of values z (q,) on the rows of the basis, or (…, q); z = basis · x gives H x."""
         return values if self.local is None else applied(self.local, values)
 
     def rates(self, field: Array) -> Array:
-        """H x (r,) of a field x (d,), or of some (…, d)."""
+        """H x (r,) of a field x (d,), or of fields (…, d)."""
         return self.apply_local(self.basis_product(field))
 
-    def gaps(self, place: Array, left: float = 0.0) -> Array:
-        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,); left: share of the
-        step that is still to come, with what wear opens in it."""
-        gaps = self.gap + np.take(self.apply_local(place - self.place), self.first, axis=-1)
-        return gaps if self.opening is None else gaps - left * self.opening
+    def gaps(self, basis_displacement: Array, remaining_share: float = 0.0) -> Array:
+        """Gaps (k,), m, of the displacement u by the linearised kinematics at basis_displacement = basis · u (q,);
+        remaining_share: of the step, whose opening by wear is subtracted."""
+        gaps = self.gap + np.take(self.apply_local(basis_displacement - self.basis_displacement), self.first, axis=-1)
+        return gaps if self.opening is None else gaps - remaining_share * self.opening
 
-    def openings(self, moved: Array) -> Array:
-        """How far the gaps (k,) open where the rows of H move by (r,) in the step, or some, with what wear opens, m."""
-        moved = np.take(moved, self.first, axis=-1)
-        return moved if self.opening is None else moved + self.opening
+    def openings(self, increment: Array) -> Array:
+        """Opening of the gaps (k,), m, by the increment (r,) or (…, r) of the rows of H in the step, and by wear."""
+        increment = np.take(increment, self.first, axis=-1)
+        return increment if self.opening is None else increment + self.opening
 
     def relative_velocities(self, rates: Array, time: float) -> Array:
-        """Relative velocities (r,) from basis · v (q,), with the rates at which wear opens the gaps in the time, s."""
-        values = self.apply_local(rates)
-        return values if self.opening is None else values + self.normal(self.opening / time)
+        """Relative velocities (r,) from basis · v (q,), with the rates of opening by wear in the time, s."""
+        velocities = self.apply_local(rates)
+        return velocities if self.opening is None else velocities + self.normal(self.opening / time)
 
     def normal(self, forces: Array) -> Array:
         """Normal forces (k,) as forces on all rows (r,)."""

@@ -1,4 +1,4 @@
-"""The contact at the start of a run: what its laws, springs of friction and wear hold from a former run."""
+"""The contact at the start of a run: history of its laws, springs of friction and wear from a former run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from arlequin.system.result_frame import ResultFrame
 
 @dataclass(frozen=True, eq=False)
 class ContactStart:
-    """Kinematics at the displacements of the start, gaps (k,), m, history of the laws, and wear, None without any.
+    """Kinematics at the initial displacements, gaps (k,), m, history of the laws, and wear, None without any.
 
     forces (r,), N: of the contact in the frame of a former result, the first guess of the first step; 0 without one.
     """
@@ -31,11 +31,11 @@ class ContactStart:
 
     @classmethod
     def of(cls, contact: Contact, u: Array, frame: ResultFrame | None) -> "ContactStart":
-        """At u (d,); frame: of a former result, whose interfaces are found by their names."""
-        place = contact.basis_product(u)
+        """The contact at u (d,); frame: of a former result, whose interfaces are matched by name."""
+        basis_displacement = contact.basis_product(u)
         worn = None if frame is None else _worn(contact, frame)
-        kinematics = contact.kinematics(place, worn=worn)
-        gaps = kinematics.gaps(place, 1.0)
+        kinematics = contact.kinematics(basis_displacement, worn=worn)
+        gaps = kinematics.gaps(basis_displacement, 1.0)
         history, forces = contact.laws.start_history(gaps), np.zeros(contact.laws.row_count)
         if frame is not None and contact.count:
             _carry(contact, kinematics, frame, history, forces)
@@ -53,33 +53,33 @@ class ContactStart:
     def stored(self) -> Array:
         """Forces (r,), N, of the layers and of the springs of friction."""
         laws = self.contact.laws
-        along = np.repeat(laws.area, np.diff(laws.first)) * self.springs
-        return self.kinematics.normal(laws.area * laws.pressure(self.gaps)) + along
+        friction_forces = np.repeat(laws.area, np.diff(laws.first)) * self.springs
+        return self.kinematics.normal(laws.area * laws.pressure(self.gaps)) + friction_forces
 
     @property
     def energy(self) -> float:
-        """The energy that these store, J."""
+        """Energy stored in layers and springs of friction, J."""
         return float(self.contact.laws.stored_energy(self.gaps, self.springs))
 
 
 def start_sums(contact: Contact, frame: ResultFrame) -> dict[str, tuple[Array, Array]]:
     """Accumulated slip (k,), m, and normal force times slip (k,), J, by the name of the interface."""
     out = {}
-    for name, points, there in _interfaces(contact, frame):
-        if "slip" in there:
-            out[name] = there["slip"], there["wear_work"] * contact.laws.area[points]
+    for name, points, last_frame in _interfaces(contact, frame):
+        if "slip" in last_frame:
+            out[name] = last_frame["slip"], last_frame["wear_work"] * contact.laws.area[points]
     return out
 
 
 def _interfaces(contact: Contact, frame: ResultFrame) -> list[tuple[str, slice, Mapping[str, Array]]]:
-    """Name, points and former values of the interfaces that carry something on: friction or wear."""
-    found = []
+    """Name, points and former values of the interfaces with friction or wear."""
+    interfaces = []
     for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
         if item.name in frame.interfaces and (item.friction is not None or item.wear is not None):
-            there = frame.points(item.name, kin.positions)
-            assert there is not None
-            found.append((item.name, slice(int(a), int(b)), there))
-    return found
+            last_frame = frame.points(item.name, kin.positions)
+            assert last_frame is not None
+            interfaces.append((item.name, slice(int(a), int(b)), last_frame))
+    return interfaces
 
 
 def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
@@ -90,8 +90,8 @@ def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
     if contact.wear_rate is None:
         return None
     depth, opening = np.zeros((2, contact.count))
-    for _, points, there in _interfaces(contact, frame):
-        depth[points], opening[points] = there.get("worn_depth", 0.0), there.get("worn_opening", 0.0)
+    for _, points, last_frame in _interfaces(contact, frame):
+        depth[points], opening[points] = last_frame.get("worn_depth", 0.0), last_frame.get("worn_opening", 0.0)
     return WearState(depth, opening) if depth.any() else None
 
 
@@ -100,25 +100,25 @@ def _carry(contact: Contact, kinematics: ContactKinematics, frame: ResultFrame, 
     laws, tangents = contact.laws, kinematics.tangents
     axes = kinematics.normals.shape[1]
     springs, variables = np.zeros((contact.count, axes)), np.zeros((contact.count, 3))
-    for _, points, there in _interfaces(contact, frame):
-        pull = there.get("spring_traction", there.get("traction"))
-        if pull is not None:
-            springs[points] = pull
+    for _, points, last_frame in _interfaces(contact, frame):
+        spring_traction = last_frame.get("spring_traction", last_frame.get("traction"))
+        if spring_traction is not None:
+            springs[points] = spring_traction
         for column, name in enumerate(("slip", "pressure", "friction_variable")):
-            variables[points, column] = there.get(name, 0.0)
+            variables[points, column] = last_frame.get(name, 0.0)
     traction = np.zeros(laws.row_count)
     tangential = np.ones(laws.row_count, dtype=bool)
     tangential[laws.first[:-1]] = False
-    of = np.repeat(np.arange(contact.count), np.diff(laws.first))[tangential]
-    along = np.einsum("kta,ka->kt", tangents, springs)
-    traction[tangential] = along[np.diff(laws.first) > 1].ravel()
+    point_of_row = np.repeat(np.arange(contact.count), np.diff(laws.first))[tangential]
+    tangential_traction = np.einsum("kta,ka->kt", tangents, springs)
+    traction[tangential] = tangential_traction[np.diff(laws.first) > 1].ravel()
     if laws.has_elastic_stick:
         laws.store_spring_traction(history, traction, tangents)
     if laws.state_dependent:
-        own = history[laws.sliding_rows[laws.slides]]
-        own[:, :3] = variables[laws.slides]
-        history[laws.sliding_rows[laws.slides]] = own
-    forces[tangential] = laws.area[of] * traction[tangential]
+        variables_history = history[laws.sliding_rows[laws.slides]]
+        variables_history[:, :3] = variables[laws.slides]
+        history[laws.sliding_rows[laws.slides]] = variables_history
+    forces[tangential] = laws.area[point_of_row] * traction[tangential]
     for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
         before = frame.interfaces.get(item.name)
         if before is not None and before["point_position"].shape == kin.positions.shape:

@@ -1,4 +1,4 @@
-"""Densities that a calculation needs: refused where they were not given."""
+"""Checks that the densities needed by a calculation are given."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,13 @@ from arlequin.system.system import System
 
 
 def check_densities(parts: Iterable[Part], where: str) -> None:
-    """UserError where the density of a part was not given; where: what needs it."""
+    """UserError where the density of a part was not given; where: the calculation, for the message."""
     for part in parts:
         check_density(part.name, getattr(getattr(part, "model", part), "material", None), where)
 
 
 def check_masses(system: System, static: bool) -> None:
-    """UserError where a run needs a density that was not given: in dynamics, and in statics with gravity."""
+    """UserError for missing densities in dynamics and in statics with gravity."""
     if not static:
         check_densities(system.parts, "in dynamics")
     elif callable(system.gravity) or np.any(system.acceleration(0.0)):

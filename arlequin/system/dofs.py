@@ -11,11 +11,16 @@ from arlequin.junctions.base import AbsorbingMatrix
 from arlequin.models.part import Assembled, Constrained, Part
 
 
+def bounds_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Bounds (n + 1,) of consecutive blocks of these sizes (n,)."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class DofLayout:
     """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
 
-    rotating: the parts with finite rotations; rigid: those that do not deform.
+    rotating: the parts with finite rotations; rigid: the rigid parts.
     """
 
     start: NDArray[np.int64]
@@ -26,24 +31,24 @@ class DofLayout:
 
     @classmethod
     def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "DofLayout":
-        start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
+        start = bounds_of([part.mass.shape[0] for part in assembled])
         names = [part.name for part in parts]
-        shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
-        rotating = {name: own for name, own in zip(names, assembled, strict=True) if own.rotating}
-        held = {name for name, own in zip(names, assembled, strict=True) if isinstance(own, Constrained)}
+        shapes = {name: part.shapes for name, part in zip(names, assembled, strict=True)}
+        rotating = {name: part for name, part in zip(names, assembled, strict=True) if part.rotating}
+        rigid = {name for name, part in zip(names, assembled, strict=True) if isinstance(part, Constrained)}
         first = dict(zip(names, start[:-1].tolist(), strict=True))
-        return cls(start, first, shapes, rotating, frozenset({*rotating, *held}))
+        return cls(start, first, shapes, rotating, frozenset({*rotating, *rigid}))
 
     @property
     def count(self) -> int:
-        """Coordinates of the system."""
+        """Number of coordinates of the system."""
         return int(self.start[-1])
 
     def rows(self, part: Part, dofs: NDArray[np.int64]) -> sp.csr_array:
         """Displacements of nodal dofs (k,) of a part as rows (k, d) over the coordinates of the system."""
         return self._widen(self.shapes[part.name][dofs], part)
 
-    def own(self, part: Part) -> sp.csr_array:
+    def coordinates(self, part: Part) -> sp.csr_array:
         """The coordinates of a part as rows (d_part, d) over those of the system."""
         return self._widen(sp.eye_array(self.shapes[part.name].shape[1]), part)
 
@@ -53,9 +58,13 @@ class DofLayout:
 
     def widened_square(self, matrix: AbsorbingMatrix, coarse: Part, fine: Part) -> sp.csr_array:
         """The damping of a junction (d, d) on the coordinates of the system."""
-        one, other = (self.widened(sp.eye_array(part.dof_count, format="csr"), part) for part in (coarse, fine))
-        cross = one.T @ matrix.cross @ other
-        return sp.csr_array(one.T @ matrix.coarse @ one + cross + cross.T + other.T @ matrix.fine @ other)
+        coarse_rows, fine_rows = (
+            self.widened(sp.eye_array(part.dof_count, format="csr"), part) for part in (coarse, fine)
+        )
+        cross = coarse_rows.T @ matrix.cross @ fine_rows
+        return sp.csr_array(
+            coarse_rows.T @ matrix.coarse @ coarse_rows + cross + cross.T + fine_rows.T @ matrix.fine @ fine_rows
+        )
 
     def nodal(self, part: Part) -> bool:
         """Whether the coordinates of a part are its nodal displacements, node by node."""

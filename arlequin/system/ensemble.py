@@ -1,4 +1,4 @@
-"""The assemblies of an ensemble: common matrices where they share them, and loads and starts of each member."""
+"""The assemblies of an ensemble: common matrices where these are equal, and loads and initial state of each member."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -24,11 +24,12 @@ _SHARED = ("parts", "junctions", "interfaces", "springs", "relations")
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """assembly: that of the first member, with the matrices, constraints and contact of all; each: with its own start,
-    loads and imposed motions. source (n,): the first member with the same loads and motions as each.
+    """Assemblies of the members. assembly: of the first one, with the common matrices, constraints and contact; each:
+    with the initial state, loads and imposed motions of each member. source (n,): the first member with the same loads
+    and motions.
 
-    common: whether one factor and one contact serve all. They do not where parts are nonlinear, pairings move, surfaces
-    wear or impacts have restitution: each member then has matrices and contact of its own.
+    common: whether all members share one factor and one contact. They do not where parts are nonlinear, pairings move,
+    surfaces wear or impacts have restitution: the matrices and the contact are then those of each member.
     """
 
     assembly: Assembly
@@ -41,33 +42,33 @@ class Members:
         """The members; `UserError` where their matrices differ. time_errors: see `assemble`."""
         first = named(0, lambda: assemble(systems[0], time_errors))
         if not _is_common(first):
-            return cls._apart(systems, first, time_errors)
+            return cls._of_distinct(systems, first, time_errors)
         _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # cached before the copies
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
-            like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
-            if like is None:
-                own = named(i, partial(assemble, system, time_errors))
-                if not _is_common(own):
-                    return cls._apart(systems, first, time_errors)
-                _check_alike(i, first, own)
-                each.append(replace(first, system=system, parts=own.parts))
+            twin = next((j for j in range(i) if _same_parts(systems[j], system)), None)
+            if twin is None:
+                assembly = named(i, partial(assemble, system, time_errors))
+                if not _is_common(assembly):
+                    return cls._of_distinct(systems, first, time_errors)
+                _check_alike(i, first, assembly)
+                each.append(replace(first, system=system, parts=assembly.parts))
                 source.append(i)
             else:
-                each.append(_with(each[like], system))
-                source.append(int(source[like]) if _same(systems[like].gravity, system.gravity) else i)
+                each.append(_with(each[twin], system))
+                source.append(int(source[twin]) if _same(systems[twin].gravity, system.gravity) else i)
             _check_method(i, systems[0], system)
         return cls(first, tuple(each), np.array(source))
 
     @classmethod
-    def _apart(cls, systems: Sequence[System], first: Assembly, time_errors: Mapping[str, float]) -> "Members":
-        """The members, each with its own matrices and contact, which are equal where they can be compared."""
+    def _of_distinct(cls, systems: Sequence[System], first: Assembly, time_errors: Mapping[str, float]) -> "Members":
+        """The members with separate matrices and contact, which are checked to be equal."""
         each = [first]
         for i, system in enumerate(systems[1:], 1):
-            own = named(i, partial(assemble, system, time_errors))
-            _check_alike(i, first, own)
+            assembly = named(i, partial(assemble, system, time_errors))
+            _check_alike(i, first, assembly)
             _check_method(i, systems[0], system)
-            each.append(own)
+            each.append(assembly)
         return cls(first, tuple(each), np.arange(len(each)), common=False)
 
     @classmethod
@@ -77,30 +78,31 @@ class Members:
 
     @property
     def count(self) -> int:
-        """Members."""
+        """Number of members."""
         return len(self.each)
 
     def load(self, t: float) -> Array:
-        """External forces (n, d) at the time t, N; (1, d) where all members have the same."""
-        return self._of_each(lambda own: own.load(t))
+        """External forces (n, d) at the time t, N; (1, d) where they are equal for all members."""
+        return self._by_source(lambda assembly: assembly.load(t))
 
     def loads(self, times: Array) -> Array:
         """External forces (t, n, d), or (t, 1, d), at the times (t,), N."""
-        return np.ascontiguousarray(np.swapaxes(self._of_each(lambda own: own.loads(times)), 0, 1))
+        return np.ascontiguousarray(np.swapaxes(self._by_source(lambda assembly: assembly.loads(times)), 0, 1))
 
     def imposed(self, t: float) -> Array:
-        """Given values (n, p), or (1, p), at the time t: m where a displacement is imposed, m/s where a velocity is."""
-        return self._of_each(lambda own: own.imposed(t))
+        """Imposed values (n, p), or (1, p), at the time t: m where a displacement is imposed, m/s where a velocity
+        is."""
+        return self._by_source(lambda assembly: assembly.imposed(t))
 
     def of_each(self, fields: Callable[[Assembly], tuple[Array, ...]]) -> tuple[Array, ...]:
         """Fields (d,) of every member, each as one array (n, d); errors name the member."""
-        each = [named(i, partial(fields, own)) for i, own in enumerate(self.each)]
+        each = [named(i, partial(fields, assembly)) for i, assembly in enumerate(self.each)]
         return tuple(np.array(values) for values in zip(*each, strict=True))
 
-    def _of_each(self, what: Callable[[Assembly], Array]) -> Array:
-        first, place = self._sources
-        found = np.array([what(self.each[i]) for i in first])
-        return found if first.size == 1 else found[place]
+    def _by_source(self, evaluate: Callable[[Assembly], Array]) -> Array:
+        first, index = self._sources
+        values = np.array([evaluate(self.each[i]) for i in first])
+        return values if first.size == 1 else values[index]
 
     @cached_property
     def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -113,7 +115,7 @@ def _is_common(assembly: Assembly) -> bool:
     contact = assembly.contact
     laws = (law for interface in contact.interfaces for law in interface.laws)
     return (
-        not any(isinstance(own, Nonlinear | PathDependent) or own.rotating for own in assembly.parts)
+        not any(isinstance(part, Nonlinear | PathDependent) or part.rotating for part in assembly.parts)
         and all(contact.steady)
         and all(interface.wear is None for interface in contact.interfaces)
         and not any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in laws)
@@ -121,7 +123,7 @@ def _is_common(assembly: Assembly) -> bool:
 
 
 def _with(assembly: Assembly, system: System) -> Assembly:
-    """The assembly with another system of the same parts; cached properties are kept."""
+    """The assembly with another system of the same parts, cached properties included."""
     out = copy(assembly)
     object.__setattr__(out, "system", system)
     return out
@@ -137,23 +139,23 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (not callable(a) and not callable(b) and np.array_equal(a, b))
 
 
-def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
+def _check_alike(i: int, first: Assembly, assembly: Assembly) -> None:
     """Raise `UserError` where matrices, contact or meshes of two members differ."""
     for what in _SHARED:
-        names = ([item.name for item in getattr(assembly.system, what)] for assembly in (first, own))
-        if len({tuple(some) for some in names}) > 1:
+        names = ([item.name for item in getattr(member.system, what)] for member in (first, assembly))
+        if len({tuple(member_names) for member_names in names}) > 1:
             raise _differs(i, f"list of {what}")
-    places = zip(first.system.parts, own.system.parts, strict=True)
-    if not all(np.array_equal(one.positions, other.positions) for one, other in places):
+    parts = zip(first.system.parts, assembly.system.parts, strict=True)
+    if not all(np.array_equal(a.positions, b.positions) for a, b in parts):
         raise _differs(i, "mesh")
     for what in ("mass", "stiffness", "damping", "absorber", "constraints"):
-        if not _equal(getattr(first, what), getattr(own, what)):
+        if not _equal(getattr(first, what), getattr(assembly, what)):
             raise _differs(i, what)
-    if not np.array_equal(first.imposed_dofs, own.imposed_dofs) or not np.array_equal(
-        first.imposes_displacement, own.imposes_displacement
+    if not np.array_equal(first.imposed_dofs, assembly.imposed_dofs) or not np.array_equal(
+        first.imposes_displacement, assembly.imposes_displacement
     ):
         raise _differs(i, "imposed dofs")
-    contacts = first.contact, own.contact
+    contacts = first.contact, assembly.contact
     laws, others = (contact.laws for contact in contacts)
     tables = [item.name for item in fields(laws) if item.name != "regular"]
     alike = all(np.array_equal(getattr(laws, name), getattr(others, name)) for name in tables)
@@ -165,8 +167,8 @@ def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
         raise _differs(i, "contact")
 
 
-def _check_method(i: int, first: System, own: System) -> None:
-    if own.contact != first.contact:
+def _check_method(i: int, first: System, system: System) -> None:
+    if system.contact != first.contact:
         raise _differs(i, "contact method")
 
 

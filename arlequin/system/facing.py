@@ -1,4 +1,4 @@
-"""Which way the surfaces of a contact face: a slave that touches the back of its master."""
+"""Orientation of contact surfaces: detection of a slave in contact with the back of its master."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from arlequin.multilevel.search.facets import FacetMesh, in_space
 from arlequin.multilevel.search.search import FacetTree
 from arlequin.system.contact import ContactSide
 
-AWAY = 0.3  # cosine between the outward normals of a surface and of what it touches above which they face alike
+AWAY = 0.3  # cosine between the outward normals of both sides of a contact, above which their orientation is wrong
 _TURNED = {
     "RigidPlane": "its normal points out of the obstacle, towards the part: change the sign",
     "RigidPlanes": "their normals point out of the obstacles, towards the part: change the signs",
@@ -28,7 +28,7 @@ _TURNED = {
 
 
 def turned(master: Any) -> str:
-    """How a master that faces away is turned round."""
+    """Advice on reversing the orientation of a master."""
     return _TURNED.get(type(master).__name__, "check which boundaries are named")
 
 
@@ -37,7 +37,7 @@ def from_behind(item: Interface, sides: tuple[ContactSide, ContactSide], u: Arra
     point the same way at every node, n_s · n_m > `AWAY`."""
     slave, master = sides
     if any(side.rotating is not None and (side.rows @ u).any() for side in sides):
-        return False  # the normals have turned
+        return False  # rotated normals
     points = slave.positions(slave.rows @ u)
     if isinstance(item.master, Obstacle):
         try:
@@ -50,7 +50,7 @@ def from_behind(item: Interface, sides: tuple[ContactSide, ContactSide], u: Arra
         pairs = tree.closest(in_space(points), REACH * float(mesh.size.max()))
         gaps, normals = pairs.gap, pairs.normal[:, : points.shape[1]]
         if FacetMesh.suits(item.slave) and len(sharp_edges(mesh).nodes):
-            # corner at corner: the face of the master that is the closest is one of several
+            # corner at corner: several faces of the master are equally close
             gaps[np.unique(sharp_edges(FacetMesh.of(item.slave)).nodes)] = np.inf
     else:
         return False
@@ -62,7 +62,7 @@ def from_behind(item: Interface, sides: tuple[ContactSide, ContactSide], u: Arra
 
 
 def inside_out(interface: Interface) -> bool:
-    """Whether the slave lies in an obstacle whose normals point the same way as its own, in the mean."""
+    """Whether the slave lies in an obstacle whose normals point in the same direction as its normals, on average."""
     slave, master = interface.slave, interface.master
     if not isinstance(master, Obstacle):
         return False
@@ -75,7 +75,7 @@ def inside_out(interface: Interface) -> bool:
 
 
 def facet_size(surface: Surface) -> float:
-    """Median length of the first edges of the facets, m; 0 where there are none."""
+    """Median length of the first edges of the facets, m; 0 without facets."""
     if surface.facets.shape[1] < 2:
         return 0.0
     ends = surface.part.positions[surface.facets[:, :2]]

@@ -24,7 +24,7 @@ def response_of(part: Any, remembers: bool, memory: Array, u: Array, step: float
 class BulkResponse:
     """Internal forces (d,), N; stored energy, J; dissipated energy of the step, J; internal variables at its end.
 
-    inverted: of each part a cell of negative volume, −1: none.
+    inverted: a cell of negative volume of each part, −1: none.
     """
 
     force: Array

@@ -8,20 +8,20 @@ import scipy.sparse as sp
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
-_ROWS = 4096  # of full shapes that are scaled at once: a block stays in cache
+_ROWS = 4096  # rows of dense shapes in a block that stays in cache
 
 
 def displacement_per_unit(assembly: Assembly) -> Array:
     """Largest displacement of a node per unit of each coordinate (d,): scales coordinates to m, and forces to N.
 
-    1 of a node's displacement, the largest value of a mode, the arm of a body's angle; a rotation of a beam counts as
-    the displacement at its part's extent.
+    1 for a nodal displacement, the largest value of a mode, the arm of the angle of a body; for a rotation of a beam
+    the extent of its part.
     """
     out = []
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        turns = np.arange(part.dof_count) % part.components >= part.positions.shape[1]
-        each = np.where(turns, float(np.ptp(part.positions, axis=0).max()), 1.0)
-        largest = _largest_of_columns(own.shapes, each)
+    for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
+        is_rotation = np.arange(part.dof_count) % part.components >= part.positions.shape[1]
+        factors = np.where(is_rotation, float(np.ptp(part.positions, axis=0).max()), 1.0)
+        largest = _largest_of_columns(assembled.shapes, factors)
         out.append(np.where(largest > 0.0, largest, 1.0))
     return np.concatenate(out) if out else np.zeros(0)
 

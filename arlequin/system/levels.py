@@ -14,16 +14,16 @@ from arlequin.models.part import Part
 from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.interface import Interface
 
-_AWAY = 0.6  # pitches, beyond which the patch moves
+_AWAY = 0.6  # distance in pitches, above which the patch moves
 ITEMS = "parts", "junctions", "interfaces", "springs", "relations"
 
 
 @runtime_checkable
 class LevelIndicator(Protocol):
-    """What decides which level is active.
+    """Indicator of the active level.
 
-    every: steps between two decisions, by default: what inherits from it may look at other steps (`next_look`). A
-    decision depends on the state alone, so that a resumed run takes the same. units: of the value that is recorded.
+    every: steps between two decisions; subclasses may decide at other steps (`next_look`). A decision depends on the
+    state alone, so that a resumed run makes the same decisions. units: of the recorded value.
     """
 
     @property
@@ -33,22 +33,22 @@ class LevelIndicator(Protocol):
     def units(self) -> str: ...
 
     def indicate(self, state: Any) -> tuple[int, float]:
-        """The level wanted at a `LevelView`, and the value that is recorded of the decision."""
+        """The level for a `LevelView` of the state, and the value recorded with the decision."""
         ...
 
     def next_look(self, n: int, step: float) -> int:
-        """The first step after the step n of size `step`, s, at whose start it decides again."""
+        """The next step of size `step`, s, after the step n, at whose start a decision is made."""
         return n + self.every - n % self.every
 
 
 @checked_call
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One model of a piece of a body: its parts, and what joins them with each other and with the rest of the system.
+    """One model of a piece of a body: its parts, and their connections with each other and with the other parts.
 
-    reference: displacements (node, component) of parts, m, by their names, in a state that the levels have in common (a
-    preload): what is transferred is the difference to it. Parts that both levels share may be among them. Parts
-    without a counterpart in the other level (supports) begin there, at rest.
+    reference: displacements (node, component) of parts, m, by their names, in a state common to the levels (a
+    preload): the difference from it is transferred. Parts common to both levels may be named too. Parts without a
+    counterpart in the other level (supports) start from it, at rest.
     """
 
     parts: Sequence[Part]
@@ -73,12 +73,12 @@ class Level:
 class Levels:
     """Alternative models of one piece of a body, the coarse ones first, of which one is active at a time.
 
-    choose: decides at any step, see `SwitchTimes`, `ContactIndicator`, `ErrorIndicator`, `StateIndicator`. hold, s: how
-    long a coarser level must have been wanted before it comes; it comes where the indicator, asked about the state as
-    that level has it, does not want a finer one again. start: the level at t = 0.
+    choose: indicator of the level, see `SwitchTimes`, `ContactIndicator`, `ErrorIndicator`, `StateIndicator`. hold, s:
+    time for which a coarser level must be indicated before the switch, which is made if the indicator does not require
+    a finer level for the transferred state. start: the level at t = 0.
 
-    At a switch the motion is transferred (`arlequin.levels.transfer`): momenta are kept, and the energy that the other
-    level cannot keep is the column `switch` of the energies.
+    At a switch the motion is transferred (`arlequin.levels.transfer`) with conserved momenta; the change of the energy
+    is the column `switch` of the energies.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -123,11 +123,11 @@ class Levels:
 
     @property
     def samples(self) -> Sequence[Level]:
-        """Levels in which all parts occur."""
+        """Levels that together contain all parts."""
         return self.levels
 
     def level(self, number: int) -> Level:
-        """One of the levels; UserError where there is none."""
+        """The level of a number; UserError where it does not exist."""
         return self.levels[checks.integer(f"level of '{self.name}'", number, 0, len(self.levels) - 1)]
 
 
@@ -136,14 +136,13 @@ class Levels:
 class MovingPatch(LevelIndicator):
     """A fine patch that follows a point through a coarse mesh, in jumps of a pitch.
 
-    at: function of the whole number k that gives the patch at k · pitch: a `Level` with its fine part and junction, on
-    the same mesh and under the same names at every k. Nodes that the meshes at k and k ± 1 have in common (the pitch a
-    multiple of the fine cells) keep their motion. follow: function of the state (`LevelView`) that gives the position
-    to be followed, m, from that of k = 0; the patch moves where it is more than 0.6 pitches away. every: steps between
-    two looks.
+    at: function of the integer k that returns the patch at k · pitch: a `Level` with its fine part and junction, on
+    the same mesh and under the same names at every k. Nodes common to the meshes at k and k ± 1 (the pitch a multiple
+    of the fine cells) keep their motion. follow: function of the state (`LevelView`) that returns the position to
+    follow, m, relative to k = 0; the patch moves if it is more than 0.6 pitches away. every: steps between two checks.
 
-    Interfaces keep statuses, friction and wear; those with the patch as slave keep them at the points that stay. What a
-    move changes of the energy is the column `switch`.
+    Interfaces keep statuses, friction and wear; those with the patch as slave keep them at common points. The change of
+    energy by a move is the column `switch`.
     """
 
     name: str
@@ -167,19 +166,19 @@ class MovingPatch(LevelIndicator):
 
     @cached_property
     def samples(self) -> Sequence[Level]:
-        """Levels in which all parts occur: that at the start."""
-        return (self._made(self.start),)
+        """Levels that together contain all parts: the level at the start."""
+        return (self._level_at(self.start),)
 
     def level(self, number: int) -> Level:
-        """The patch at a number of pitches."""
-        return self.samples[0] if number == self.start else self._made(number)
+        """The patch at `number` pitches."""
+        return self.samples[0] if number == self.start else self._level_at(number)
 
-    def _made(self, number: int) -> Level:
+    def _level_at(self, number: int) -> Level:
         try:
-            found = self.at(number)
+            patch = self.at(number)
         except UserError as error:
             raise UserError(f"patch '{self.name}' at {number} pitches: {error}", error.code) from None
-        level: Level = checks.instance("at", found, Level, "must give a Level([part], junctions=[…])")
+        level: Level = checks.instance("at", patch, Level, "must give a Level([part], junctions=[…])")
         for interface in level.interfaces:
             if interface.wear is not None and interface.slave.part in level.parts:
                 raise UserError(
@@ -190,11 +189,11 @@ class MovingPatch(LevelIndicator):
 
     @property
     def choose(self) -> "MovingPatch":
-        """The patch decides itself."""
+        """The indicator of the level: the patch itself."""
         return self
 
     def indicate(self, state: Any) -> tuple[int, float]:
-        """The number of pitches wanted, and the position that is followed, m."""
+        """The number of pitches for the state, and the followed position, m."""
         at = checks.finite("position from follow", float(self.follow(state)))
         away = at / self.pitch - state.level
         return (state.level + round(away) if abs(away) > _AWAY else state.level), at

@@ -10,8 +10,8 @@ from arlequin.system.assembly import Assembly
 def locate_maximum(assembly: Assembly, values: Array) -> str:
     """Part, and cell of a meshed part, of the largest |value| (d,); non-finite values count as infinite."""
     sizes = assembly.split(np.where(np.isfinite(values), np.abs(values), np.inf))
-    most = int(np.argmax([size.max(initial=0.0) for size in sizes]))
-    part, size = assembly.system.parts[most], sizes[most]
+    index = int(np.argmax([size.max(initial=0.0) for size in sizes]))
+    part, size = assembly.system.parts[index], sizes[index]
     if not (isinstance(part, MeshedPart) and part.model is part):
         return f"part '{part.name}'"
     each = size.reshape(-1, part.components).max(axis=1)

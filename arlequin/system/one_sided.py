@@ -1,4 +1,4 @@
-"""Loads and supports that one of two glued parts has where both lie on the same border of the body."""
+"""Loads and supports given for only one of two coupled parts on their common boundary."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,18 +12,17 @@ from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.part import Weighting
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import facet_corners, outward_normals
+from arlequin.system.shared_contact import FREE, LEFT
 from arlequin.system.system import System
 
-FREE = 0.999  # weight of a part from which it stands alone
-LEFT = 0.01  # weight of a part below which it takes no load
 _ALONG, _OFF = 0.95, 0.05  # cosine of normals, and distance as a share of the facet, of facets of one border
 
 
 def warn_of_one_sided_loads(system: System, weights: Mapping[str, Weighting]) -> None:
     """A `ModelWarning` for each load or support of a part in a junction that the other part lacks.
 
-    Each of them takes its share γ of a traction or body force, which is lost if it is not given; where a part has
-    taken over from another one, the supports of that one hold nothing.
+    Tractions and body forces act with the weight γ of each part: the share of a part without them is lost; supports of
+    a part of zero weight have no effect.
     """
     for line in dict.fromkeys(_one_sided(system, weights)):
         warn_user(line, ModelWarning)
@@ -31,55 +30,55 @@ def warn_of_one_sided_loads(system: System, weights: Mapping[str, Weighting]) ->
 
 def _one_sided(system: System, weights: Mapping[str, Weighting]) -> Iterator[str]:
     for junction in system.junctions:
-        for one, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
-            if not (isinstance(one, Continuum) and isinstance(other, Continuum)):
+        for part, other in ((junction.coarse, junction.fine), (junction.fine, junction.coarse)):
+            if not (isinstance(part, Continuum) and isinstance(other, Continuum)):
                 continue
-            if one.components != other.components or not {one.name, other.name} <= set(weights):
+            if part.components != other.components or not {part.name, other.name} <= set(weights):
                 continue
-            said = f"junction '{junction.name}': '{one.name}'"
-            if one.body_force is not None and other.body_force is None and not isinstance(one.body_force, SpanForce):
-                yield f"{said} has a body force, '{other.name}' has none: its share is lost; give it to both"
-            for boundary, needed in _acting(one).items():
-                for kind in sorted(needed - _common(one, boundary, other, weights, needed)):
+            clause = f"junction '{junction.name}': '{part.name}'"
+            if part.body_force is not None and other.body_force is None and not isinstance(part.body_force, SpanForce):
+                yield f"{clause} has a body force, '{other.name}' has none: its share is lost; give it to both"
+            for boundary, acting in _acting(part).items():
+                for kind in sorted(acting - _common(part, boundary, other, weights, acting)):
                     if kind == "tractions":
                         yield (
-                            f"{said} has a traction on '{boundary}' where '{other.name}' shares the border and has "
+                            f"{clause} has a traction on '{boundary}' where '{other.name}' shares the border and has "
                             "none: its share of the load is lost; give both the same tractions"
                         )
                     else:
                         yield (
-                            f"{said} is held along {kind} on '{boundary}' where '{other.name}' shares the border and "
+                            f"{clause} is held along {kind} on '{boundary}' where '{other.name}' shares the border and "
                             "is free: it moves there; give both the same imposed motions"
                         )
 
 
 def _acting(part: Continuum) -> dict[str, set[str]]:
-    """What acts on the boundaries of a part: "tractions", and the components that are imposed."""
-    found: dict[str, set[str]] = {name: {"tractions"} for name in part.tractions}
+    """Loads and supports on the boundaries of a part: "tractions", and the components with imposed motion."""
+    acting: dict[str, set[str]] = {name: {"tractions"} for name in part.tractions}
     for motions in (part.imposed, part.imposed_velocity):
         for name, components in motions.items():
-            # what is no mapping is refused where it is read
-            found.setdefault(name, set()).update(components if isinstance(components, Mapping) else ())
-    return found
+            # other types are refused on reading
+            acting.setdefault(name, set()).update(components if isinstance(components, Mapping) else ())
+    return acting
 
 
 def _common(
-    one: Continuum, boundary: str, other: Continuum, weights: Mapping[str, Weighting], needed: set[str]
+    part: Continuum, boundary: str, other: Continuum, weights: Mapping[str, Weighting], acting: set[str]
 ) -> set[str]:
-    """What of the needed acts on all facets of the other part that lie on this boundary and share its weight."""
-    facets = facet_indices(one.name, one.mesh, boundary)
-    facets = facets[_share(one, facets, weights) < FREE]
+    """The kinds in `acting` that act on all facets of the other part on this boundary that share its weight."""
+    facets = facet_indices(part.name, part.mesh, boundary)
+    facets = facets[_share(part, facets, weights) < FREE]
     border = np.asarray(other.mesh.boundary_facets())
     border = border[_share(other, border, weights) > LEFT]
-    border = border[_on(one, facets, other, border)]
+    border = border[_on(part, facets, other, border)]
     if not border.size:
-        return needed
-    there = {kind: np.zeros(border.size, dtype=bool) for kind in needed}
+        return acting
+    covered = {kind: np.zeros(border.size, dtype=bool) for kind in acting}
     for name, kinds in _acting(other).items():
         within = np.isin(border, facet_indices(other.name, other.mesh, name))
-        for kind in kinds & needed:
-            there[kind] |= within
-    return {kind for kind, all_of in there.items() if all_of.all()}
+        for kind in kinds & acting:
+            covered[kind] |= within
+    return {kind for kind, facets_covered in covered.items() if facets_covered.all()}
 
 
 def _share(part: Continuum, facets: Indices, weights: Mapping[str, Weighting]) -> Array:
@@ -87,17 +86,17 @@ def _share(part: Continuum, facets: Indices, weights: Mapping[str, Weighting]) -
     return np.asarray(weights[part.name].stiffness.mean(axis=1)[part.mesh.f2t[0, facets]])
 
 
-def _on(one: Continuum, facets: Indices, other: Continuum, border: Indices) -> NDArray[np.bool_]:
+def _on(part: Continuum, facets: Indices, other: Continuum, border: Indices) -> NDArray[np.bool_]:
     """Facets (b,) of the other part whose middles lie on facets (f,) of the first, with the same normal."""
     on = np.zeros(border.size, dtype=bool)
     if not facets.size or not border.size:
         return on
     from scipy.spatial import cKDTree
 
-    (middle, normal, size), (place, facing, _) = _planes(one, facets), _planes(other, border)
+    (middle, normal, size), (place, facing, _) = _planes(part, facets), _planes(other, border)
     near = cKDTree(place).query_ball_point(middle, 0.5 * size)
-    first = np.repeat(np.arange(facets.size), [len(found) for found in near])
-    second = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
+    first = np.repeat(np.arange(facets.size), [len(neighbours) for neighbours in near])
+    second = np.concatenate([np.asarray(neighbours, dtype=np.int64) for neighbours in near])
     off = np.abs(np.einsum("pi,pi->p", place[second] - middle[first], normal[first]))
     alike = np.einsum("pi,pi->p", facing[second], normal[first]) > _ALONG
     on[second[alike & (off <= _OFF * size[first])]] = True

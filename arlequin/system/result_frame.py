@@ -60,7 +60,7 @@ class ResultFrame:
         return f"ResultFrame(t = {self.time:g} s, parts {', '.join(self.parts)})"
 
     def _read(self, node: Any, names: tuple[str, ...], result: Any) -> dict[str, Array]:
-        """The values of the frame, by name; of variables on `time` those of its instant."""
+        """The values of the frame, by name; of variables on `time` those at its time."""
         data = node.to_dataset()
         if "member" in data.dims:
             raise UserError("from_result: is the result of an ensemble: simulate the member alone, and start from that")
@@ -70,7 +70,7 @@ class ResultFrame:
                 values = data[name]
                 out[name] = (values.isel(frame=self.number) if "frame" in values.dims else values).values
         instant = int(np.argmin(np.abs(result["time"].values - self.time)))
-        if "worn_depth" in data and self.number:  # what was worn in the last step still opens the gap
+        if "worn_depth" in data and self.number:  # wear of the last step still opens the gap
             depths, times = data["worn_depth"], result["frame_time"].values
             rate = (out["worn_depth"] - depths.isel(frame=self.number - 1).values) / (
                 self.time - float(times[self.number - 1])
@@ -83,8 +83,8 @@ class ResultFrame:
 
     def check(self, part: Part) -> None:
         """Raise `UserError` where a part of this name has other nodes, or its state was not recorded."""
-        there = self.parts[part.name]
-        position, here = there["position"], part.positions
+        recorded = self.parts[part.name]
+        position, here = recorded["position"], part.positions
         if position.shape != here.shape:
             raise UserError(
                 f"from_result: part '{part.name}' has {_nodes(position)} there and {_nodes(here)} here: give it the "
@@ -97,10 +97,10 @@ class ResultFrame:
                 "same mesh"
             )
         turns = part.components - min(part.components, here.shape[1])
-        if turns != (there["rotation"].shape[1] if "rotation" in there else 0):
+        if turns != (recorded["rotation"].shape[1] if "rotation" in recorded else 0):
             raise UserError(f"from_result: part '{part.name}' has rotations only here or only there: keep its kind")
         for what in ("displacement", "velocity"):
-            if not np.isfinite(there[what]).all():
+            if not np.isfinite(recorded[what]).all():
                 raise UserError(
                     f"from_result: the {what} of part '{part.name}' is not finite in frame {self.number}: take a frame "
                     "in which it is"
@@ -108,35 +108,37 @@ class ResultFrame:
 
     def field(self, what: str, part: Part) -> Array:
         """The "displacement" or "velocity" of the part's nodes (nodal,), m or m/s, with the rotations of beams."""
-        there = self.parts[part.name]
-        if "rotation" not in there:
-            return there[what].ravel()
-        return np.hstack([there[what], there["rotation" if what == "displacement" else "angular_velocity"]]).ravel()
+        recorded = self.parts[part.name]
+        if "rotation" not in recorded:
+            return recorded[what].ravel()
+        return np.hstack(
+            [recorded[what], recorded["rotation" if what == "displacement" else "angular_velocity"]]
+        ).ravel()
 
     def angle(self, what: str, part: Part) -> float | None:
         """The angle of a rigid body of the plane, rad, or its rate, rad/s; None of other parts."""
-        there = self.parts[part.name]
-        if "angle" not in there:
+        recorded = self.parts[part.name]
+        if "angle" not in recorded:
             return None
-        return float(there["angle" if what == "displacement" else "angular_velocity"])
+        return float(recorded["angle" if what == "displacement" else "angular_velocity"])
 
-    def memory(self, part: Part, own: PathDependent) -> Array:
-        """Internal variables (c, q, m) of the points of the part's cells that weigh."""
-        fresh = own.fresh()
-        if not own.dissipates:
-            return fresh
-        there = self.parts[part.name]
-        if "point_memory" not in there:
+    def memory(self, part: Part, assembled: PathDependent) -> Array:
+        """Internal variables (c, q, m) of the points of the cells of nonzero weight."""
+        virgin = assembled.fresh()
+        if not assembled.dissipates:
+            return virgin
+        recorded = self.parts[part.name]
+        if "point_memory" not in recorded:
             raise UserError(
                 f"from_result: the internal variables of part '{part.name}' are not recorded there: run it with "
                 "record=Record(point_memory=True)"
             )
-        weighs = own.everywhere(np.ones(len(fresh))) > 0.0
-        values = there["point_memory"]
-        if values.shape != (weighs.size, *fresh.shape[1:]):
+        weighs = assembled.everywhere(np.ones(len(virgin))) > 0.0
+        values = recorded["point_memory"]
+        if values.shape != (weighs.size, *virgin.shape[1:]):
             raise UserError(
                 f"from_result: part '{part.name}' has internal variables of shape {values.shape} there, "
-                f"{(weighs.size, *fresh.shape[1:])} here: give it the same material and junctions"
+                f"{(weighs.size, *virgin.shape[1:])} here: give it the same material and junctions"
             )
         return np.ascontiguousarray(values[weighs])
 
@@ -146,18 +148,18 @@ class ResultFrame:
 
     def points(self, name: str, positions: Array) -> Mapping[str, Array] | None:
         """The variables of an interface with contact points at these positions (k, a), by name; None without it."""
-        there = self.interfaces.get(name)
-        if there is None:
+        recorded = self.interfaces.get(name)
+        if recorded is None:
             return None
-        before = there["point_position"]
-        if before.shape != positions.shape or (
-            np.abs(before - positions).max(initial=0.0) > _SAME * np.abs(positions).max(initial=0.0)
+        recorded_positions = recorded["point_position"]
+        if recorded_positions.shape != positions.shape or (
+            np.abs(recorded_positions - positions).max(initial=0.0) > _SAME * np.abs(positions).max(initial=0.0)
         ):
             raise UserError(
-                f"from_result: interface '{name}' has other contact points there ({len(before)}) than here "
+                f"from_result: interface '{name}' has other contact points there ({len(recorded_positions)}) than here "
                 f"({len(positions)}): give it the same surfaces"
             )
-        return there
+        return recorded
 
 
 def _nodes(positions: Array) -> str:

@@ -17,24 +17,24 @@ _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class RigidConstraints:
-    """The constraints c(u) = 0 of the parts (`Constrained`), each with its place in the system of d coordinates."""
+    """The constraints c(u) = 0 of the parts (`Constrained`), each with its slice of the d coordinates of the system."""
 
     parts: tuple[tuple[Constrained, slice], ...]
     size: int
 
     @classmethod
     def of(cls, parts: Sequence[Assembled], places: Sequence[slice]) -> "RigidConstraints":
-        """Of the parts with these coordinates."""
-        held = [(part, at) for part, at in zip(parts, places, strict=True) if isinstance(part, Constrained)]
-        return cls(tuple(held), places[-1].stop)
+        """The constraints of the parts with these coordinates."""
+        rigid = [(part, at) for part, at in zip(parts, places, strict=True) if isinstance(part, Constrained)]
+        return cls(tuple(rigid), places[-1].stop)
 
     @property
     def any(self) -> bool:
-        """Whether there is such a part."""
+        """Whether a part is rigid."""
         return bool(self.parts)
 
     def refuse(self, what: str) -> None:
-        """Raise `UserError` where there is such a part, which `what` does not support."""
+        """Raise `UserError` for systems with rigid parts, which `what` does not support."""
         if self.parts:
             raise UserError(f"Rigid parts are not for {what}")
 
@@ -66,9 +66,9 @@ class RigidConstraints:
     def _pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         columns, widths = [], []
         for part, at in self.parts:
-            own = np.arange(at.start, at.stop)
-            count = part.strains(np.zeros(own.size)).size
-            columns.append(np.tile(own, count))
-            widths.append(np.full(count, own.size))
+            dofs = np.arange(at.start, at.stop)
+            count = part.strains(np.zeros(dofs.size)).size
+            columns.append(np.tile(dofs, count))
+            widths.append(np.full(count, dofs.size))
         starts = np.concatenate([[0], np.cumsum(np.concatenate(widths))])
         return np.concatenate(columns), starts, starts.size - 1

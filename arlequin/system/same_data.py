@@ -12,55 +12,54 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, range, np.gen
 _SHARED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc)
 
 
-def same_data(one: Any, other: Any) -> bool:
-    """Whether two objects are of one type and hold the same: numbers, arrays, containers, dataclasses by their fields
-    (what they keep beside these follows from them), and functions of the same code over the same closure.
+def same_data(a: Any, b: Any) -> bool:
+    """Whether two objects are of one type and hold equal data: numbers, arrays, containers, dataclasses by their fields
+    (cached values follow from them), and functions of the same code over equal closures.
 
-    Functions that are written in a function, as loads of a study, are new objects on each call of it, and do the same
-    where all that they refer to is the same; globals of a module are not compared. What cannot be compared counts as
-    different.
+    Functions defined in a function, as loads of a study, are new objects in each call of it, and equal if all data that
+    they refer to are equal; globals of a module are not compared. Objects that cannot be compared count as different.
     """
-    return _same(one, other, {})
+    return _same(a, b, {})
 
 
-# pairs that are compared, by their ids, with themselves: kept, so that no other object gets these ids
-Met = dict[tuple[int, int], tuple[Any, Any]]
+# pairs of objects under comparison, by their ids; the objects are stored so that their ids are not reused
+ComparedPairs = dict[tuple[int, int], tuple[Any, Any]]
 
 
-def _same(one: Any, other: Any, met: Met) -> bool:
-    if one is other:
+def _same(a: Any, b: Any, compared: ComparedPairs) -> bool:
+    if a is b:
         return True
-    if type(one) is not type(other):
+    if type(a) is not type(b):
         return False
-    if isinstance(one, _PLAIN):
-        return bool(one == other)
-    if (id(one), id(other)) in met:  # on the way already: decided by all else
+    if isinstance(a, _PLAIN):
+        return bool(a == b)
+    if (id(a), id(b)) in compared:  # a cycle: decided by the other comparisons
         return True
-    met[id(one), id(other)] = one, other
-    if isinstance(one, _SHARED):
+    compared[id(a), id(b)] = a, b
+    if isinstance(a, _SHARED):
         return False
-    if isinstance(one, np.ndarray):
-        if one.dtype == object:
-            return one.shape == other.shape and _all(one.ravel().tolist(), other.ravel().tolist(), met)
-        return one.dtype == other.dtype and np.array_equal(one, other)
-    if sp.issparse(one):
-        same = one.format == other.format == "csr" and one.shape == other.shape
-        arrays = [[own.indptr, own.indices, own.data] for own in (one, other)] if same else [[0], [1]]
-        return _all(arrays[0], arrays[1], met)
-    if isinstance(one, dict | types.MappingProxyType):
-        return list(one) == list(other) and _all(list(one.values()), list(other.values()), met)
-    if isinstance(one, tuple | list):
-        return _all(one, other, met)
-    mine, others = _pieces(one), _pieces(other)
-    return mine is not None and others is not None and _all(mine, others, met)
+    if isinstance(a, np.ndarray):
+        if a.dtype == object:
+            return a.shape == b.shape and _all(a.ravel().tolist(), b.ravel().tolist(), compared)
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    if sp.issparse(a):
+        same = a.format == b.format == "csr" and a.shape == b.shape
+        arrays = [[matrix.indptr, matrix.indices, matrix.data] for matrix in (a, b)] if same else [[0], [1]]
+        return _all(arrays[0], arrays[1], compared)
+    if isinstance(a, dict | types.MappingProxyType):
+        return list(a) == list(b) and _all(list(a.values()), list(b.values()), compared)
+    if isinstance(a, tuple | list):
+        return _all(a, b, compared)
+    first, second = _pieces(a), _pieces(b)
+    return first is not None and second is not None and _all(first, second, compared)
 
 
-def _all(some: Any, others: Any, met: Met) -> bool:
-    return len(some) == len(others) and all(_same(a, b, met) for a, b in zip(some, others, strict=True))
+def _all(first: Any, second: Any, compared: ComparedPairs) -> bool:
+    return len(first) == len(second) and all(_same(a, b, compared) for a, b in zip(first, second, strict=True))
 
 
 def _pieces(item: Any) -> list[Any] | None:
-    """What decides what an object does; None where it is not known."""
+    """The data that determine the behaviour of an object; None if unknown."""
     if isinstance(item, types.FunctionType):
         try:
             cells = [cell.cell_contents for cell in item.__closure__ or ()]
@@ -72,5 +71,5 @@ def _pieces(item: Any) -> list[Any] | None:
     if isinstance(item, functools.partial):
         return [item.func, item.args, item.keywords]
     if is_dataclass(item):
-        return [getattr(item, own.name, None) for own in fields(item) if own.init]
+        return [getattr(item, field.name, None) for field in fields(item) if field.init]
     return None

@@ -1,4 +1,4 @@
-"""Contact where a part shares its mass and stiffness with another one: it runs, but pushes back too little."""
+"""Warnings of contact in gluing zones, where a part has only a share of its mass and stiffness."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,34 +11,34 @@ from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.system.system import System, surfaces_of
 
-FREE = 0.999  # weight of a part from which it stands alone
-LEFT = 0.01  # weight of a part below which the other part has taken over
+FREE = 0.999  # weight of a part above which it is not coupled
+LEFT = 0.01  # weight of a part below which it is replaced by the other part
 
 
 def warn_of_shared_contact(system: System, weights: Mapping[str, Weighting]) -> None:
-    """A `ModelWarning` for each surface in contact that lies in a gluing zone, or that another part has taken over;
+    """A `ModelWarning` for each contact surface in a gluing zone, or on cells replaced by those of another part;
     weights: of the parts with junctions, by name."""
-    found = []
+    messages = []
     for item in system.interfaces:
         for surface in surfaces_of(item):
-            own = weights.get(surface.part.name)
-            if own is None or not isinstance(surface.part, MeshedPart):
+            weighting = weights.get(surface.part.name)
+            if weighting is None or not isinstance(surface.part, MeshedPart):
                 continue
             others = _partners(system.junctions, surface)
-            share = _share_at_nodes(surface, own)
+            share = _share_at_nodes(surface, weighting)
             if (share < LEFT).any() and not _touching(system.interfaces, others.values()):
-                found.append(
+                messages.append(
                     f"interface '{item.name}': at {np.count_nonzero(share < LEFT)} of {share.size} contact nodes of "
                     f"'{surface.part.name}' the part has handed its mass and stiffness over by {_listed(others)}: "
                     f"nothing resists there; put the contact on {' or '.join(map(repr, others.values()))}"
                 )
             elif LEFT <= share.max() < FREE:
-                found.append(
+                messages.append(
                     f"interface '{item.name}': '{surface.name}' of '{surface.part.name}' lies in the gluing zone of "
                     f"{_listed(others)}, where the part has at most {share.max():.3g} of its stiffness: contact forces "
                     "will be too small; end the zone some cells before the contact"
                 )
-    for line in found:
+    for line in messages:
         warn_user(line, ModelWarning)
 
 

@@ -24,19 +24,19 @@ CONTACT = "#C00000"
 OBSTACLE = "#333333"
 ZONE = "#F0C000"
 WIDTH, HEIGHT, MARGIN = 420.0, 260.0, 8.0  # px
-MOST = 200_000  # facets of a part, above which its box is drawn
+MAX_FACETS = 200_000  # of a part, above which its box is drawn
 _SHARP = 0.9  # cosine of the angle between two faces, below which their edge is drawn
-_BESIDE = 0.12  # of the diagonal of the parts: how far obstacles are seen beside them
+_BESIDE = 0.12  # margin around the parts in which obstacles are drawn, relative to their diagonal
 _CELLS = 5_000  # of a zone or an obstacle, above which its border or its box is drawn
 _EDGES = 50  # cells of an obstacle, up to which their edges are drawn
 
 
 def sketch(parts: Sequence[Any], interfaces: Sequence[Any], junctions: Sequence[Any]) -> str:
-    """The SVG of what a system is made of, as it starts; empty if nothing has an extent.
+    """The SVG of a system in its initial configuration; empty if it has no extent.
 
     Paths of the class `zone`, one for each junction: cells of the fine part in the gluing zone (coarse ones of a zone
     of cells), or the surface in common; then outlines of the parts, slave surfaces, and paths of the class `obstacle`,
-    one for each rigid obstacle, of what is near the parts.
+    one for each rigid obstacle near the parts.
     """
     places = np.concatenate([np.zeros((0, 3)), *(_in_space(part.positions) for part in parts)])
     lines = [_projected(_lines(part)) for part in parts]
@@ -62,8 +62,8 @@ def sketch(parts: Sequence[Any], interfaces: Sequence[Any], junctions: Sequence[
         return f'<path d="{drawn}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
 
     def area(pieces: list[Array], kind: str, colour: str, name: str, stroke: str) -> str:
-        """Polygons of one orientation, so that they cover what is behind them once; lines where they have no area."""
-        drawn = "".join(_path(pixels(_turned(piece))[None], closed=len(piece) > 2) for piece in pieces)
+        """Polygons of one orientation, which cover the background once; lines where they have no area."""
+        drawn = "".join(_path(pixels(_counter_clockwise(piece))[None], closed=len(piece) > 2) for piece in pieces)
         thin = all(len(piece) < 3 for piece in pieces)
         look = f'fill="{"none" if thin else colour}" fill-opacity="0.3" stroke="{colour}" {stroke}'
         return f'<path d="{drawn}" class="{kind}" {look}><title>{escape(name)}</title></path>'
@@ -90,7 +90,7 @@ def _path(polygons: Array, closed: bool) -> str:
     return "".join(f"M{text}{end}" for text in each)
 
 
-def _turned(polygon: Array) -> Array:
+def _counter_clockwise(polygon: Array) -> Array:
     """A polygon (corner, 2), counter-clockwise."""
     x, y = polygon.T
     area = float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) if len(polygon) > 2 else 0.0
@@ -109,7 +109,7 @@ def _zone(junction: Any) -> list[Array]:
         arc = junction.zone.beam.arc_length(middles)
         return _covering(mesh, (arc > low) & (arc < high))
     coordinate = getattr(junction, "zone_coordinate", None)
-    if coordinate is None:  # of a junction that someone wrote: what both parts have in common
+    if coordinate is None:  # a user-defined junction: the intersection of both parts
         low, high = coarse.mesh.p.min(axis=1), coarse.mesh.p.max(axis=1)
         return _covering(mesh, ((middles > low[:, None]) & (middles < high[:, None])).all(axis=0))
     if isinstance(coordinate, SpatialZoneCoordinate):
@@ -156,25 +156,25 @@ def _beside(obstacle: Any, places: Array) -> list[Array]:
     nearest = around[np.linalg.norm(away, axis=1).argmin()]
     beside = _BESIDE * size
     box = np.minimum(low, nearest) - beside, np.maximum(high, nearest) + beside
-    found = []
+    polygons = []
     for cell in cells:
         piece = _segment(cell, *box) if axes == 2 else clipped(cell, *box)
         if len(piece) >= axes:
-            found.append(piece)
-    return found
+            polygons.append(piece)
+    return polygons
 
 
 def _segment(ends: Array, low: Array, high: Array) -> Array:
-    """What of a segment (2, axis) is in a box, (2, axis), or nothing, (0, axis)."""
-    way = ends[1] - ends[0]
+    """The part of a segment (2, axis) in a box, (2, axis), or empty, (0, axis)."""
+    direction = ends[1] - ends[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        bounds = np.stack([(low - ends[0]) / way, (high - ends[0]) / way])
-    moves = way != 0.0
-    if not ((ends[0] >= low) & (ends[0] <= high))[~moves].all():
+        bounds = np.stack([(low - ends[0]) / direction, (high - ends[0]) / direction])
+    moving_axes = direction != 0.0
+    if not ((ends[0] >= low) & (ends[0] <= high))[~moving_axes].all():
         return ends[:0]
-    first = max(0.0, float(bounds[:, moves].min(axis=0).max(initial=0.0)))
-    last = min(1.0, float(bounds[:, moves].max(axis=0).min(initial=1.0)))
-    return ends[0] + np.array([[first], [last]]) * way if first < last else ends[:0]
+    first = max(0.0, float(bounds[:, moving_axes].min(axis=0).max(initial=0.0)))
+    last = min(1.0, float(bounds[:, moving_axes].max(axis=0).min(initial=1.0)))
+    return ends[0] + np.array([[first], [last]]) * direction if first < last else ends[:0]
 
 
 def colour_of(part: int) -> str:
@@ -189,7 +189,7 @@ def _lines(part: Any) -> Array:
     if places.shape[1] > 1 and mesh is not None and mesh.dim() == places.shape[1]:
         facets = mesh.facets[:, mesh.boundary_facets()].T
         corners = mesh.p.T
-        if len(facets) > MOST:
+        if len(facets) > MAX_FACETS:
             return _box_edges(corners.min(axis=0), corners.max(axis=0))
         return np.asarray(corners[facets if facets.shape[1] == 2 else _sharp(corners, facets)])
     if cells.shape[1] == 2:
@@ -215,14 +215,14 @@ def _sharp(corners: Array, faces: Indices) -> Indices:
     normals = np.cross(corners[faces[:, 1]] - corners[faces[:, 0]], corners[faces[:, 2]] - corners[faces[:, 0]])
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
     edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
-    found, owner = np.unique(edges, axis=0, return_inverse=True)
+    unique_edges, owner = np.unique(edges, axis=0, return_inverse=True)
     order = np.argsort(owner.ravel(), kind="stable")
-    first = np.searchsorted(owner.ravel()[order], np.arange(len(found)))
+    first = np.searchsorted(owner.ravel()[order], np.arange(len(unique_edges)))
     faces_of = order // size
     pairs = faces_of[first], faces_of[np.minimum(first + 1, len(order) - 1)]
     # normals of the facets of a mesh point to either side
-    turn = np.abs(np.vecdot(normals[pairs[0]], normals[pairs[1]]))
-    return np.asarray(found[turn < _SHARP])
+    cosine = np.abs(np.vecdot(normals[pairs[0]], normals[pairs[1]]))
+    return np.asarray(unique_edges[cosine < _SHARP])
 
 
 def _touching(surface: Surface) -> Array:
@@ -233,7 +233,7 @@ def _touching(surface: Surface) -> Array:
         edges = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2)
     else:
         edges = surface.facets[:, [0, min(1, count - 1)]]
-    edges = np.unique(np.sort(edges, axis=1), axis=0)[:MOST]
+    edges = np.unique(np.sort(edges, axis=1), axis=0)[:MAX_FACETS]
     return np.asarray(places[edges])
 
 

@@ -1,4 +1,4 @@
-"""The internal forces of linear solids as the arrays that compiled loops read."""
+"""The internal forces of linear solids as arrays for compiled loops."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,10 +17,9 @@ from arlequin.models.types import Array
 class QuadTables(NamedTuple):
     """Internal forces of linear quadrilaterals by their moments (`arlequin.models.fem.quads`).
 
-    pieces (n, 10): of each range of nodes the first and the last of its runs, of the part's cells, the first of its
-    moments and how many kinds of cells these are of, its nodes, the first and the last of the part's degrees of
-    freedom; last: one more. lame (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of all parts, one after the
-    other.
+    pieces (n, 10): for each range of nodes its first and last run, first and last cell of the part, first moment and
+    number of kinds of cells, first and last node, first and last degree of freedom of the part; last is exclusive. lame
+    (n, 2): λ, μ, N/m². runs (r, 2), nodes (c, 4), moments: of all parts, one after the other.
     """
 
     pieces: NDArray[np.int64]
@@ -31,7 +30,7 @@ class QuadTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: "Sequence[_Part]") -> "QuadTables":
-        """Of those of the parts that consist of such cells."""
+        """The tables of the parts with such cells."""
         pieces: list[Any] = []
         lame: list[Any] = []
         runs: list[Any] = [np.zeros((0, 2))]
@@ -43,8 +42,8 @@ class QuadTables(NamedTuple):
                 continue
             sizes = len(cells.nodes), cells.moments.shape[1]
             for piece in cells.pieces:
-                own_runs, own_cells = (at[0], at[0] + len(piece.cells)), (at[1], at[1] + sizes[0])
-                pieces.append((*own_runs, *own_cells, at[2], sizes[1], piece.first, piece.last, first, last))
+                piece_runs, part_cells = (at[0], at[0] + len(piece.cells)), (at[1], at[1] + sizes[0])
+                pieces.append((*piece_runs, *part_cells, at[2], sizes[1], piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 runs.append(piece.cells)
                 at[0] += len(piece.cells)
@@ -60,10 +59,10 @@ class QuadTables(NamedTuple):
 class TileTables(NamedTuple):
     """Internal forces of linear triangles, tetrahedra and hexahedra (`arlequin.models.fem.tiles`).
 
-    pieces (n, 17): of each range of nodes the number of its kernel, the first and the last of its tiles, the first of
-    the nodes of the part's cells, how many tiles these are and the nodes of a cell, the first number of the geometry
-    and for how many tiles, points and rows it is, the first of the weighted measures and for how many tiles and points
-    they are, its nodes, the first and the last of the part's degrees of freedom; last: one more. lame (n, 2): λ, μ,
+    pieces (n, 17): for each range of nodes the number of its kernel; first and last tile; first entry of the nodes of
+    the part's cells, number of tiles and nodes per cell; first entry of the geometry, number of tiles, points and rows;
+    first entry of the weighted measures, number of tiles and points; first and last node, first and last degree of
+    freedom of the part; last is exclusive. lame (n, 2): λ, μ,
     N/m². tiles (t,), nodes, geometry, weight: of all parts, one after the other. kernels: see
     `arlequin.models.fem._tile_list_kernels`.
     """
@@ -78,7 +77,7 @@ class TileTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: "Sequence[_Part]") -> "TileTables":
-        """Of those of the parts that consist of such cells."""
+        """The tables of the parts with such cells."""
         from arlequin.models.fem._tile_list_kernels import ARGUMENTS, add_tile_kernel, no_tile_kernels
 
         pieces: list[Any] = []
@@ -99,14 +98,14 @@ class TileTables(NamedTuple):
                 add_tile_kernel(kernels, kernel)
                 numbers[kernel] = len(numbers)
             for piece in cells.pieces:
-                own = at[0], at[0] + len(piece.cells), at[1], *cells.nodes.shape[:2]
+                piece_tables = at[0], at[0] + len(piece.cells), at[1], *cells.nodes.shape[:2]
                 shared = at[2], *cells.geometry.shape[:3], at[3], *cells.weight.shape[:2]
-                pieces.append((numbers[kernel], *own, *shared, piece.first, piece.last, first, last))
+                pieces.append((numbers[kernel], *piece_tables, *shared, piece.first, piece.last, first, last))
                 lame.append(cells.lame)
                 tiles.append(piece.cells)
                 at[0] += len(piece.cells)
-            for some, values in ((nodes, cells.nodes), (geometry, cells.geometry), (weight, cells.weight)):
-                some.append(values.ravel())
+            for arrays, values in ((nodes, cells.nodes), (geometry, cells.geometry), (weight, cells.weight)):
+                arrays.append(values.ravel())
             at[1:] += cells.nodes.size, cells.geometry.size, cells.weight.size
         return cls(
             _table(pieces, 17), _lame(lame), np.concatenate(tiles).astype(np.int64),
@@ -122,18 +121,18 @@ class SolidTables(NamedTuple):
 
     @classmethod
     def of(cls, assembled: Sequence[Assembled], start: NDArray[np.int64]) -> "SolidTables":
-        """Of those among the parts that consist of such cells; start (parts + 1,): of their degrees of freedom."""
+        """The tables of the parts with such cells; start (parts + 1,) bounds their degrees of freedom."""
         cells = map(cells_of, assembled)
         parts = [*zip(cells, start[:-1].tolist(), start[1:].tolist(), strict=True)]
         return cls(QuadTables.of(parts), TileTables.of(parts))
 
 
-def cells_of(own: Assembled) -> CellForces | None:
-    """The linear cells of a part; None of others."""
-    return own.cell_forces if isinstance(own, ElasticAssembled) else None
+def cells_of(assembled: Assembled) -> CellForces | None:
+    """The linear cells of a part; None if it has none."""
+    return assembled.cell_forces if isinstance(assembled, ElasticAssembled) else None
 
 
-_Part = tuple[CellForces | None, int, int]  # its cells, the first and the last of its degrees of freedom
+_Part = tuple[CellForces | None, int, int]  # cells, first and last degree of freedom of a part
 
 
 def _table(pieces: list[Any], columns: int) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
-from arlequin.system.dofs import DofLayout
+from arlequin.system.dofs import DofLayout, bounds_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,12 @@ class SpringSet:
             rows=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
             stiffness=np.concatenate(stiffness) if blocks else np.zeros(0),
             damping=np.concatenate(damping) if blocks else np.zeros(0),
-            span=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            span=bounds_of(sizes),
         )
 
     @property
     def any(self) -> bool:
-        """Whether there is a spring."""
+        """Whether the system has springs."""
         return self.stiffness.size > 0
 
     def matrix(self, values: Array) -> sp.csr_array:

@@ -17,19 +17,22 @@ from arlequin.system.system import surfaces_of
 
 
 def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
-    """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
+    """Mask of the interfaces between the named parts (or one of them and an obstacle).
+
+    UserError for relations, and for springs and interfaces between named and other parts.
+    """
     if assembly.system.relations:
-        raise UserError("several time steps: relations cannot join the parts; take one time step")
+        raise UserError("Multirate: systems with relations are not supported; take one time step")
     for spring in assembly.system.springs:
         if len({side.part.name in names for side in surfaces_of(spring)}) > 1:
-            raise UserError(f"several time steps: spring '{spring.name}' joins parts of different steps")
-    kept = []
+            raise UserError(f"Multirate: spring '{spring.name}' connects a coarse and a fine part")
+    chosen = []
     for interface in assembly.contact.interfaces:
         inside = [side.part.name in names for side in surfaces_of(interface)]
         if any(inside) and not all(inside):
-            raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
-        kept.append(all(inside))
-    return np.array(kept, dtype=bool)
+            raise UserError(f"Multirate: interface '{interface.name}' connects a coarse and a fine part")
+        chosen.append(all(inside))
+    return np.array(chosen, dtype=bool)
 
 
 def restrict_assembly(
@@ -37,29 +40,29 @@ def restrict_assembly(
 ) -> Assembly:
     """The assembly of some of the parts, their springs and their interfaces (masks), without junctions.
 
-    The absorbing terms of junctions keep their block: the loss with the other parts at rest.
+    The absorbing terms of junctions are restricted to the block of these parts: the loss with the other parts at rest.
     """
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
     assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
     layout = DofLayout.of(parts, assembled)
-    kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
+    chosen_interfaces = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
     names = {part.name for part in parts}
     springs = [
         spring for spring in assembly.system.springs if names.issuperset(side.part.name for side in surfaces_of(spring))
     ]
-    block: dict[str, Any] = {
+    blocks: dict[str, Any] = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping", "absorber")
     }
-    absorber = block.pop("absorber")
+    absorber = blocks.pop("absorber")
     return Assembly(
         system=replace(
             assembly.system,
             parts=parts,
             junctions=(),
-            interfaces=kept,
+            interfaces=chosen_interfaces,
             springs=springs,
-            velocity=dict.fromkeys(names, 0.0),  # that of the whole system is given to the stepper
+            velocity=dict.fromkeys(names, 0.0),  # the stepper takes the velocity of the full system
             displacement=None,
         ),
         parts=assembled,
@@ -70,8 +73,8 @@ def restrict_assembly(
         constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
-        contact=Contact.of(kept, layout, assembly.contact.method),
+        contact=Contact.of(chosen_interfaces, layout, assembly.contact.method),
         links=SpringSet.of(springs, layout),
-        cell_weights={name: own for name, own in assembly.cell_weights.items() if name in names},
-        **block,
+        cell_weights={name: weights for name, weights in assembly.cell_weights.items() if name in names},
+        **blocks,
     )

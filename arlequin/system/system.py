@@ -1,4 +1,4 @@
-"""A system: parts, the junctions that glue them, the interfaces where they touch, and how they start."""
+"""A system: parts, the junctions that couple them, contact interfaces, and the initial state."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,18 +28,18 @@ InitialField = Any  # a vector, a function of positions (n, axis) -> (n, compone
 @checked_call
 @dataclass(frozen=True, repr=False)
 class System:
-    """What is simulated.
+    """The mechanical system of a simulation.
 
-    springs hold parts to each other or to the ground, relations are linear in their displacements. gravity (axis,),
-    m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g − a(t).
-    velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
-    that gives (n, component), or a mapping from part names to either; None is zero. from_result: a result from whose
-    last frame (or another: `ResultFrame`) the system starts at t = 0, with the displacements and velocities of the
-    parts of the same names, rotations, internal variables, springs of friction and wear; a velocity that is given takes
-    the place of the result's, and parts that the result lacks are named in `velocity` or `displacement`. contact: how
-    the contact problem of a step is solved (the default needs no choice). levels: pieces with several models, of which
-    one is active at a time (`Levels`), and patches that move (`MovingPatch`); parts, junctions and so on are then what
-    all of them share.
+    springs connect parts with each other or with the ground, relations are linear in their displacements. gravity
+    (axis,), m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g −
+    a(t). velocity, displacement: the initial fields (m/s, m), as one vector for all nodes, a function of the positions
+    (n, axis) that gives (n, component), or a mapping from part names to either; None is zero. from_result: a result
+    from whose last frame (or another: `ResultFrame`) the system starts at t = 0, with the displacements and velocities
+    of the parts of the same names, rotations, internal variables, springs of friction and wear; `velocity` replaces the
+    velocity of the result, and parts that are not in the result are named in `velocity` or `displacement`. contact:
+    solution method of the contact problem of a step. levels: pieces with several models, of which one is active at a
+    time (`Levels`), and moving patches (`MovingPatch`); parts, junctions and so on are then those common to all of
+    them.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -66,9 +66,9 @@ class System:
         kinds: dict[str, Any] = {"interfaces": Interface, "springs": Spring, "relations": Relation}
         for what in ("parts", "junctions", *kinds):
             items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
-            own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
+            required = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
             for item in items:
-                if not hasattr(item, own):
+                if not hasattr(item, required):
                     cure = "; contact goes to interfaces=[…]" if isinstance(item, Interface) else ""
                     raise UserTypeError.parameter(what, item, f"must be a list of {what}{cure}")
             for name, times in Counter(item.name for item in items).items():
@@ -99,18 +99,18 @@ class System:
             takes("gravity", self.gravity, t="the time, s")
         if self.levels:
             self._check_levels()
-        every = [*self.parts, *(part for own in self.levels for level in own.samples for part in level.parts)]
+        every = [*self.parts, *(part for levels in self.levels for level in levels.samples for part in level.parts)]
         object.__setattr__(self, "names", tuple(part.name for part in every))
         _check_axes(every)
         self.acceleration(0.0)
         for what in ("velocity", "displacement"):
-            given = getattr(self, what)
-            if isinstance(given, Mapping):
-                for name in given:
+            initial = getattr(self, what)
+            if isinstance(initial, Mapping):
+                for name in initial:
                     if name not in self.names:
-                        near = meant(name, self.names)
+                        hint = meant(name, self.names)
                         raise UserError(
-                            f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
+                            f"{what} of {name!r}: no part has this name{hint}; the parts are {', '.join(self.names)}"
                         )
         if self.from_result is not None:
             if not isinstance(self.from_result, ResultFrame):
@@ -118,23 +118,23 @@ class System:
             self._check_from_result(self.from_result)
 
     def _check_from_result(self, frame: ResultFrame) -> None:
-        """Every part is in the result, with the same nodes, or has a start of its own."""
+        """Check that every part is in the result, with the same nodes, or has initial fields."""
         if self.levels:
             name = self.levels[0].name
             raise UserError(f"from_result: choose the levels of the system first, as system.at({{'{name}': 0}})")
         displaced = self.displacement
         if displaced is not None and not isinstance(displaced, Mapping):
             raise UserError("give displacement or from_result, one of them")
-        starts = {name for given in (displaced, self.velocity) if isinstance(given, Mapping) for name in given}
+        starts = {name for field in (displaced, self.velocity) if isinstance(field, Mapping) for name in field}
         for part in self.parts:
             if part.name in frame.parts:
                 if part.name in (displaced or {}):
                     raise UserError(f"displacement of '{part.name}': from_result has it: leave it out")
                 frame.check(part)
             elif part.name not in starts:
-                near = meant(part.name, frame.parts)
+                hint = meant(part.name, frame.parts)
                 raise UserError(
-                    f"from_result: has no part '{part.name}'{near}; its parts are {', '.join(frame.parts)}: say how "
+                    f"from_result: has no part '{part.name}'{hint}; its parts are {', '.join(frame.parts)}: say how "
                     f"it starts, as displacement={{'{part.name}': 0.0}}"
                 )
 
@@ -148,54 +148,54 @@ class System:
                 )
 
     def starts_from_result(self, what: str, part: Part) -> bool:
-        """Whether the start's `what` ("velocity" or "displacement") of the part is that of the former result."""
-        given = getattr(self, what)
-        named = part.name in given if isinstance(given, Mapping) else given is not None
-        return self.from_result is not None and part.name in self.from_result.parts and not named
+        """Whether the initial `what` ("velocity" or "displacement") of the part is that of the former result."""
+        initial = getattr(self, what)
+        is_named = part.name in initial if isinstance(initial, Mapping) else initial is not None
+        return self.from_result is not None and part.name in self.from_result.parts and not is_named
 
     def _check_levels(self) -> None:
-        """Each level alone with the others at their start is a system; names differ among all."""
-        for name, times in Counter(own.name for own in self.levels).items():
+        """Check that each level, with the others at their start, makes a valid system with distinct names."""
+        for name, times in Counter(levels.name for levels in self.levels).items():
             if times > 1:
                 raise UserError(f"{times} levels are named '{name}': names must differ")
         for what in ITEMS:
-            sets = [self, *(level for own in self.levels for level in own.samples)]
-            counted = Counter(item.name for one in sets for item in getattr(one, what))
+            sets = [self, *(level for levels in self.levels for level in levels.samples)]
+            counted = Counter(item.name for group in sets for item in getattr(group, what))
             for name, times in counted.items():
                 if times > 1:
                     raise UserError(
                         f"{times} {what} of the system and its levels are named '{name}': names must differ"
                     )
-        every = [level for own in self.levels for level in own.samples]
-        touching = [item.name for items in (self.interfaces, *(one.interfaces for one in every)) for item in items]
-        for own in self.levels:
-            for name in getattr(own.choose, "interfaces", ()):
+        every = [level for levels in self.levels for level in levels.samples]
+        touching = [item.name for items in (self.interfaces, *(level.interfaces for level in every)) for item in items]
+        for levels in self.levels:
+            for name in getattr(levels.choose, "interfaces", ()):
                 checks.one_of("interface of the indicator", name, tuple(touching))
-            for i, level in enumerate(own.samples, own.start if isinstance(own, MovingPatch) else 0):
-                names = [part.name for part in self.at({own.name: i}).parts]
+            for i, level in enumerate(levels.samples, levels.start if isinstance(levels, MovingPatch) else 0):
+                names = [part.name for part in self.at({levels.name: i}).parts]
                 for name in level.reference:
                     if name not in names:
                         raise UserError.parameter("reference", name, f"must name parts: {', '.join(names)}")
 
     def at(self, chosen: Mapping[str, int]) -> "System":
-        """The system with one level of each `Levels` for good: by name, the others at their start.
+        """The system with one fixed level of each `Levels`: chosen by name, the others at their start.
 
-        UserError for a name or a number that there is not.
+        UserError for an unknown name or number.
         """
-        known = {own.name: own for own in self.levels}
+        known = {levels.name: levels for levels in self.levels}
         checks.mapping("levels", chosen, "must map names of levels to numbers, as {'span': 1}")
         for name, number in chosen.items():
             checks.one_of("levels", name, tuple(known))
             checks.integer(f"level of '{name}'", number)
-        active = [own.level(chosen.get(name, own.start)) for name, own in known.items()]
+        active = [levels.level(chosen.get(name, levels.start)) for name, levels in known.items()]
         items: dict[str, Any] = {
             what: [*getattr(self, what), *(item for level in active for item in getattr(level, what))] for what in ITEMS
         }
         names = {part.name for part in items["parts"]}
         for what in ("velocity", "displacement"):
-            given = getattr(self, what)
-            if isinstance(given, Mapping):
-                items[what] = {name: value for name, value in given.items() if name in names}
+            initial = getattr(self, what)
+            if isinstance(initial, Mapping):
+                items[what] = {name: value for name, value in initial.items() if name in names}
         return replace(self, **items, levels=())
 
     def __repr__(self) -> str:
@@ -203,7 +203,7 @@ class System:
         return f"System({', '.join(named)}, {self._dof_count} dofs)"
 
     def _repr_html_(self) -> str:
-        """A table of what it is made of, and a sketch, for notebooks."""
+        """A table of the members of the system, and a sketch, for notebooks."""
         from arlequin.system.sketch import CONTACT, ZONE, colour_of, sketch
 
         colours = {"parts": colour_of, "interfaces": lambda _: CONTACT, "junctions": lambda _: ZONE}
@@ -227,45 +227,45 @@ class System:
         return sum(part.dof_count for part in (self.at({}) if self.levels else self).parts)
 
     def acceleration(self, t: float) -> Array:
-        """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
+        """Gravity (axis,) at the time t, m/s²; zeros without gravity."""
         parts = self.parts or self.levels[0].samples[0].parts
         axes = max(part.positions.shape[1] for part in parts)
         if self.gravity is None:
             return np.zeros(axes)
-        given = self.gravity(t) if callable(self.gravity) else self.gravity
-        return finite_array("gravity", [given] if np.ndim(given) == 0 and axes == 1 else given, (axes,))
+        gravity = self.gravity(t) if callable(self.gravity) else self.gravity
+        return finite_array("gravity", [gravity] if np.ndim(gravity) == 0 and axes == 1 else gravity, (axes,))
 
     def initial(self, what: str, part: Part) -> Array:
-        """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
+        """The initial `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
         if self.starts_from_result(what, part):
             return np.array(self.from_result.field(what, part))
-        given: Any = getattr(self, what)
-        if isinstance(given, Mapping):
-            given = given.get(part.name)
+        initial: Any = getattr(self, what)
+        if isinstance(initial, Mapping):
+            initial = initial.get(part.name)
         shape = (part.node_count, part.components)
-        if given is None:
+        if initial is None:
             return np.zeros(part.dof_count)
-        if isinstance(given, Callable):  # type: ignore[arg-type]
-            takes(what, given, x="the positions (n, axis)")
-            given = given(part.positions)
+        if isinstance(initial, Callable):  # type: ignore[arg-type]
+            takes(what, initial, x="the positions (n, axis)")
+            initial = initial(part.positions)
         try:
-            values = np.asarray(given, dtype=float)
-            wrong = values != 0.0 if values.ndim == 0 else values.shape[-1] != part.components
-            if part.components > 1 and wrong:
+            values = np.asarray(initial, dtype=float)
+            mismatch = values != 0.0 if values.ndim == 0 else values.shape[-1] != part.components
+            if part.components > 1 and mismatch:
                 raise ValueError  # a number for all components would point along a diagonal
             if values.ndim == 1 and values.size == part.node_count and part.components == 1:
                 values = values[:, None]
             values = np.broadcast_to(values, shape)
         except (TypeError, ValueError, OverflowError):
             rule = f"must give {checks.components(part.components)} at each node of part '{part.name}'"
-            raise checks.numbers_error(given).parameter(what, given, rule) from None
+            raise checks.numbers_error(initial).parameter(what, initial, rule) from None
         if not np.isfinite(values).all():
-            raise UserError.parameter(what, given, "must be finite")
+            raise UserError.parameter(what, initial, "must be finite")
         return np.array(values).ravel()
 
 
 def surfaces_of(item: Interface | Spring | Relation) -> list[Surface]:
-    """The surfaces that an interface, a spring or a relation joins; no obstacles, and not the ground."""
+    """The surfaces that an interface, a spring or a relation connects, without obstacles and the ground."""
     if isinstance(item, Relation):
         return [surface for surface, *_ in item.terms]
     ends = (item.first, item.second) if isinstance(item, Spring) else (item.slave, item.master)

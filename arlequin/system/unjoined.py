@@ -1,4 +1,4 @@
-"""Parts that overlap in space although nothing joins them: a patch without its junction."""
+"""Detection of overlapping parts without connection: a patch without its junction."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from arlequin.models.types import Array
 from arlequin.overlap.geometry import inside
 from arlequin.system.system import System, surfaces_of
 
-_NEAR = 1e-6  # of the extent of the smaller part, what counts as touching
-_INWARD = 0.25  # share of the way from a corner of a cell to its middle, at which a point is tried
-_MOVED = 1e-3  # displacement at the start, relative to the extent, beyond which a part is not where its mesh is
+_NEAR = 1e-6  # overlap, relative to the extent of the smaller part, that counts as touching
+_INWARD = 0.25  # position of test points from the corner of a cell (0) to its middle (1)
+_MOVED = 1e-3  # initial displacement, relative to the extent, above which a part counts as displaced
 
 
 def warn_of_unjoined(system: System) -> None:
@@ -30,29 +30,31 @@ def _unjoined(system: System) -> list[str]:
         return []
     parts = [
         part for part in system.parts
-        if _kind(part) and (system.displacement is None or not _moved(system, part))
+        if _kind(part) and (system.displacement is None or not _is_displaced(system, part))
     ]  # fmt: skip
     if len(parts) < 2:
         return []
     group, low, high = _groups(system), *_boxes(parts)
-    found = []
+    messages = []
     for i, j in np.argwhere(np.triu(_boxes_overlap(low, high), 1)):
-        one, two = parts[i], parts[j]
-        if _kind(one) != _kind(two) or group[one.name] == group[two.name]:
+        first, second = parts[i], parts[j]
+        if _kind(first) != _kind(second) or group[first.name] == group[second.name]:
             continue
-        place = _overlap(one, two)
-        if place is not None:
-            where = ", ".join(f"{x:.4g}" for x in place)
-            junction = "" if isinstance(_model(one), Beam) else f" glue them by Junction({one.name}, {two.name}),"
-            found.append(
-                f"parts '{one.name}' and '{two.name}' overlap near ({where}) m and nothing joins them: masses and "
+        common_point = _overlap(first, second)
+        if common_point is not None:
+            where = ", ".join(f"{x:.4g}" for x in common_point)
+            junction = (
+                "" if isinstance(_model(first), Beam) else f" glue them by Junction({first.name}, {second.name}),"
+            )
+            messages.append(
+                f"parts '{first.name}' and '{second.name}' overlap near ({where}) m and nothing joins them: masses and "
                 f"stiffnesses of both count there;{junction} put contact between them, or move them apart"
             )
-    return found
+    return messages
 
 
-def _moved(system: System, part: Part) -> bool:
-    """Whether a part does not start where its mesh is."""
+def _is_displaced(system: System, part: Part) -> bool:
+    """Whether a part has an initial displacement."""
     extent = float(np.ptp(part.positions, axis=0).max())
     return bool(np.abs(system.initial("displacement", part)).max(initial=0.0) > _MOVED * extent)
 
@@ -62,7 +64,7 @@ def _model(part: Part) -> object:
 
 
 def _kind(part: Part) -> str:
-    """What parts must have in common to be two models of one body; empty for parts without cells."""
+    """The kind of model, equal for two models of one body; empty for parts without cells."""
     model = _model(part)
     if isinstance(model, Beam):
         return "beam"
@@ -70,7 +72,7 @@ def _kind(part: Part) -> str:
 
 
 def _groups(system: System) -> dict[str, int]:
-    """Name of a part → number of the group of parts that are connected."""
+    """Number of the group of connected parts, by the name of the part."""
     names = [part.name for part in system.parts]
     links = [{item.coarse.name, item.fine.name} for item in system.junctions]
     links += [{side.part.name for side in surfaces_of(item)} for item in system.interfaces]
@@ -88,13 +90,14 @@ def _boxes(parts: list[Part]) -> tuple[Array, Array]:
     axes = max(part.positions.shape[1] for part in parts)
     low, high = np.zeros((len(parts), axes)), np.zeros((len(parts), axes))
     for i, part in enumerate(parts):
-        own = part.positions.shape[1]
-        low[i, :own], high[i, :own] = part.positions.min(axis=0), part.positions.max(axis=0)
+        axis_count = part.positions.shape[1]
+        low[i, :axis_count], high[i, :axis_count] = part.positions.min(axis=0), part.positions.max(axis=0)
     return low, high
 
 
 def _boxes_overlap(low: Array, high: Array) -> NDArray[np.bool_]:
-    """Pairs (p, p) of boxes that overlap by more than they may where they touch; flat boxes by what they have."""
+    """Pairs (p, p) of boxes that overlap by more than the tolerance; across the plane of a flat box, within the
+    tolerance."""
     sizes = (high - low).max(axis=1)
     near = _NEAR * np.minimum(sizes[:, None], sizes)
     common = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
@@ -103,12 +106,12 @@ def _boxes_overlap(low: Array, high: Array) -> NDArray[np.bool_]:
     return np.asarray((common > np.where(least > near[..., None], near[..., None], -near[..., None])).all(axis=2))
 
 
-def _overlap(one: Part, two: Part) -> Array | None:
-    """A point (axis,) in cells of both parts; None where there is none."""
-    if isinstance(_model(one), Beam):
-        return _collinear(_model(one), _model(two))  # type: ignore[arg-type]
-    for own, other in ((one, two), (two, one)):
-        points = _points(own.mesh, other.positions)  # type: ignore[attr-defined]
+def _overlap(first: Part, second: Part) -> Array | None:
+    """A point (axis,) in cells of both parts; None without any."""
+    if isinstance(_model(first), Beam):
+        return _collinear(_model(first), _model(second))  # type: ignore[arg-type]
+    for part, other in ((first, second), (second, first)):
+        points = _points(part.mesh, other.positions)  # type: ignore[attr-defined]
         within = points[inside(other.mesh, points)]  # type: ignore[attr-defined]
         if len(within):
             return np.asarray(within[np.argmin(np.linalg.norm(within - within.mean(axis=0), axis=1))])
@@ -125,14 +128,14 @@ def _points(mesh: object, others: Array) -> Array:
     return np.ascontiguousarray(points.reshape(len(points), -1).T)
 
 
-def _collinear(one: Beam, two: Beam) -> Array | None:
+def _collinear(first: Beam, second: Beam) -> Array | None:
     """The middle of the common range of two beams on one axis."""
-    if one.dimension != two.dimension:
+    if first.dimension != second.dimension:
         return None
-    ends = one.arc_length(two.positions.T)
-    size = max(float(np.ptp(part.positions, axis=0).max()) for part in (one, two))
-    if np.linalg.norm(one.place(ends) - two.positions.T, axis=0).max() > _NEAR * size:
+    ends = first.arc_length(second.positions.T)
+    size = max(float(np.ptp(part.positions, axis=0).max()) for part in (first, second))
+    if np.linalg.norm(first.place(ends) - second.positions.T, axis=0).max() > _NEAR * size:
         return None
-    own = one.basis.doflocs[0]
-    low, high = max(own.min(), ends.min()), min(own.max(), ends.max())
-    return np.asarray(one.place(np.array(0.5 * (low + high)))) if high - low > _NEAR * size else None
+    arc_lengths = first.basis.doflocs[0]
+    low, high = max(arc_lengths.min(), ends.min()), min(arc_lengths.max(), ends.max())
+    return np.asarray(first.place(np.array(0.5 * (low + high)))) if high - low > _NEAR * size else None

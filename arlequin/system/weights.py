@@ -10,33 +10,33 @@ from arlequin.junctions.partition import weightings
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Weighting
 
-# a weight is less than one by more than this where a junction shares the cell
+# a junction shares a cell where its weight is below one by more than this
 SHARED = 1e-9
 
 
 def weights_of(junctions: Sequence[JunctionProtocol]) -> dict[str, Weighting]:
-    """Weights by name of the parts that junctions share: a partition of unity.
+    """Weights of the parts in junctions, by name: a partition of unity.
 
     Those of `Junction`s come from one partition of all their parts (`junctions.partition`). Junctions of another kind,
-    as those of beams and solids, weigh their parts by themselves: their zones must have no cell in common with others.
+    as of beams and solids, define separate weights: their zones must have no cell in common with others.
     """
     weights = weightings([each for each in junctions if isinstance(each, Junction)])
     for junction in junctions:
         if isinstance(junction, Junction):
             continue
         for part in (junction.coarse, junction.fine):
-            own = junction.weighting().get(part.name)
-            if own is None:
+            weighting = junction.weighting().get(part.name)
+            if weighting is None:
                 continue
             if part.name in weights:
-                _check_apart(part, junction.name, own, weights[part.name])
-                own = weights[part.name] * own
-            weights[part.name] = own
+                _check_apart(part, junction.name, weighting, weights[part.name])
+                weighting = weights[part.name] * weighting
+            weights[part.name] = weighting
     return weights
 
 
-def _check_apart(part: MeshedPart, name: str, own: Weighting, others: Weighting) -> None:
-    both = (own.stiffness.min(axis=1) < 1 - SHARED) & (others.stiffness.min(axis=1) < 1 - SHARED)
+def _check_apart(part: MeshedPart, name: str, weighting: Weighting, others: Weighting) -> None:
+    both = (weighting.stiffness.min(axis=1) < 1 - SHARED) & (others.stiffness.min(axis=1) < 1 - SHARED)
     if both.any():
         place = ", ".join(f"{x:.6g}" for x in part.quadrature_points()[:, np.argmax(both)].mean(axis=1))
         raise UserError(

@@ -114,7 +114,7 @@ def test_a_step_with_the_polynomial_keeps_the_ledger(monkeypatch: pytest.MonkeyP
     )
     lost = []
     for large in (10**9, 3):
-        monkeypatch.setattr("arlequin.solvers.zoned._LARGE", large)
+        monkeypatch.setattr("arlequin.solvers.zoned._MAX_FACTORED", large)
         result = aq.simulate(system, aq.CentralDifference(), duration=3.0, step=0.1)
         energy = result.dataset["energy"]
         assert np.abs(result.dataset["balance"]).max() <= 1e-11

@@ -21,7 +21,7 @@ STEP = 2e-5  # s
 @pytest.fixture(autouse=True)
 def small_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of models that tests can afford; a part this small is otherwise multiplied by rows."""
-    monkeypatch.setattr(cell_operator, "_LEAST", 10)
+    monkeypatch.setattr(cell_operator, "_MIN_UNKNOWNS", 10)
 
 
 def block(cells: tuple[int, int, int] = (6, 7, 9), kind: str = "hex") -> Any:

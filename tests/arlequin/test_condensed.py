@@ -180,11 +180,11 @@ def test_values_of_imposed_motions_must_be_given() -> None:
     matrix = assembly.mass + assembly.stiffness
     for system in (Condensed(assembly, matrix), linear_system(assembly, matrix, "iterative")[0]):
         with pytest.raises(
-            UserError, match=r"predict: motions are imposed on 1 dofs, but given is None: pass y \(p,\)"
+            UserError, match=r"predict: motions are imposed on 1 dofs, but imposed is None: pass y \(p,\)"
         ):
             system.predict(np.zeros(d), np.zeros(m))
         assert system.predict(np.zeros(d), np.zeros(m), np.ones(1)).y[assembly.imposed_dofs] == 1.0
-    with pytest.raises(UserError, match="given is None"):
+    with pytest.raises(UserError, match="imposed is None"):
         condensed = Condensed(assembly, matrix)
         condensed.predict_each(np.zeros((2, d)), np.zeros((2, m)), condensed.room_for_each(2))
 

@@ -148,7 +148,7 @@ def test_products_of_a_lasting_contact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_thin_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layer changes the number of corrections alone: here it is the contact's own nodes."""
-    monkeypatch.setattr(iterative, "_FADED", 1.0)
+    monkeypatch.setattr(iterative, "_LAYER_AMPLITUDE", 1.0)
     same(*(run(blocks(), aq.Theta(0.5, solver=name), courant=1.0) for name in ("direct", "iterative")))
 
 
@@ -237,6 +237,6 @@ def test_refusals() -> None:
 
 
 def test_corrections_that_do_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iterative, "_CORRECTIONS", 1)
+    monkeypatch.setattr(iterative, "_MAX_CORRECTIONS", 1)
     with pytest.raises(aq.UserError, match=r"impulses still change by .* take a smaller step"):
         run(blocks(), aq.Theta(0.5, solver="iterative"))

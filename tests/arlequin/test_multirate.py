@@ -210,7 +210,7 @@ def test_springs_between_the_sides_are_refused() -> None:
     system = bars()
     coarse, fine = system.parts
     spring = aq.Spring("both", coarse.boundary("right"), fine.boundary("right"), stiffness=1.0)
-    with pytest.raises(aq.UserError, match="spring 'both' joins parts of different steps"):
+    with pytest.raises(aq.UserError, match="Multirate: spring 'both' connects a coarse and a fine part"):
         aq.simulate(
             aq.System(system.parts, system.junctions, springs=[spring]), aq.Multirate(2), duration=1.0, step=0.1
         )

@@ -33,7 +33,7 @@ def both(monkeypatch: pytest.MonkeyPatch, action: Any) -> list[Any]:
     """What an action finds with a border, and with the constraints in the factor."""
     found = []
     for many in (10**9, 1):
-        monkeypatch.setattr(solver_choice, "MANY", many)
+        monkeypatch.setattr(solver_choice, "MIN_CONSTRAINTS", many)
         found.append(action())
     return found
 
@@ -90,6 +90,6 @@ def test_statics_and_parts_that_constraints_hold_have_a_border(monkeypatch: pyte
     assembly = assemble(glued(imposed={"front": {"x": 0.0, "y": 0.0, "z": 0.0}}))
     matrix = assembly.mass + (0.5 * STEP) ** 2 * assembly.stiffness
     assert type(linear_system(assembly, matrix, "direct")[0]) is Condensed
-    monkeypatch.setattr(solver_choice, "MANY", 1)
+    monkeypatch.setattr(solver_choice, "MIN_CONSTRAINTS", 1)
     assert type(linear_system(assembly, matrix, "direct")[0]) is SaddleSystem
     assert type(linear_system(assembly, assembly.stiffness, "direct")[0]) is Condensed
