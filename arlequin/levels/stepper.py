@@ -34,12 +34,12 @@ _FREQUENT_SWITCHES, _FREQUENT_STEPS = 8, 40  # switches within that many steps a
 class SwitchedState:
     """State of a run with levels between two steps.
 
-    own: state of the scheme; chosen (l,): active levels; wanted (l,): steps at which a level at least as fine as the
+    scheme_state: of the scheme; chosen (l,): active levels; wanted (l,): steps at which a level at least as fine as the
     active one was last required; indicators (l,): last values; switches (l,): steps of the last switches of each; worn:
     wear depths, m, of interfaces that are not active, by name.
     """
 
-    own: Any
+    scheme_state: Any
     chosen: LevelChoice
     wanted: tuple[int, ...]
     indicators: tuple[float, ...]
@@ -170,13 +170,15 @@ class LevelStepper(Stepper):
         first = self._configurations.first
         state = self._configurations.stepper(first).start(u, v)
         count = len(self._levels)
-        return replace(state, own=SwitchedState(state.own, first, (0,) * count, (np.nan,) * count, ((),) * count))
+        return replace(
+            state, scheme_state=SwitchedState(state.scheme_state, first, (0,) * count, (np.nan,) * count, ((),) * count)
+        )
 
     def rest_state_like(self, state: State) -> State:
         """A state at rest with the shapes of another state."""
-        choice = state.own.chosen
+        choice = state.scheme_state.chosen
         zeros = np.zeros(self._configurations.assembly(choice).dof_count)
-        return replace(self._configurations.stepper(choice).start(zeros, zeros), own=state.own)
+        return replace(self._configurations.stepper(choice).start(zeros, zeros), scheme_state=state.scheme_state)
 
     def state_dict(self) -> Any:
         """State of the steppers, by choice of levels."""
@@ -197,10 +199,10 @@ class LevelStepper(Stepper):
             if n == 0 or levels.choose.next_look(n - 1, self.step) == n:
                 state, loss, work = self._choose(state, i)
                 switch_loss, external_work = switch_loss + loss, external_work + work
-        level_state = state.own
+        level_state = state.scheme_state
         count = min([count, *(levels.choose.next_look(n, self.step) - n for levels in self._levels)])
         end, batch = self._configurations.stepper(level_state.chosen).advance(
-            replace(state, own=level_state.own), count
+            replace(state, scheme_state=level_state.scheme_state), count
         )
         batch.work["switch"][0] += switch_loss
         batch.work["external_work"][0] += external_work
@@ -210,11 +212,11 @@ class LevelStepper(Stepper):
             levels=np.tile(np.array(level_state.chosen, dtype=np.int64), shape),
             indicators=np.tile(np.array(level_state.indicators), shape),
         )
-        return replace(end, own=replace(level_state, own=end.own)), batch
+        return replace(end, scheme_state=replace(level_state, scheme_state=end.scheme_state)), batch
 
     def _choose(self, state: State, i: int) -> tuple[State, float, float]:
         """Evaluate one indicator: the state, after a switch if one is due, and the energy lost and work done, J."""
-        level_state, levels = state.own, self._levels[i]
+        level_state, levels = state.scheme_state, self._levels[i]
         active = level_state.chosen[i]
         chosen_level, value = levels.choose.indicate(self._view(state, i))
         latest = state.n if chosen_level >= active else level_state.wanted[i]
@@ -226,12 +228,12 @@ class LevelStepper(Stepper):
         due = chosen_level > active or (
             chosen_level < active and (state.n - latest) * self.step >= levels.hold - 1e-9 * self.step
         )
-        state = replace(state, own=level_state)
+        state = replace(state, scheme_state=level_state)
         if not due:
             return state, 0.0, 0.0
         switched, loss, work = self._switched(state, i, chosen_level)
         if isinstance(levels, MovingPatch):
-            self._configurations.forget({level_state.chosen, switched.own.chosen})
+            self._configurations.forget({level_state.chosen, switched.scheme_state.chosen})
             return switched, loss, work
         if chosen_level < active and levels.choose.indicate(self._view(switched, i))[0] > chosen_level:
             return state, 0.0, 0.0  # the coarser level would be switched off again at once
@@ -240,7 +242,7 @@ class LevelStepper(Stepper):
 
     def _warn_of_frequent_switches(self, state: State, i: int) -> None:
         """Issue one `ModelWarning` where levels are switched too often."""
-        recent = state.own.switches[i]
+        recent = state.scheme_state.switches[i]
         if (
             len(recent) < _FREQUENT_SWITCHES
             or recent[-1] - recent[0] >= _FREQUENT_STEPS * self._levels[i].choose.every
@@ -256,7 +258,7 @@ class LevelStepper(Stepper):
         )
 
     def _view(self, state: State, i: int) -> LevelView:
-        level_state = state.own
+        level_state = state.scheme_state
         return LevelView(
             time=state.n * self.step,
             step=self.step,
@@ -269,13 +271,13 @@ class LevelStepper(Stepper):
 
     def _lost(self, state: State, i: int, level: int) -> float:
         """Energy that a switch would lose, J; 0 for the active level."""
-        if level == state.own.chosen[i]:
+        if level == state.scheme_state.chosen[i]:
             return 0.0
         return self._switched(state, i, level)[1]
 
     def _switched(self, state: State, i: int, level: int) -> tuple[State, float, float]:
         """The state at another level, the energy lost by the transfer and the work of external forces, J."""
-        level_state, configurations, t = state.own, self._configurations, state.n * self.step
+        level_state, configurations, t = state.scheme_state, self._configurations, state.n * self.step
         before, after = level_state.chosen, _with(level_state.chosen, i, level)
         transfer, upwards = configurations.transfer(before, after)
         u, v = transfer.move(state.u, state.v, t, upwards)
@@ -293,13 +295,13 @@ class LevelStepper(Stepper):
         work = float(target.load(t) @ switched.u - source.load(t) @ state.u)
         switched_levels = replace(
             level_state,
-            own=switched.own,
+            scheme_state=switched.scheme_state,
             chosen=after,
             wanted=_with(level_state.wanted, i, state.n),
             switches=_with(level_state.switches, i, (*level_state.switches[i], state.n)[-_FREQUENT_SWITCHES:]),
             worn=worn,
         )
-        return replace(switched, own=switched_levels), loss + work, work
+        return replace(switched, scheme_state=switched_levels), loss + work, work
 
 
 def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
@@ -327,7 +329,7 @@ def _transfer_contact(
     laws = target.laws
     impulse, history = started.impulse.copy(), started.history.copy()
     persistent = np.zeros(laws.count, dtype=np.int8)
-    depths, depth, opening = dict(state.own.worn), np.zeros(laws.count), np.zeros(laws.count)
+    depths, depth, opening = dict(state.scheme_state.worn), np.zeros(laws.count), np.zeros(laws.count)
     old, new = _points(source), _points(target)
     if state.worn is not None:
         depths |= {name: state.worn.depth[points] for name, points in old.items()}
@@ -343,8 +345,8 @@ def _transfer_contact(
                 depth[after], opening[after] = state.worn.depth[before], state.worn.opening[before]
             impulse[laws.rows_of(after)] = state.impulse[source.laws.rows_of(before)]
             history[laws.histories_of(after)] = state.history[source.laws.histories_of(before)]
-            if state.lasts is not None:
-                persistent[after] = state.lasts[before]
+            if state.contact_flags is not None:
+                persistent[after] = state.contact_flags[before]
     worn = WearState(depth, opening) if target.contact.wear_rate is not None else None
     displacement = target.contact.basis_product(started.u)
     kinematics = target.contact.kinematics(displacement, worn=None if worn is None else worn.reached)
@@ -353,7 +355,9 @@ def _transfer_contact(
         gaps = laws.layer_gaps(history, gaps)
     springs = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
     asperity = float(laws.stored_energy(gaps, springs))
-    transferred = replace(started, impulse=impulse, history=history, lasts=persistent, worn=worn, asperity=asperity)
+    transferred = replace(
+        started, impulse=impulse, history=history, contact_flags=persistent, worn=worn, asperity=asperity
+    )
     return transferred, tuple(depths.items())
 
 

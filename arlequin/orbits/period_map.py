@@ -197,11 +197,11 @@ class PeriodMap:
         if not locates(self._scheme):
             self._refuse_impacts(np.concatenate([batch.contact.status for batch in batches]))
         if coefficients is not None and coefficients.shift:
-            state_parts.append(self._inner @ state.own.lead)
+            state_parts.append(self._inner @ state.scheme_state.lead)
         if coefficients is not None and coefficients.averages:
-            state_parts.append(self.basis.T @ state.own.bulk)
+            state_parts.append(self.basis.T @ state.scheme_state.bulk)
         if self.at["acceleration"].stop > self.at["acceleration"].start:
-            state_parts.append((state.own.past @ self._inner.T).ravel())
+            state_parts.append((state.scheme_state.past @ self._inner.T).ravel())
         if laws.state_dependent and (laws.friction_state(state.history) != laws.friction_state(first.history)).any():
             raise UserError("periodic motions take no friction with variables that evolve: take a law of the slip rate")
         gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
@@ -211,13 +211,13 @@ class PeriodMap:
         """Lead and averaged forces in x at the end of the steps u, v (N + 1, d) from a state."""
         coefficients, fields = self._coefficients(period), []
         if coefficients.shift:
-            fields.append(self._inner @ coefficients.leads(v, first.own.lead)[-1])
+            fields.append(self._inner @ coefficients.leads(v, first.scheme_state.lead)[-1])
         if coefficients.averages:
             times = period / self.steps * np.arange(self.steps + 1.0)
             net_force = _stretched_assembly(self, period, amplitude).loads(times) - applied(self.assembly.stiffness, u)
             if self.assembly.viscous is not None:
                 net_force -= applied(self.assembly.viscous, v)
-            fields.append(self.basis.T @ coefficients.averaged(net_force, first.own.bulk)[-1])
+            fields.append(self.basis.T @ coefficients.averaged(net_force, first.scheme_state.bulk)[-1])
         return fields
 
     def _coefficients(self, period: float) -> StepCoefficients:
@@ -356,7 +356,10 @@ class PeriodMap:
         state = stepper.start_at_half(u, v, self.steps) if self._staggered else stepper.start(u, v)
         if self._springs.size:
             assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._kinematics.tangents)
-        scheme_state, (lead, force, past) = state.own, (x[self.at[name]] for name in ("lead", "force", "acceleration"))
+        scheme_state, (lead, force, past) = (
+            state.scheme_state,
+            (x[self.at[name]] for name in ("lead", "force", "acceleration")),
+        )
         if isinstance(stepper, ExplicitStepper):
             scheme_state = stepper.begin(u, v, self._first_traction(x))
         if past.size:
@@ -367,7 +370,7 @@ class PeriodMap:
             scheme_state = replace(
                 scheme_state, internal=scheme_state.external - scheme_state.damping - self._inner.T @ force
             )
-        return stepper, replace(state, own=scheme_state)
+        return stepper, replace(state, scheme_state=scheme_state)
 
     def _refuse_impacts(self, status: Array) -> None:
         """UserError if a velocity-level multiplier acts in some steps only: impacts at whole steps are not smooth."""

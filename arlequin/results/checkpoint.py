@@ -102,7 +102,7 @@ def _state_class(name: str) -> type:
 
 
 NAME = "checkpoint.npz"
-_FORMAT = 2  # version of the file; others are rejected
+_FORMAT = 3  # version of the file; others are rejected
 
 
 @dataclass(frozen=True)

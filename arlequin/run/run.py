@@ -312,7 +312,7 @@ class Run:
         checkpoint = self._former
         if checkpoint is None:
             works = self._audit.start
-            each = zip(self._separate, self.state.own, works, strict=True) if self._separate else ()
+            each = zip(self._separate, self.state.scheme_state, works, strict=True) if self._separate else ()
             batches = [StepBatch.initial(*member) for member in each]
             first = StepBatch.of_members(batches) if batches else StepBatch.initial(self.assembly, self.state, works)
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))

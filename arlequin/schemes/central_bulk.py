@@ -80,7 +80,7 @@ class BulkCentralStepper(CentralStepper):
 
         step, pieces, inverse, rows = self.step, self._pieces, self._inverse, self._constraint_rows
         zone, drag = self._absorbing_zone, None
-        half, force = state.own.half.copy(), state.internal.copy()
+        half, force = state.scheme_state.half.copy(), state.internal.copy()
         here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
         pull = None if rows is None else np.zeros_like(half)
         dofs = self._assembly.imposed_dofs
@@ -90,7 +90,7 @@ class BulkCentralStepper(CentralStepper):
         rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
         absorbed = np.zeros(count + 1)
         if zone is not None:
-            drag = state.own.drag[zone.dofs]
+            drag = state.scheme_state.drag[zone.dofs]
 
         def push_on(k: int, i: int, external: Array, u: Array, next_u: Array, joined: bool) -> None:
             """Sums and motion of the constrained nodes of a piece (joined), or of its other nodes, from the i-th
@@ -120,7 +120,7 @@ class BulkCentralStepper(CentralStepper):
 
         numbers = range(len(pieces))
         for i in range(count + 1):
-            external = self._load((state.n + i) * step) if i else state.own.external
+            external = self._load((state.n + i) * step) if i else state.scheme_state.external
             if i == count:  # an extra step, for sums by the same code and with the same bits; its motion is discarded
                 end, half = half, half.copy()
             map_pieces(partial(resist, i=i, external=external, u=here, next_u=there), numbers, self._paces[0])
@@ -134,7 +134,7 @@ class BulkCentralStepper(CentralStepper):
                         rates[i] = rows.product(half)
                         multipliers[i], drag, after = zone.solve(half, there)
                 else:
-                    multipliers[i], rates[i] = state.own.constraint, rows.product(half)
+                    multipliers[i], rates[i] = state.scheme_state.constraint, rows.product(half)
                     if zone is not None:
                         after = zone.solve(half, there)[2]
                 if zone is not None:
@@ -171,7 +171,9 @@ class BulkCentralStepper(CentralStepper):
             internal=force,
             kinetic=float(works["kinetic"][-1]),
             strain=float(works["strain"][-1]),
-            own=replace(state.own, half=end, drag=last_drag, external=external, a=a, constraint=multipliers[-1].copy()),
+            scheme_state=replace(
+                state.scheme_state, half=end, drag=last_drag, external=external, a=a, constraint=multipliers[-1].copy()
+            ),
         )
         rest = 0.5 * (rates[1:-1] + rates[2:])
         batch = self._block(reached, works.values, momenta, step * multipliers[:-1], rest)

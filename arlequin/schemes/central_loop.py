@@ -79,7 +79,7 @@ class CentralLoopStepper(CentralStepper):
                 (
                     as_arrays(self._operators._replace(step=self.step)), self._solids, (loads, imposed), self._mass,
                     tuple(now), tuple(steps), tuple(works), pairing.arguments(configurations),
-                    sliding_arguments(laws, now.history, state.lasts),
+                    sliding_arguments(laws, now.history, state.contact_flags),
                 ),
             )
         )  # fmt: skip
@@ -103,13 +103,17 @@ class CentralLoopStepper(CentralStepper):
         )  # fmt: skip
         contact_flags = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
         end = batch.end_state(
-            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=scheme_state, lasts=contact_flags
+            history=now.history,
+            internal=now.internal,
+            impulse=steps.impulse[-1],
+            scheme_state=scheme_state,
+            contact_flags=contact_flags,
         )
         return with_wear(assembly, end, batch, steps, now.worn)
 
     def _audited(self, state: State, kinematics: ContactKinematics, steps: LoopSteps, works: CentralWorks) -> StepBatch:
         """The batch of the accepted steps."""
-        assembly, step, scheme_state = self._assembly, self.step, state.own
+        assembly, step, scheme_state = self._assembly, self.step, state.scheme_state
         solved = solved_steps(assembly, kinematics, steps, np.zeros((len(steps.u) + 1, 0)))
         halves = np.concatenate([scheme_state.half[None], steps.flow])
         rates = applied(assembly.contact.basis, halves)
@@ -147,12 +151,12 @@ class CentralLoopStepper(CentralStepper):
         if dofs.size:
             imposed = np.array([assembly.imposed((state.n + i) * self.step) for i in range(count + 2)])
         if self._steady is not None:
-            return np.array(state.own.external[None]), imposed
+            return np.array(state.scheme_state.external[None]), imposed
         return assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float)), imposed
 
     def _loop_state(self, state: State) -> CentralLoopState:
         """Copy of the state, as the loop reads and overwrites it."""
-        start, laws = state.own, self._assembly.laws
+        start, laws = state.scheme_state, self._assembly.laws
         damping = start.damping if self._assembly.damping is not None else np.zeros(0)
         fields = (
             state.u, start.half, state.v, start.a, start.lift, damping, state.internal, start.constraint,

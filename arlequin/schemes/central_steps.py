@@ -109,13 +109,13 @@ class CentralStepper(Stepper):
 
         The kinetic energy ½ v_{n−½}·M v_{n+½} changes with it, by ⅛ (Δt² − Δt′²) aᵀM a.
         """
-        scheme_state = state.own
+        scheme_state = state.scheme_state
         half = state.v - 0.5 * self.step * (scheme_state.a + scheme_state.lift)
         force = scheme_state.external - state.internal - scheme_state.damping
         a, constraint, drag = self._acceleration(force, half, n, state.u, half)
         lift = self._condensed.response(scheme_state.pushed)
         scheme_state = replace(scheme_state, half=half, lift=lift, a=a, drag=drag, constraint=constraint)
-        return replace(state, n=n, own=scheme_state, kinetic=self._kinetic(scheme_state, state.internal))
+        return replace(state, n=n, scheme_state=scheme_state, kinetic=self._kinetic(scheme_state, state.internal))
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
         """The state at t_n with v_{n−½} = v_n − ½ Δt a_n, M a_n = F_n − D_a v_n, and the damping of parts and dashpots
@@ -127,7 +127,7 @@ class CentralStepper(Stepper):
         if state.worn is None:
             return state
         restarted = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
-        return replace(state, own=restarted.own, kinetic=restarted.kinetic)
+        return replace(state, scheme_state=restarted.scheme_state, kinetic=restarted.kinetic)
 
     def _begun(self, u: Array, v: Array, n: int, acting: "_Acting") -> State:
         """The state at t_n of v_n under the forces `acting`."""
@@ -157,7 +157,7 @@ class CentralStepper(Stepper):
 
     def half_velocity(self, state: State) -> Array:
         """v_{n−½} (d,) of a state."""
-        return np.asarray(state.own.half)
+        return np.asarray(state.scheme_state.half)
 
     def _acting(self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None) -> "_Acting":
         """The forces at u and t_n; worn: wear of the layers, None at the start of a run (then that of the system)."""
@@ -197,7 +197,7 @@ class CentralStepper(Stepper):
         if v is None:
             v = half + 0.5 * self.step * (a + lift)
         kinetic = self._kinetic(scheme_state, bulk.force)
-        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, own=scheme_state, n=n)
+        return State.first(self._assembly, u, v, bulk, gaps, kinetic=kinetic, scheme_state=scheme_state, n=n)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """One step; `push` (d,), N: constant force from parts with another time step (its work is `junction`), on
@@ -206,7 +206,7 @@ class CentralStepper(Stepper):
         One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
         the order 2 where it changes between two steps.
         """
-        assembly, step, scheme_state = self._assembly, self.step, state.own
+        assembly, step, scheme_state = self._assembly, self.step, state.scheme_state
         kick = None if push is None else (push, 0.5 * step * self._condensed.spread(push))
         before = scheme_state.half if kick is None else scheme_state.half + kick[1]
         free = before + step * scheme_state.a
@@ -222,7 +222,7 @@ class CentralStepper(Stepper):
             history=state.history,
             worn=state.worn,
             guess=state.impulse,
-            sticks=state.lasts,
+            sticks=state.contact_flags,
         )
         half = free + self._condensed.response(contact_step.impulse)
         u = state.u + step * half
@@ -258,7 +258,7 @@ class CentralStepper(Stepper):
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force, N, and momentum, N·s, (d,) of the linear bulk at a state."""
-        return state.own.external - state.internal, self._assembly.mass @ state.v
+        return state.scheme_state.external - state.internal, self._assembly.mass @ state.v
 
     def _finish(
         self,
@@ -270,7 +270,7 @@ class CentralStepper(Stepper):
         multipliers: Array,
     ) -> tuple[State, StepBatch]:
         """Forces and velocity at the end, energies and works; kick: the push, and the velocity by half its impulse."""
-        assembly, step, scheme_state = self._assembly, self.step, state.own
+        assembly, step, scheme_state = self._assembly, self.step, state.scheme_state
         before, half = halves
         n = state.n + 1
         if not assembly.linear:
@@ -346,7 +346,7 @@ class CentralStepper(Stepper):
             (u, v),
             bulk,
             work,
-            own=end_state,
+            scheme_state=end_state,
             multipliers=multipliers,
             path=path,
             contact=contact_step.impulses(kinematics.rates(mean_path)),

@@ -151,7 +151,7 @@ def audited_loop(
     damping = np.zeros_like(v)
     if assembly.viscous is not None and row.carries:
         damping = applied(assembly.viscous, v)
-    start = (before.own.internal, before.own.damping) if row.carries else (internal[0], damping[0])
+    start = (before.scheme_state.internal, before.scheme_state.damping) if row.carries else (internal[0], damping[0])
     bulk, imposed_forces, _ = bulk_of(
         assembly, row, BulkEnds(momentum, internal, damping), start, external, paths,
         (multipliers, kinematics.apply_local_transposed(impulse)), projected,
@@ -283,7 +283,9 @@ class CompiledStepper(OneStepStepper):
         if not taken:
             end, batch = super().advance(state)
             still, traction = self._sticking_at_start(end), self._spring_traction(end)
-            return replace(end, own=CompiledState(**end.own.sums(), still=still, spring_traction=traction)), batch
+            return replace(
+                end, scheme_state=CompiledState(**end.scheme_state.sums(), still=still, spring_traction=traction)
+            ), batch
         steps = first_of(steps, taken)
         # of the last accepted step, also where the next one failed
         traction = steps.spring_traction[-1].copy()
@@ -303,12 +305,16 @@ class CompiledStepper(OneStepStepper):
         scheme_state = CompiledState(
             momentum=now.momentum, load=run.loads[taken], constraint_sum=now.constraint_sum, lead=now.lead,
             internal=now.internal_average, damping=now.damping_average,
-            external=run.averages[taken] if row.carries else state.own.external, pulled=now.pulled,
+            external=run.averages[taken] if row.carries else state.scheme_state.external, pulled=now.pulled,
             still=sticks[-1], spring_traction=traction,
         )  # fmt: skip
         contact_flags = persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK)
         end = batch.end_state(
-            history=now.history, internal=now.internal, impulse=steps.impulse[-1], own=scheme_state, lasts=contact_flags
+            history=now.history,
+            internal=now.internal,
+            impulse=steps.impulse[-1],
+            scheme_state=scheme_state,
+            contact_flags=contact_flags,
         )
         return with_wear(self._assembly, end, batch, steps, now.worn)
 
@@ -354,8 +360,10 @@ class CompiledStepper(OneStepStepper):
 
     def _loop_state(self, state: State) -> LoopState:
         """Copy of the state, as the loop reads and overwrites it."""
-        sums = state.own
-        contact_flags = np.zeros(self._assembly.laws.count, dtype=np.int8) if state.lasts is None else state.lasts
+        sums = state.scheme_state
+        contact_flags = (
+            np.zeros(self._assembly.laws.count, dtype=np.int8) if state.contact_flags is None else state.contact_flags
+        )
         fields = (
             state.u, state.v, sums.momentum, sums.constraint_sum, state.internal, state.history, state.impulse,
             self._spring_traction(state), contact_flags, worn_at_start(self._assembly, state), sums.lead, sums.internal,
@@ -365,19 +373,19 @@ class CompiledStepper(OneStepStepper):
 
     def _sliding(self, now: LoopState, state: State) -> Any:
         """State-dependent friction laws, see `sliding_arguments`."""
-        return sliding_arguments(self._assembly.laws, now.history, state.lasts)
+        return sliding_arguments(self._assembly.laws, now.history, state.contact_flags)
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""
-        if isinstance(state.own, CompiledState):
-            return state.own.spring_traction
+        if isinstance(state.scheme_state, CompiledState):
+            return state.scheme_state.spring_traction
         return self._assembly.laws.spring_traction(state.history, self._reference.tangents)
 
     def _sticking_at_start(self, state: State) -> NDArray[np.bool_]:
         """Mask (k,) of the points that stick at the start of a block."""
         laws, kinematics = self._assembly.laws, self._reference
-        if isinstance(state.own, CompiledState):
-            return state.own.still
+        if isinstance(state.scheme_state, CompiledState):
+            return state.scheme_state.still
         if not kinematics.frictional:
             return np.zeros(laws.count, dtype=bool)
         tangential = np.add.reduceat(_tangential(kinematics, state.impulse) ** 2, kinematics.first)
@@ -428,7 +436,7 @@ class SmallStepper(CompiledStepper):
         count, (loads, imposed) = evaluate_fewer_on_error(
             partial(self._loads_of, state), min(count, max(_VALUES_PER_FIELD // state.u.size, 1))
         )
-        averages = row.averaged(loads, state.own.external if row.carries else loads[0])
+        averages = row.averaged(loads, state.scheme_state.external if row.carries else loads[0])
         external, (before, after) = row.mean(averages), row.loads
         push = before * loads[:-1] + after * loads[1:]
         if row.on_force:

@@ -106,7 +106,7 @@ class DraggedStepper:
 
     def _predicted(self, state: State, push: Array) -> Array:
         """Predicted force g (z,), N: of linear bulk without contact."""
-        assembly, at, step, scheme_state = self._assembly, self._dofs, self.step, state.own
+        assembly, at, step, scheme_state = self._assembly, self._dofs, self.step, state.scheme_state
         kick = self._kick(push)
         half = scheme_state.half + kick + step * scheme_state.a
         external, u = assembly.load((state.n + 1) * step), state.u + step * half

@@ -114,7 +114,7 @@ class LocatedThetaStepper(Stepper):
             strain=0.5 * self._unit * float(self._squares @ q**2),
             asperity=0.0,
             impulse=np.zeros(laws.row_count),
-            own=(q, p, modes),
+            scheme_state=(q, p, modes),
         )
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
@@ -125,8 +125,8 @@ class LocatedThetaStepper(Stepper):
         count, step_loads = evaluate_fewer_on_error(lambda limit: self._loads(state.n, limit), count)
         forces = row_products(step_loads[..., self._free].reshape(4 * count, -1) / self._unit, self._shapes)
         loads = np.ascontiguousarray(forces.reshape(count, 4, -1))
-        q, p = (x.copy() for x in state.own[:2])
-        modes = tuple(x.copy() for x in state.own[2])
+        q, p = (x.copy() for x in state.scheme_state[:2])
+        modes = tuple(x.copy() for x in state.scheme_state[2])
         d, r, k, types = q.size, laws.row_count, laws.count, {"status": np.int8, "events": np.int64}
         steps = zeros_of(LocatedSteps, count, d, d, 5, r, r, k, k, k, k, (), (), (), types=types)
         system, kernels, modal = self._system
@@ -153,7 +153,7 @@ class LocatedThetaStepper(Stepper):
         steps = first_of(steps, taken)
         batch, scheme_state = self._audited(state, steps), (steps.u[-1], steps.v[-1], modes)
         return batch.end_state(
-            history=state.history, internal=state.internal, impulse=state.impulse, own=scheme_state
+            history=state.history, internal=state.internal, impulse=state.impulse, scheme_state=scheme_state
         ), batch
 
     def _loads(self, n: int, count: int) -> Array:

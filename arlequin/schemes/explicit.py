@@ -126,7 +126,9 @@ class ExplicitStepper(Stepper):
         contact_start = assembly.contact_start(u)
         bulk = assembly.respond(u, assembly.start_memory(), 0.0)
         scheme_state = self.begin(u, v, contact_start.springs)
-        return State.first(assembly, u, v, bulk, contact_start.gaps, kinetic=assembly.kinetic(v), own=scheme_state)
+        return State.first(
+            assembly, u, v, bulk, contact_start.gaps, kinetic=assembly.kinetic(v), scheme_state=scheme_state
+        )
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
@@ -141,7 +143,7 @@ class ExplicitStepper(Stepper):
         strains = assembly.strains.at(all_u)
         gaps = kinematics.gaps(applied(kinematics.basis, all_u))
         strain = assembly.strains.energy(strains)
-        asperity = laws.stored_energy(gaps, np.concatenate([state.own.traction[None], steps.traction]))
+        asperity = laws.stored_energy(gaps, np.concatenate([state.scheme_state.traction[None], steps.traction]))
         kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
         multipliers = system.multipliers(steps.push)
         mean = 0.5 * (all_v[:-1] + all_v[1:])
@@ -183,7 +185,9 @@ class ExplicitStepper(Stepper):
         history = laws.start_history(gaps[-1])
         laws.store_spring_traction(history, steps.traction[-1], kinematics.tangents)
         internal = assembly.strains.forces(strains[-1:])[0]
-        return batch.end_state(history=history, internal=internal, impulse=steps.impulse[-1], own=scheme_state), batch
+        return batch.end_state(
+            history=history, internal=internal, impulse=steps.impulse[-1], scheme_state=scheme_state
+        ), batch
 
 
 def check_step(step: float, limit: float, scheme: str) -> None:
@@ -268,7 +272,9 @@ class EulerStepper(ExplicitStepper):
         system = self._system
         steps = ExplicitSteps.allocate(system.assembly, count)
         loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
-        u, v, traction, radius = (np.array(x) for x in (state.u, state.v, state.own.traction, state.own.radius))
+        u, v, traction, radius = (
+            np.array(x) for x in (state.u, state.v, state.scheme_state.traction, state.scheme_state.radius)
+        )
         taken = euler_steps(
             count, system.step, *system.arguments, loads, (u, v, traction, radius), tuple(steps)
         )  # fmt: skip
@@ -352,7 +358,7 @@ class VogelaereStepper(ExplicitStepper):
     def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, VogelaereState]:
         from arlequin.schemes._explicit_kernels import vogelaere_steps
 
-        scheme_state, system = state.own, self._system
+        scheme_state, system = state.scheme_state, self._system
         steps = ExplicitSteps.allocate(system.assembly, count)
         halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
         loads = system.assembly.loads(0.5 * system.step * halves)

@@ -105,11 +105,11 @@ class FactoredStepper(CompiledStepper):
         count = min(count, steps_in_block(assembly, _VALUES_PER_BLOCK))
         if self._is_steady(state):
             count, imposed = evaluate_fewer_on_error(partial(self._imposed_of, state), count)
-            load_count, load = 1, state.own.load
+            load_count, load = 1, state.scheme_state.load
             loads = averages = np.broadcast_to(load, (count + 1, load.size))
         else:
             count, (loads, imposed) = evaluate_fewer_on_error(partial(self._loads_of, state), count)
-            averages = row.averaged(loads, state.own.external if row.carries else loads[0])
+            averages = row.averaged(loads, state.scheme_state.external if row.carries else loads[0])
             load_count = count
         external = row.mean(averages[: load_count + 1])
         push = before * loads[:load_count] + after * loads[1 : load_count + 1]
@@ -135,8 +135,10 @@ class FactoredStepper(CompiledStepper):
 
     def _is_steady(self, state: State) -> bool:
         """Whether the loads and their averages are constant from a state on."""
-        load = state.own.load
-        return self._constant_load and (not self._coefficients.carries or np.array_equal(state.own.external, load))
+        load = state.scheme_state.load
+        return self._constant_load and (
+            not self._coefficients.carries or np.array_equal(state.scheme_state.external, load)
+        )
 
     @cached_property
     def _solids(self) -> Any:

@@ -48,7 +48,7 @@ class MembersApart(Stepper):
         taken: list[int] = []
         while len(set(taken)) != 1:
             count = min(taken, default=count)
-            members = zip(self._steppers, state.own, strict=True)
+            members = zip(self._steppers, state.scheme_state, strict=True)
             member_steps = [
                 named(i, partial(stepper.advance, member_state, count))
                 for i, (stepper, member_state) in enumerate(members)

@@ -194,7 +194,7 @@ class CondensedStepper(DelegatedCheckpoint, Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
-        inner, batch = self._inner.advance(state.own)
+        inner, batch = self._inner.advance(state.scheme_state)
         u = self._condensed.expand(inner.u)
         massless = self._condensed.massless
         v = inner.v.copy()
@@ -207,4 +207,4 @@ class CondensedStepper(DelegatedCheckpoint, Stepper):
 
     @staticmethod
     def _full(inner: State, u: Array, v: Array) -> State:
-        return replace(inner, u=u, v=v, strain=inner.strain + inner.asperity, asperity=0.0, own=inner)
+        return replace(inner, u=u, v=v, strain=inner.strain + inner.asperity, asperity=0.0, scheme_state=inner)

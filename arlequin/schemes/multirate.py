@@ -416,7 +416,7 @@ class MultirateStepper(Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One large step."""
-        (states, previous_mismatch, last_unknowns), coupling = state.own, self._coupling
+        (states, previous_mismatch, last_unknowns), coupling = state.scheme_state, self._coupling
         unknowns = coupling.predicted(states, previous_mismatch, last_unknowns)
         scales, before = np.array(1e-300), np.inf
         for _ in range(_MAX_PASSES):
@@ -464,7 +464,7 @@ class MultirateStepper(Stepper):
         history = laws.start_history(np.zeros(laws.count))
         for side, side_state in zip(self._sides, states, strict=True):
             history[laws.histories_of(np.flatnonzero(side.points))] = side_state.history
-        return State(n=n, history=history, own=(states, mismatch, unknowns), **fields, **sums)
+        return State(n=n, history=history, scheme_state=(states, mismatch, unknowns), **fields, **sums)
 
     def _batch(self, end: State, batches: list[list[StepBatch]], multipliers: Array) -> StepBatch:
         """The batch of one large step: works and impulses summed over the small steps, energies at its end."""

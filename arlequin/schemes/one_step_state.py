@@ -77,7 +77,9 @@ def start_state(
     scheme_state = OneStepState.of_sums(momentum, external, (coefficients.weight - 1.0) * (assembly.constraints @ v))
     kinetic = assembly.kinetic(v)
     if not coefficients.carries:
-        return State.first(assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=kinetic, own=scheme_state, n=n)
+        return State.first(
+            assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=kinetic, scheme_state=scheme_state, n=n
+        )
     internal, contact_start = bulk.force, assembly.contact_start(u)
     kinematics = contact_start.kinematics
     damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
@@ -89,7 +91,7 @@ def start_state(
     pulled[at_rest] = (damping + internal - external)[at_rest]  # equilibrium of massless nodes
     averages = (coefficients.shift * a, internal, damping, external, pulled)
     scheme_state = OneStepState(momentum, external, scheme_state.constraint_sum, *averages)
-    return State.first(assembly, u, v, bulk, contact_start.gaps, kinetic=kinetic, own=scheme_state, n=n)
+    return State.first(assembly, u, v, bulk, contact_start.gaps, kinetic=kinetic, scheme_state=scheme_state, n=n)
 
 
 def start_members(members: Members, coefficients: StepCoefficients, u: Array, v: Array) -> State:

@@ -89,7 +89,7 @@ class AdaptiveStepper(ExplicitStepper):
 
         from arlequin.schemes._explicit_kernels import adaptive_steps
 
-        system, size, scheme_state = self._system, state.u.size, state.own
+        system, size, scheme_state = self._system, state.u.size, state.scheme_state
         steps = ExplicitSteps.allocate(system.assembly, count)
         y = np.concatenate([state.u, state.v, scheme_state.traction, [scheme_state.lost]])
         mode, largest, ends = scheme_state.mode.copy(), scheme_state.largest.copy(), np.zeros((count, y.size))

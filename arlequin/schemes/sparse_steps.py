@@ -265,7 +265,7 @@ class OneStepStepper(Stepper):
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force, N, and momentum, N·s, (d,) of the linear bulk at a state."""
-        return state.own.load - state.internal, state.own.momentum
+        return state.scheme_state.load - state.internal, state.scheme_state.momentum
 
     def _advance(self, state: State, count: int, push: Array | None) -> tuple[State, StepBatch]:
         """Up to `count` steps of all members."""
@@ -287,7 +287,7 @@ class OneStepStepper(Stepper):
             rhs = self._right_hand_side(now, loads[i], imposed[i], push)
             solution = self._solve(now, (trajectory.contact_displacement[i], contact_velocity), rhs)
             y = solution.y
-            scheme_state = now.own.allocate(rhs.load, rhs.average)
+            scheme_state = now.scheme_state.allocate(rhs.load, rhs.average)
             end = _End(
                 u=trajectory.u[i + 1],
                 v=trajectory.v[i + 1],
@@ -332,7 +332,7 @@ class OneStepStepper(Stepper):
             trajectory.solutions.append(solution)
             now = replace(
                 now, n=now.n + 1, u=end.u, v=end.v, history=contact.history, internal=end.internal,
-                impulse=contact.impulse, own=scheme_state, memory=memory,
+                impulse=contact.impulse, scheme_state=scheme_state, memory=memory,
             )  # fmt: skip
         batch = self._record(state, trajectory, projected, dissipated)
         if push is not None:
@@ -348,7 +348,7 @@ class OneStepStepper(Stepper):
         imposed: list[Array | None] = [None] * count
         if self._assembly.imposed_dofs.size:
             imposed = [members.imposed(t) for t in times.tolist()]
-        before = state.own.load
+        before = state.scheme_state.load
         if self._constant_load:
             return [(before, before)] * count, imposed
         return list(pairwise([before, *members.loads(times)])), imposed
@@ -357,7 +357,7 @@ class OneStepStepper(Stepper):
         self, state: State, loads: tuple[Array, Array], imposed: Array | None, push: Array | None
     ) -> _BatchedRhs:
         """Right-hand side of a step from a state under loads (n, d) at both ends, N."""
-        assembly, row, scheme_state = self._assembly, self._coefficients, state.own
+        assembly, row, scheme_state = self._assembly, self._coefficients, state.scheme_state
         gamma, step, (before, load) = row.gamma, self.step, loads
         imposed_y, rate = None, -scheme_state.constraint_sum
         if imposed is not None:
@@ -410,7 +410,7 @@ class OneStepStepper(Stepper):
         if isinstance(self._bulk, LinearStep):
             start = StepStart(
                 rows[0][0], rows[1][0], rhs.resisting[0], state.history[0], state.impulse[0], state.worn,
-                None if state.lasts is None else state.lasts[0],
+                None if state.contact_flags is None else state.contact_flags[0],
             )  # fmt: skip
             solved = self._bulk.solve(start, member_rhs)
         else:
@@ -538,7 +538,7 @@ class OneStepStepper(Stepper):
 
     def _averaged(self, state: State, rhs: _BatchedRhs, end: _End, at: slice) -> tuple[Array, Array, Array]:
         """The averages of the internal forces at both ends of the step, and the mean damping (n, d), N."""
-        row, scheme_state, end_state = self._coefficients, state.own, end.scheme_state
+        row, scheme_state, end_state = self._coefficients, state.scheme_state, end.scheme_state
         end_state.internal[at] = row.average(end.internal[at], state.internal[at], scheme_state.internal[at])
         if rhs.drag is None:
             end_state.damping[at] = 0.0
@@ -606,7 +606,7 @@ class OneStepStepper(Stepper):
             self._assembly,
             self._coefficients,
             self.step,
-            state.own,
+            state.scheme_state,
             end.scheme_state,
         )
         (before, after, damping), gamma, push = resisting, row.gamma, rhs.push
@@ -747,7 +747,7 @@ class OneStepStepper(Stepper):
             return end, batch
         worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
-        end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence[None])
+        end = replace(end, worn=worn, impulse=impulse, contact_flags=single.contact.persistence[None])
         sliding = laws.friction_state(end.history[0])[None, None] if laws.state_dependent else None
         memory: Any = (end.memory,)
         return end, replace(

@@ -101,7 +101,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         if not n:
             self._check_start(bulk.force, scheme_state)
         return replace(
-            State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, own=scheme_state, n=n), impulse=stored
+            State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, scheme_state=scheme_state, n=n), impulse=stored
         )
 
     def continued(self, state: State) -> State:
@@ -140,7 +140,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
 
     def _step(self, state: State, t0: float, t1: float) -> tuple[State, StepBatch]:
         """The equilibrium under the loads at t1, and the works between t0 and t1."""
-        assembly, scheme_state = self._assembly, state.own
+        assembly, scheme_state = self._assembly, state.scheme_state
         external = assembly.load(t1)
         equilibrium = self._equilibrium.find(state, external, t0, t1)
         contact_step, du, constraint = equilibrium.contact, equilibrium.y, equilibrium.multipliers
@@ -194,7 +194,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             (u, zero),
             bulk,
             work,
-            own=StaticState(external, forces, pulled, du / (t1 - t0) if t1 > t0 else zero),
+            scheme_state=StaticState(external, forces, pulled, du / (t1 - t0) if t1 > t0 else zero),
             multipliers=constraint,
             path=du,
             contact=contact_step.impulses(rows.du, loss),

@@ -42,19 +42,19 @@ class SubsteppedStepper(Stepper):
         """The state at t = nΔt."""
         count = self._substep_count(u, n * self.step)
         state = self._with(count).start(u, v, n * count, memory)
-        return replace(state, n=n, own=_Inside(state, count))
+        return replace(state, n=n, scheme_state=_Inside(state, count))
 
     def continued(self, state: State) -> State:
         """See `Stepper.continued`."""
-        substeps = state.own
+        substeps = state.scheme_state
         inner = self._with(substeps.count).continued(
             replace(substeps.state, n=state.n * substeps.count, worn=state.worn)
         )
-        return replace(state, own=_Inside(inner, substeps.count), kinetic=inner.kinetic)
+        return replace(state, scheme_state=_Inside(inner, substeps.count), kinetic=inner.kinetic)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
-        inner, parts = replace(state.own.state, worn=state.worn), state.own.count
+        inner, parts = replace(state.scheme_state.state, worn=state.worn), state.scheme_state.count
         n, kinetic_change = state.n, 0.0
         batches: list[StepBatch] = []
         needed = self._substep_count(inner.u, n * self.step)
@@ -80,7 +80,7 @@ class SubsteppedStepper(Stepper):
                     needed, change = math.ceil(needed_now / parts) * parts, True
         merged = merge_time_steps(batches).numbered(n + 1)
         merged.work["scheme"] = merged.work["scheme"] - kinetic_change
-        return replace(inner, n=n + 1, own=_Inside(inner, parts)), merged
+        return replace(inner, n=n + 1, scheme_state=_Inside(inner, parts)), merged
 
     def _with(self, count: int) -> CentralStepper:
         step = self.step / count

@@ -97,7 +97,7 @@ class StudyModel:
         if isinstance(scheme, OneStep) and (row := scheme.coefficients(step)).carries:
             return start_state(assembly, row, (u, v))
         bulk, gaps = assembly.respond(u, assembly.start_memory(), 0.0), assembly.contact.gaps(u)
-        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=None)
+        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), scheme_state=None)
 
     def matrix(self, name: str) -> sp.csr_array:
         """mass, stiffness, viscous, damping (d, d), constraints (m, d) or basis (q, d) in the smooth coordinates."""
@@ -132,8 +132,8 @@ class StudyModel:
         # the stepper of a one-step scheme, with its factor, is not needed here
         if isinstance(self.study.scheme, CentralDifference) and isinstance(self.stepper, CentralStepper):
             fields[1] = self.stepper.half_velocity(first)
-        elif first.own is not None and not self.study.scheme.static:
-            fields += [first.own.lead, first.own.bulk]
+        elif first.scheme_state is not None and not self.study.scheme.static:
+            fields += [first.scheme_state.lead, first.scheme_state.bulk]
         if self.mode_map is None:
             return np.array(fields)
         solve = sp.linalg.splu(sp.csc_array(self.mode_map)).solve

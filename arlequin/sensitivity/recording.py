@@ -87,7 +87,7 @@ class PreviousStep:
     def before(cls, equations: BulkEquations, block: Block) -> "PreviousStep":
         """Energies and forces before the first step of a block of dynamics, with 0 for the energy of the laws."""
         if equations.form.carries:
-            scheme_state = block.start.own
+            scheme_state = block.start.scheme_state
             return cls(0.0, scheme_state.internal, scheme_state.damping, scheme_state.external)
         ends, loads = equations.ends(block), equations.model.loads(block.n, len(block))
         return cls(0.0, ends.internal[0], ends.damping[0], loads[0])
@@ -97,7 +97,7 @@ class PreviousStep:
         """Energies and forces at t = 0."""
         assembly, state = model.assembly, model.first
         damping = np.zeros_like(state.v) if assembly.viscous is None else assembly.viscous @ state.v
-        forces = (state.impulse, state.own.reaction) if model.study.scheme.static else (None, None)
+        forces = (state.impulse, state.scheme_state.reaction) if model.study.scheme.static else (None, None)
         return cls(state.asperity, assembly.stiffness @ state.u, damping, assembly.load(0.0), *forces)
 
 

@@ -87,7 +87,7 @@ class BulkEquations:
 
     def leads(self, block: Block) -> Array:
         """l (b + 1, d) at the ends of solved steps."""
-        return self.form.leads(block.v, block.start.own.lead)
+        return self.form.leads(block.v, block.start.scheme_state.lead)
 
     def ends(self, block: Block) -> BulkEnds:
         """Forces and momenta at the ends of solved steps, cached for the last block."""
@@ -97,7 +97,7 @@ class BulkEquations:
 
     def mean_loads(self, block: Block, loads: Array) -> Array:
         """Means (b, d) over the steps of loads (b + 1, d) of the run."""
-        start = block.start.own.external if self.form.carries else loads[0]
+        start = block.start.scheme_state.external if self.form.carries else loads[0]
         return self.form.mean(self.form.averaged(loads, start))
 
     def fields(self, block: Block) -> Array:
@@ -112,7 +112,7 @@ class BulkEquations:
         """Leads and averaged forces (b + 1, d) of the generalised-α family at the ends of solved steps, see
         `OneStepState`, cached for the last block."""
         if not (self._scheme_states and self._scheme_states[0][0] is block):
-            start, ends, averaged = block.start.own, self.ends(block), self.form.averaged
+            start, ends, averaged = block.start.scheme_state, self.ends(block), self.form.averaged
             fields = {
                 "lead": self.leads(block),
                 "internal": averaged(ends.internal, start.internal),
@@ -128,7 +128,7 @@ class BulkEquations:
         if not self.form.carries or first == 0:
             return out
         scheme_state = {name: field[first] for name, field in self._scheme_state(block).items()}
-        return replace(out, start=replace(block.start, own=replace(block.start.own, **scheme_state)))
+        return replace(out, start=replace(block.start, scheme_state=replace(block.start.scheme_state, **scheme_state)))
 
     def by_fields(self, change: Array) -> tuple[Array, Array, Array | None]:
         """Changes of the right-hand sides of the b- and the c-equation, (d, …) and (m, …), and of y on the imposed dofs
@@ -187,7 +187,7 @@ class BulkEquations:
         du_residual = np.diff(block.u, axis=0) - form.step * y
         if form.carries:
             du_residual -= form.step**2 * self.leads(block)[:-1]
-            bulk = form.averaged(loads - ends.internal - ends.damping, block.start.own.bulk)
+            bulk = form.averaged(loads - ends.internal - ends.damping, block.start.scheme_state.bulk)
             b_residual -= form.on_force * bulk[:-1]
         b_residual -= form.impulse * applied(sp.csr_array(assembly.constraints.T), block.multipliers)
         b_residual -= form.impulse * applied(sp.csr_array(assembly.contact.basis.T), block.impulse)

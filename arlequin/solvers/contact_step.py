@@ -154,7 +154,7 @@ class ContactStep:
         bulk: BulkResponse,
         work: Work,
         *,
-        own: Any,
+        scheme_state: Any,
         multipliers: Array,
         path: Array,
         contact: ContactImpulses,
@@ -180,8 +180,8 @@ class ContactStep:
             impulse=solution.impulse if projected is None else solution.impulse + projected.impulse,
             friction_work_per_mu=contact.friction_work_per_mu,
             history=solution.history,
-            own=own,
-            lasts=self.persistence,
+            scheme_state=scheme_state,
+            contact_flags=self.persistence,
         )
         batch = StepBatch.single(
             end,

@@ -119,7 +119,7 @@ class Equilibrium:
         imposed = np.where(assembly.imposes_displacement, values - state.u[dofs], (t1 - t0) * values)
         rhs = StepRhs(0.0, external, -(assembly.constraints @ state.u), imposed, t1)
         equations = StepEquations(self._solver, state, rhs)
-        guess = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
+        guess = (t1 - t0) * state.scheme_state.rate if assembly.path_dependent else np.zeros_like(state.u)
         origin = np.zeros_like(guess)
         if (term := self._proximal) is None:
             return _solution(equations, EquilibriumPolicy(equations), guess, origin)

@@ -55,7 +55,7 @@ class StepStart:
     def of(cls, state: State, contact: Contact) -> Self:
         """The start of the step from a state."""
         u, v = contact.basis_product(state.u), contact.basis_product(state.v)
-        return cls(u, v, state.internal, state.history, state.impulse, state.worn, state.lasts)
+        return cls(u, v, state.internal, state.history, state.impulse, state.worn, state.contact_flags)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,13 @@ class StepBatch:
         )
 
     def end_state(
-        self, *, history: Array, internal: Array, impulse: Array, own: Any, lasts: NDArray[np.int8] | None = None
+        self,
+        *,
+        history: Array,
+        internal: Array,
+        impulse: Array,
+        scheme_state: Any,
+        contact_flags: NDArray[np.int8] | None = None,
     ) -> State:
         """The state after the last step, of a single system without internal variables of the bulk; see `State`."""
         kinetic, strain, asperity = self.works[-1, :3].tolist()
@@ -147,8 +153,8 @@ class StepBatch:
             strain=strain,
             asperity=asperity,
             impulse=impulse.copy(),
-            own=own,
-            lasts=lasts,
+            scheme_state=scheme_state,
+            contact_flags=contact_flags,
         )
 
     def with_friction(self, assembly: Assembly, history: Array) -> "StepBatch":

@@ -19,12 +19,12 @@ _ENERGIES = "kinetic", "strain", "asperity"
 
 @dataclass(frozen=True)
 class State:
-    """State at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: state variables of the scheme.
+    """State at t = n Δt: u (m), v (m/s), both (d,); history of the laws; scheme_state: variables of the scheme.
 
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses of
     the last step (initial guess of the next one); memory: internal variables of path-dependent parts; worn: wear of the
-    contact points, None without wear or at the start; lasts (k,): persistence flags of contact for the next step (ACTS,
-    STICKS, see docs/theory/contact.md), None if none. In an ensemble, axis 0 of every field but n is the member.
+    contact points, None without wear or at the start; contact_flags (k,): persistence of contact in the next step
+    (ACTS, STICKS, see docs/theory/contact.md), None if none. In an ensemble, axis 0 of every field but n is the member.
     """
 
     n: int
@@ -36,10 +36,10 @@ class State:
     strain: Any
     asperity: Any
     impulse: Array
-    own: Any = None
+    scheme_state: Any = None
     memory: Memory = ()
     worn: WearState | None = None
-    lasts: NDArray[np.int8] | None = None
+    contact_flags: NDArray[np.int8] | None = None
 
     @classmethod
     def first(
@@ -51,7 +51,7 @@ class State:
         gaps: Array,
         *,
         kinetic: float,
-        own: Any,
+        scheme_state: Any,
         n: int = 0,
     ) -> "State":
         """The initial state at t = nΔt: virgin laws at the gaps (k,) and no impulses; with the springs of friction and
@@ -68,7 +68,7 @@ class State:
             strain=bulk.stored,
             asperity=laws.energy(gaps) if before is None else before.energy,
             impulse=np.zeros(laws.row_count),
-            own=own,
+            scheme_state=scheme_state,
             memory=bulk.memory,
             worn=None if before is None else before.worn,
         )
@@ -84,8 +84,8 @@ class State:
         impulse: Array,
         friction_work_per_mu: Array,
         history: Array,
-        own: Any,
-        lasts: NDArray[np.int8] | None,
+        scheme_state: Any,
+        contact_flags: NDArray[np.int8] | None,
     ) -> "State":
         """The state one step later: bulk forces, energies (`work`), impulses (r,) and internal variables at its end."""
         return State(
@@ -98,31 +98,31 @@ class State:
             strain=bulk.stored,
             asperity=float(work["asperity"]),
             impulse=impulse,
-            own=own,
+            scheme_state=scheme_state,
             memory=bulk.memory,
             worn=assembly.contact.worn(self.worn, friction_work_per_mu),
-            lasts=lasts,
+            contact_flags=contact_flags,
         )
 
     @classmethod
     def of_members(cls, states: Sequence["State"]) -> "State":
         """The state of an ensemble; memory and worn, which only a single system has, are those of the first member."""
-        scheme_states: Any = [vars(state.own) for state in states]
+        scheme_states: Any = [vars(state.scheme_state) for state in states]
         arrays: Any = {name: _stacked([getattr(state, name) for state in states]) for name in _ARRAYS}
         energies: Any = {name: np.array([getattr(state, name) for state in states]) for name in _ENERGIES}
-        scheme_state = type(states[0].own)(
+        scheme_state = type(states[0].scheme_state)(
             **{name: _stacked([each[name] for each in scheme_states]) for name in scheme_states[0]}
         )
-        contact_flags: Any = [state.lasts for state in states]
+        contact_flags: Any = [state.contact_flags for state in states]
         contact_flags = None if any(flags is None for flags in contact_flags) else _stacked(contact_flags)
-        return replace(states[0], **arrays, **energies, own=scheme_state, lasts=contact_flags)
+        return replace(states[0], **arrays, **energies, scheme_state=scheme_state, contact_flags=contact_flags)
 
     @classmethod
     def of_members_apart(cls, states: Sequence["State"]) -> "State":
-        """The state of members with separate steppers: `own` is the tuple of their states; u, v and energies are those
-        of all members, the other fields those of the first."""
+        """The state of members with separate steppers: `scheme_state` is the tuple of their states; u, v and energies
+        are those of all members, the other fields those of the first."""
         of_all: Any = {name: np.stack([getattr(state, name) for state in states]) for name in ("u", "v", *_ENERGIES)}
-        return replace(states[0], **of_all, own=tuple(states))
+        return replace(states[0], **of_all, scheme_state=tuple(states))
 
     def with_first_guess(self, assembly: Assembly, step: float) -> "State":
         """The state with an initial guess of the contact impulses of the first step, s, from the contact forces of the
@@ -135,9 +135,9 @@ class State:
         """The state of one member of an ensemble."""
         arrays: Any = {name: getattr(self, name)[i] for name in _ARRAYS}
         energies: Any = {name: float(getattr(self, name)[i]) for name in _ENERGIES}
-        scheme_state = type(self.own)(**{name: values[i] for name, values in vars(self.own).items()})
-        contact_flags = None if self.lasts is None else self.lasts[i]
-        return replace(self, **arrays, **energies, own=scheme_state, lasts=contact_flags)
+        scheme_state = type(self.scheme_state)(**{name: values[i] for name, values in vars(self.scheme_state).items()})
+        contact_flags = None if self.contact_flags is None else self.contact_flags[i]
+        return replace(self, **arrays, **energies, scheme_state=scheme_state, contact_flags=contact_flags)
 
     @property
     def stored(self) -> tuple[Any, Any]:

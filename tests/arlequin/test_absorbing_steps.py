@@ -310,5 +310,9 @@ def test_another_step_from_a_state_keeps_its_velocity() -> None:
     state, _ = stepper.advance(stepper.start(*start_fields(assembly, step, False)))
     other = stepper.with_step(0.5 * step)
     again = other.restarted(state, 2)
-    np.testing.assert_allclose(again.own.half + 0.25 * step * again.own.a, state.v, rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(again.own.a, state.own.a, rtol=0.0, atol=1e-11 * np.abs(state.own.a).max())
+    np.testing.assert_allclose(
+        again.scheme_state.half + 0.25 * step * again.scheme_state.a, state.v, rtol=0.0, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        again.scheme_state.a, state.scheme_state.a, rtol=0.0, atol=1e-11 * np.abs(state.scheme_state.a).max()
+    )

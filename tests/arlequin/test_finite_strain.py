@@ -237,7 +237,7 @@ def pulled(law: Any, motion: Any) -> aq.System:
 def pull(run: Run, state: Any) -> float:
     """The force on the end that moves, N."""
     x = run.assembly.system.parts[0].positions
-    return float(state.own.reaction.reshape(-1, 3)[x[:, 0] == 2.0, 0].sum())
+    return float(state.scheme_state.reaction.reshape(-1, 3)[x[:, 0] == 2.0, 0].sum())
 
 
 @pytest.mark.parametrize("stretch", [0.6, 1.8])
@@ -319,7 +319,7 @@ def test_a_bar_necks_beyond_its_largest_load_in_few_passes() -> None:
     bar = aq.Solid("bar", replace(mesh, doflocs=points), metal, plane="axisymmetric", kinematics="finite", imposed=held)
     run = Run(aq.System([bar]), aq.Static(), 0.02, 50)
     top = 2 * np.flatnonzero(bar.positions[:, 1] == 4.0) + 1
-    force = np.array([state.own.reaction[top].sum() for state in run.states])
+    force = np.array([state.scheme_state.reaction[top].sum() for state in run.states])
 
     def tau(flow: float) -> float:
         return 4e8 - 3e8 * float(np.expm1(-12.0 * flow))

@@ -222,13 +222,13 @@ def compare_steps(loop: Any, single: Any, assembly: Assembly, start: tuple[Any, 
         compare(getattr(end, name), wanted, largest(wanted), name)
     forces, rows = largest(last.internal), largest(np.abs(assembly.constraints).sum(axis=1))
     round_off = {"constraint_sum": rows * largest(last.v)}  # of terms that cancel
-    for field in fields(last.own):
-        wanted = getattr(last.own, field.name)
+    for field in fields(last.scheme_state):
+        wanted = getattr(last.scheme_state, field.name)
         if wanted is None:
             continue
         of_force = field.name not in ("momentum", "constraint_sum", "lead", "half", "lift", "a")
         size = round_off.get(field.name, max(forces if of_force else 0.0, largest(wanted)))
-        compare(getattr(end.own, field.name), wanted, size, field.name)
+        compare(getattr(end.scheme_state, field.name), wanted, size, field.name)
 
     def joined(path: str) -> tuple[Any, Any]:
         of = attrgetter(path)
@@ -345,15 +345,17 @@ def test_a_run_goes_on_after_the_pairing_has_failed(monkeypatch: pytest.MonkeyPa
         return state
 
     expected = run(0)
-    assert expected.lasts is not None
-    assert expected.lasts.any()
+    assert expected.contact_flags is not None
+    assert expected.contact_flags.any()
     assert len(calls) > 30  # three a step
     for failing_call in range(1, len(calls) + 1):
         found = run(failing_call)
-        for name in ("u", "v", "impulse", "internal", "history", "lasts", "worn.depth"):
+        for name in ("u", "v", "impulse", "internal", "history", "contact_flags", "worn.depth"):
             assert np.array_equal(attrgetter(name)(found), attrgetter(name)(expected)), name
-        for field in fields(expected.own):
-            assert np.array_equal(getattr(found.own, field.name), getattr(expected.own, field.name)), field.name
+        for field in fields(expected.scheme_state):
+            assert np.array_equal(
+                getattr(found.scheme_state, field.name), getattr(expected.scheme_state, field.name)
+            ), field.name
 
 
 def test_steps_of_one_run_in_blocks_of_any_length() -> None:

@@ -217,7 +217,7 @@ def test_recursion_of_one_dof(name: str, dt: float) -> None:
     system, m, k, d = one_dof()
     _, states = march(system, SCHEMES[name], dt, 200)
     exact = textbook(m, k, d, *CONSTANTS[name], dt, 200)
-    got = np.array([(s.u[1], s.v[1], (s.own.bulk[1] + s.own.pulled[1]) / m) for s in states])
+    got = np.array([(s.u[1], s.v[1], (s.scheme_state.bulk[1] + s.scheme_state.pulled[1]) / m) for s in states])
     assert np.abs(got - exact).max(axis=0) == pytest.approx(0.0, abs=1e-12)
 
 
