@@ -102,7 +102,7 @@ class SteppedKinematics(ContactKinematics):
     def of(cls, reference: ContactKinematics, steps: ConfigurationSteps, tangents: Array) -> Self:
         """reference: the kinematics of one configuration; tangents: of each step, or (b, 0) if they do not change."""
         field_values: Any = {field.name: getattr(reference, field.name) for field in fields(ContactKinematics)}
-        field_values |= {"gap": steps.gap, "place": steps.contact_displacement}
+        field_values |= {"gap": steps.gap, "contact_displacement": steps.contact_displacement}
         if tangents.size:
             field_values["tangents"] = tangents.reshape(len(tangents), *reference.tangents.shape)
         return cls(**field_values, starts=steps.starts, columns=steps.columns, values=steps.values)

@@ -40,7 +40,7 @@ class StepStart:
 
     contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,), N:
     resisting forces besides A y: the internal force at u₀, and other terms of the scheme at the start; history of the
-    laws; impulse (r,): last contact impulses, N·s; worn, persistence (k,): see `State.worn` and `State.lasts`.
+    laws; impulse (r,): last contact impulses, N·s; worn, persistence (k,): see `State.worn` and `State.contact_flags`.
     """
 
     contact_displacement: Array
