@@ -91,8 +91,8 @@ def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SteppedKinematics(ContactKinematics):
-    """The kinematics of some steps, each in a configuration of its own: gap (b, k), place (b, q), tangents (k, a − 1,
-    a) of all steps or (b, k, a − 1, a), and the rows of H: starts (b, r + 1), columns and values (b, e)."""
+    """The kinematics of some steps, each in a configuration of its own: gap (b, k), basis_displacement (b, q), tangents
+    (k, a − 1, a) of all steps or (b, k, a − 1, a), and the rows of H: starts (b, r + 1), columns and values (b, e)."""
 
     starts: NDArray[np.uint32]
     columns: NDArray[np.uint32]
@@ -102,7 +102,7 @@ class SteppedKinematics(ContactKinematics):
     def of(cls, reference: ContactKinematics, steps: ConfigurationSteps, tangents: Array) -> Self:
         """reference: the kinematics in one configuration; tangents: those of the steps, or none, (b, 0)."""
         own: Any = {field.name: getattr(reference, field.name) for field in fields(ContactKinematics)}
-        own |= {"gap": steps.gap, "place": steps.contact_displacement}
+        own |= {"gap": steps.gap, "basis_displacement": steps.contact_displacement}
         if tangents.size:
             own["tangents"] = tangents.reshape(len(tangents), *reference.tangents.shape)
         return cls(**own, starts=steps.starts, columns=steps.columns, values=steps.values)
