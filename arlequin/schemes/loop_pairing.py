@@ -1,5 +1,5 @@
-"""How contact points are paired in the steps of the compiled loops: on fixed normals, on flat obstacles on which rigid
-bodies of the plane rotate, whose rows depend on (x, y, θ), or in each configuration anew."""
+"""Contact pairing in compiled loops: fixed normals, corners of rotating plane rigid bodies on flat obstacles, whose
+rows depend on (x, y, θ), or a new pairing in each configuration."""
 
 import weakref
 from dataclasses import dataclass, fields, replace
@@ -19,7 +19,7 @@ from arlequin.schemes.compiled_system import as_arrays, passes_by_rows, zeros_of
 from arlequin.schemes.linear_audit import EndImpulses
 from arlequin.schemes.loop_data import (
     AT_END,
-    KEPT,
+    KEEP_PARTNERS,
     ConfigurationSteps,
     ContactRows,
     CornerRows,
@@ -36,8 +36,8 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 
 class ImpulseResponse(NamedTuple):
-    """What unit impulses do in a step: y (d, m) and φ (m, m) by C y = c; y (d, q) and what is taken off φ (m, q) by
-    impulses on the contact's basis; W (q, q)."""
+    """Responses of a step: y (d, m) and φ (m, m) to C y = c; y (d, q) and the decrease of φ (m, q) by unit impulses on
+    the contact's basis; Delassus operator W (q, q)."""
 
     velocity_by_constraint: Array
     multiplier_by_constraint: Array
@@ -47,7 +47,7 @@ class ImpulseResponse(NamedTuple):
 
     @classmethod
     def of(cls, condensed: Condensed, assembly: Assembly, scale: float = 1.0) -> Self:
-        """By a factor of the step's matrix, or of the mass; scale: μ, which impulses on the contact have."""
+        """From a factor of the step's matrix or of the mass; scale: the factor μ of contact impulses."""
         d, m, q = assembly.dof_count, *(rows.shape[0] for rows in (assembly.constraints, assembly.contact.basis))
         rest, none = np.zeros(assembly.imposed_dofs.size), np.zeros(d)
         by_constraint = [condensed.predict(none, c, rest) for c in np.eye(m)]
@@ -63,9 +63,9 @@ class ImpulseResponse(NamedTuple):
 
 
 def rows_of_corners(contact: Contact) -> CornerRows:
-    """Rows of interfaces with flat obstacles."""
-    none, no_pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-    found = [(none, none, no_pairs, no_pairs, np.zeros(0), none)]
+    """The contact rows of all interfaces, as tables of points and corners on flat obstacles."""
+    empty, no_pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
+    tables = [(empty, empty, no_pairs, no_pairs, np.zeros(0), empty)]
     for i, (a, b) in enumerate(pairwise(contact.span)):
         directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
         columns, width = np.arange(a, b), 1
@@ -75,8 +75,8 @@ def rows_of_corners(contact: Contact) -> CornerRows:
             columns, width = np.full(len(directions), a), 3
         points = np.diff(contact.start)[i]
         of_points = np.full(points, sagitta), np.full(points, angle_row)
-        found.append((columns, np.full(columns.size, width), directions, arms, *of_points))
-    return CornerRows(*(np.concatenate(own) for own in zip(*found, strict=True)))
+        tables.append((columns, np.full(columns.size, width), directions, arms, *of_points))
+    return CornerRows(*(np.concatenate(column) for column in zip(*tables, strict=True)))
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
@@ -91,7 +91,7 @@ def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SteppedKinematics(ContactKinematics):
-    """The kinematics of some steps, each in a configuration of its own: gap (b, k), basis_displacement (b, q), tangents
+    """Contact kinematics with one configuration per step: gap (b, k), basis_displacement (b, q), tangents
     (k, a − 1, a) of all steps or (b, k, a − 1, a), and the rows of H: starts (b, r + 1), columns and values (b, e)."""
 
     starts: NDArray[np.uint32]
@@ -100,12 +100,12 @@ class SteppedKinematics(ContactKinematics):
 
     @classmethod
     def of(cls, reference: ContactKinematics, steps: ConfigurationSteps, tangents: Array) -> Self:
-        """reference: the kinematics in one configuration; tangents: those of the steps, or none, (b, 0)."""
-        own: Any = {field.name: getattr(reference, field.name) for field in fields(ContactKinematics)}
-        own |= {"gap": steps.gap, "basis_displacement": steps.contact_displacement}
+        """reference: the kinematics of one configuration; tangents: of each step, or (b, 0) if they do not change."""
+        field_values: Any = {field.name: getattr(reference, field.name) for field in fields(ContactKinematics)}
+        field_values |= {"gap": steps.gap, "basis_displacement": steps.contact_displacement}
         if tangents.size:
-            own["tangents"] = tangents.reshape(len(tangents), *reference.tangents.shape)
-        return cls(**own, starts=steps.starts, columns=steps.columns, values=steps.values)
+            field_values["tangents"] = tangents.reshape(len(tangents), *reference.tangents.shape)
+        return cls(**field_values, starts=steps.starts, columns=steps.columns, values=steps.values)
 
     @property
     def rows(self) -> int:
@@ -126,51 +126,51 @@ class SteppedKinematics(ContactKinematics):
 
 
 class FixedPairing:
-    """Normals and partners that are the same in all steps."""
+    """Contact with fixed normals and partners."""
 
     def __init__(self, assembly: Assembly, kinematics: ContactKinematics) -> None:
         self._laws, self._kinematics = assembly.laws, kinematics
 
-    def room(self, count: int) -> None:
-        """None."""
+    def allocate(self, count: int) -> None:
+        """No configurations are stored: the rows are fixed."""
 
     def arguments(self, steps: ConfigurationSteps | None) -> None:
-        """None."""
+        """No arguments: the loop reads fixed rows from the system."""
 
     def kinematics(self, steps: ConfigurationSteps | None) -> ContactKinematics:
-        """Those of all steps."""
+        """The kinematics common to all steps."""
         return self._kinematics
 
-    def starts_again(self) -> bool:
-        """Never."""
+    def needs_rerun(self) -> bool:
+        """False: a fixed pairing does not interrupt the loop."""
         return False
 
     def end_impulses(self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float) -> None:
-        """None."""
+        """No impulses: fixed normals need no velocity projection."""
 
     def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """All that stick, but where friction has a compliance or springs: there a point slides a little."""
+        """Mask of sticking points without slip: not those with a compliance or springs of friction."""
         laws, kinematics = self._laws, self._kinematics
         rough = np.diff(np.append(kinematics.first, kinematics.rows)) > 1
         return (status == STICK) & rough & ~laws.elastic_stick & (laws.tangential_compliance == 0.0)
 
 
 class MovingPairing:
-    """Rows that depend on the configuration: each step alternates between the impulses and the configuration at its
-    middle that they lead to, on which they act (`arlequin.solvers.contact_step`).
+    """Contact rows that depend on the configuration: each step iterates between the impulses and the midpoint
+    configuration on which they act (`arlequin.solvers.contact_step`).
 
-    Subclasses have the rows in a step and what the loop reads.
+    Subclasses define the rows of a step and the arguments of the loop.
     """
 
     _rows: ContactRows
     _arrays: Any
 
     def __init__(self, assembly: Assembly, reference: ContactKinematics) -> None:
-        """reference: the kinematics in one configuration."""
+        """reference: the kinematics of one configuration."""
         self._contact, self._reference = assembly.contact, reference
 
-    def room(self, count: int) -> ConfigurationSteps:
-        """Zeros."""
+    def allocate(self, count: int) -> ConfigurationSteps:
+        """Arrays of zeros for the configurations of `count` steps."""
         points, size = self._contact.count, self._contact.laws.row_count
         (q, d), rows = self._contact.basis.shape, self._rows
         types: Any = {"persistent": bool, "starts": np.uint32, "columns": np.uint32}
@@ -181,7 +181,7 @@ class MovingPairing:
         )  # fmt: skip
 
     def arguments(self, steps: ConfigurationSteps | None) -> Any:
-        """What gives the rows, and what receives the steps' configurations."""
+        """Arguments of the loop: the moving contact, and the arrays for the configurations of the steps."""
         assert steps is not None
         return self._arrays, tuple(steps)
 
@@ -189,7 +189,7 @@ class MovingPairing:
         self, rows: tuple[ContactRows, ContactRows], corners: CornerRows | None, call: PairingCall | None,
         delassus: Array, velocity_by_impulse: Array | None, mass: CondensedPasses | None,
     ) -> MovingContact:  # fmt: skip
-        """rows: in the step and at its end; what gives them, and the response of the mass."""
+        """rows: in the step and at its end; corners or call: source of the rows; the others: response of the mass."""
         contact = self._contact
         return MovingContact(
             corners=corners,
@@ -205,18 +205,18 @@ class MovingPairing:
             lasting=contact.scale.lasting,
         )
 
-    def starts_again(self) -> bool:
-        """Whether the loop may go on where its last call ended, as there is now room for more rows; raises what the
-        pairing raised."""
+    def needs_rerun(self) -> bool:
+        """Whether the loop is to be called again, after the arrays of the rows were enlarged; raises the error of the
+        pairing, if any."""
         return False
 
     def kinematics(self, steps: ConfigurationSteps | None) -> ContactKinematics:
-        """Each step has its own."""
+        """The kinematics of the steps, with one configuration each."""
         assert steps is not None
         return SteppedKinematics.of(self._reference, steps, steps.tangents)
 
     def end_impulses(self, steps: ConfigurationSteps | None, status: NDArray[np.int8], step: float) -> EndImpulses:
-        """The projections of the velocities."""
+        """Impulses and works of the velocity projections at the ends of the steps."""
         assert steps is not None
         kinematics = SteppedKinematics.of(self._reference, steps, steps.end_tangents)
         works = Work(np.zeros((len(status), len(KINDS))))
@@ -226,12 +226,12 @@ class MovingPairing:
         return EndImpulses(replace(added, spread=steps.on_basis), works.values)
 
     def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """None: what moves in the mean of a step is slip."""
+        """All False: any mean tangential motion of a step counts as slip."""
         return np.zeros(status.shape, dtype=bool)
 
 
 class RotatingPairing(MovingPairing):
-    """Rigid bodies of the plane that rotate on flat obstacles."""
+    """Pairing of plane rigid bodies that rotate on flat obstacles."""
 
     def __init__(self, assembly: Assembly, reference: ContactKinematics) -> None:
         super().__init__(assembly, reference)
@@ -244,7 +244,7 @@ class RotatingPairing(MovingPairing):
 
 
 def _rows_of(corners: CornerRows, points: int) -> ContactRows:
-    """Room for the rows of corners."""
+    """Arrays for the rows of corners, with their columns."""
     starts = np.concatenate([[0], np.cumsum(corners.width)]).astype(np.uint32)
     within = np.arange(starts[-1]) - np.repeat(starts[:-1], corners.width)
     columns = (np.repeat(corners.columns, corners.width) + within).astype(np.uint32)
@@ -252,10 +252,10 @@ def _rows_of(corners: CornerRows, points: int) -> ContactRows:
 
 
 class SurfacePairing(MovingPairing):
-    """Surfaces that are paired in each configuration anew, by functions of Python that the loop calls."""
+    """Pairing of surfaces in each configuration, by a Python callback of the loop."""
 
     def __init__(self, assembly: Assembly, reference: ContactKinematics, mass: FactoredMass | None = None) -> None:
-        """mass: for the projection of the velocities; None of schemes without."""
+        """mass: factor for the velocity projection; None for schemes without."""
         from arlequin.schemes._callback_kernels import CALLBACK
 
         super().__init__(assembly, reference)
@@ -263,19 +263,19 @@ class SurfacePairing(MovingPairing):
         self._place, self._last = np.zeros(assembly.contact.basis.shape[0]), reference
         self._failure: BaseException | None = None
         self._enlarged = False
-        own = weakref.ref(self)  # else what is called would hold what holds it
+        weak_self = weakref.ref(self)  # avoids a reference cycle with the callback
 
-        def pair(how: int) -> int:
-            pairing = own()
-            return 1 if pairing is None else pairing._pair(how)
+        def pair(mode: int) -> int:
+            pairing = weak_self()
+            return 1 if pairing is None else pairing._pair(mode)
 
         self._call = CALLBACK(pair)
         local = reference.local
         assert local is not None
-        self._make_room(2 * local.nnz + local.shape[1])
+        self._allocate_rows(2 * local.nnz + local.shape[1])
 
-    def _make_room(self, entries: int) -> None:
-        """Room for rows with so many entries."""
+    def _allocate_rows(self, entries: int) -> None:
+        """Allocates rows with `entries` entries, in the step and at its end."""
         from arlequin.schemes._callback_kernels import address_of
 
         rows, points, size = self._contact.laws.row_count, self._contact.count, self._reference.tangents.size
@@ -290,28 +290,31 @@ class SurfacePairing(MovingPairing):
         delassus = np.zeros((0, 0)) if self._mass is None else self._mass.delassus
         self._arrays = as_arrays(self._named((self._rows, self._end_rows), None, call, delassus, None, self._passes))
 
-    def _pair(self, how: int) -> int:
-        """Writes the rows at `place` to the arrays; 1 where it could not."""
+    def _pair(self, mode: int) -> int:
+        """Writes the rows at the displacement `_place` to the arrays; returns 1 on failure."""
         try:
-            place = self._place.copy()
-            found = self._contact.kinematics(place, self._last if how == KEPT else None)
-            assert found.local is not None
-            if found.local.nnz > self._rows.values.size:
-                self._make_room(2 * found.local.nnz)
+            displacement = self._place.copy()
+            kinematics = self._contact.kinematics(displacement, self._last if mode == KEEP_PARTNERS else None)
+            assert kinematics.local is not None
+            if kinematics.local.nnz > self._rows.values.size:
+                self._allocate_rows(2 * kinematics.local.nnz)
                 self._enlarged = True
                 return 1
-            out = self._end_rows if how == AT_END else self._rows
-            if how != AT_END:
-                self._last = found
-            out.starts[:] = found.local.indptr
-            out.columns[: found.local.nnz], out.values[: found.local.nnz] = found.local.indices, found.local.data
-            out.gap[:], out.tangents[:] = found.gap, found.tangents.ravel()
-        except BaseException as raised:  # nothing may leave it: `starts_again` raises it
+            out = self._end_rows if mode == AT_END else self._rows
+            if mode != AT_END:
+                self._last = kinematics
+            out.starts[:] = kinematics.local.indptr
+            out.columns[: kinematics.local.nnz], out.values[: kinematics.local.nnz] = (
+                kinematics.local.indices,
+                kinematics.local.data,
+            )
+            out.gap[:], out.tangents[:] = kinematics.gap, kinematics.tangents.ravel()
+        except BaseException as raised:  # must not propagate into compiled code: `needs_rerun` raises it
             self._failure = raised
             return 1
         return 0
 
-    def starts_again(self) -> bool:
+    def needs_rerun(self) -> bool:
         raised, self._failure = self._failure, None
         if raised is not None:
             raise raised
