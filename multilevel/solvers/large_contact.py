@@ -13,7 +13,7 @@ are near where an impulse on one moves the other; no coordinates are needed. New
 step whose impulses are the guess: those of the natural map change at many points where slip rates are small.
 
 Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (additive Schwarz methods for weakly singular
-operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
+operators).
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the ker
 TARGET = 1e-13  # certificate at which Newton stops
 STALLED = 10  # steps of Newton that do not halve the certificate
 DAMPED_FROM = 2  # of these, after which steps are halved: statuses that change back and forth settle
-KRYLOV = 80  # GMRES iterations of an increment at most
+KRYLOV = 80  # GMRES iterations of a cycle at most
 # relative residual of an increment: this share of the certificate, within bounds, but neither below what `TARGET` needs
 # nor below the share of the points whose statuses have just changed
 SHARE, LEAST, MOST, ENOUGH = 0.1, 1e-5, 1e-2, 0.3
@@ -220,32 +220,20 @@ def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
 
 
 def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array, tolerance: float) -> Array | None:
-    """Solution (n,) of the system by GMRES, preconditioned from the right; None where `KRYLOV` iterations do not
-    suffice for the tolerance, relative to the right-hand side."""
-    size = float(np.linalg.norm(right))
-    if size == 0.0:
-        return np.zeros_like(right)
-    basis, upper, target = np.empty((KRYLOV + 1, right.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
-    basis[0], target[0] = right / size, size
-    for step in range(KRYLOV):
-        new = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
-        for _ in range(2):  # orthogonalised twice
-            share = basis[: step + 1] @ new
-            new -= share @ basis[: step + 1]
-            upper[: step + 1, step] += share
-        length = float(np.linalg.norm(new))
-        if not np.isfinite(length):
-            return None
-        upper[step + 1, step] = length
-        known = upper[: step + 2, : step + 1]
-        y = np.linalg.lstsq(known, target[: step + 2])[0]
-        if np.linalg.norm(target[: step + 2] - known @ y) <= tolerance * size:
-            smooth = (y @ basis[: step + 1]).astype(np.float32)
-            return preconditioner.apply(matrix, smooth).astype(float)
-        if length == 0.0:
-            return None
-        basis[step + 1] = new / length
-    return None
+    """Solution (n,) of the system by GMRES, preconditioned from the right; None where two cycles of `KRYLOV` iterations
+    do not suffice for the tolerance, relative to the right-hand side."""
+    from scipy.sparse.linalg import LinearOperator, gmres
+
+    def preconditioned(x: Array) -> _Rounded:
+        return preconditioner.apply(matrix, x.astype(np.float32))
+
+    def product(x: Array) -> Array:
+        return (matrix @ preconditioned(x)).astype(float)
+
+    operator = LinearOperator((right.size, right.size), product, dtype=float)
+    with np.errstate(all="ignore"):  # of a preconditioner beside a singular one nothing converges
+        y, failed = gmres(operator, right, rtol=tolerance, restart=KRYLOV, maxiter=2)
+    return None if failed else preconditioned(y).astype(float)
 
 
 class NewtonEquations(NamedTuple):
