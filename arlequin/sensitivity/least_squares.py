@@ -51,59 +51,38 @@ def minimise(
 
     residual(x, strict): infinite where x is not allowed, or an error if strict; jacobian(x, chosen): the columns of the
     parameters `chosen`. The iterates of the trust-region method are inside of the bounds and end beside those that
-    hold. A parameter whose step of Gauss and Newton would cross its bound is therefore set to it, and the others are
-    found again; it is released where the derivative of the cost leads inwards (Karush, Kuhn & Tucker).
+    hold. If the step of Gauss and Newton would cross a bound there, rectangular trust regions take over, whose iterates
+    reach the bounds: a parameter stays at one while the derivative of the cost leads outwards (Karush, Kuhn & Tucker).
 
-    Source: Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999) 1–23; Nocedal & Wright, Numerical Optimization,
-    Springer 2006, §16.5 (active sets).
+    Source: Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999) 1–23; Voglis & Lagaris, Proc. WSEAS Int. Conf. Applied
+    Mathematics, Corfu 2004 (methods "trf" and "dogbox" of SciPy).
     """
     from scipy.optimize import least_squares
 
     low, high = bounds
-    count = start.size
-    x, at_bound, released = start.copy(), np.zeros(count, dtype=np.int8), np.zeros(count, dtype=bool)
-    evaluations = gradients = 0
-    message, converged = "", True
-    while True:
-        free = np.flatnonzero(at_bound == 0)
-        r = residual(x, True)  # refused values of the guess, or of a bound, are an error
-        first = x[free].copy(), r
+    every = np.arange(start.size)
+    at_start = residual(start, True)  # a guess that the study refuses is an error
 
-        def full(x_free: Array, x: Array = x, free: Indices = free) -> Array:
-            out = x.copy()
-            out[free] = x_free
-            return out
+    def evaluated(x: Array) -> Array:
+        return at_start if np.array_equal(x, start) else residual(x, False)
 
-        def free_residual(x_free: Array, first: tuple[Array, Array] = first, full: Any = full) -> Array:
-            return first[1] if np.array_equal(x_free, first[0]) else residual(full(x_free), False)
+    def solved(method: str, x: Array, most: int) -> Any:
+        return least_squares(
+            evaluated, x, lambda x: jacobian(x, every), bounds=bounds, method=method, x_scale="jac",
+            ftol=tolerance, xtol=tolerance, gtol=tolerance, max_nfev=max(most, 1),
+        )  # fmt: skip
 
-        if free.size:
-            solution = least_squares(
-                free_residual, x[free], lambda x_free, full=full, free=free: jacobian(full(x_free), free),
-                bounds=(low[free], high[free]), x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance,
-                max_nfev=max(most - evaluations, 1),
-            )  # fmt: skip
-            x, r = full(solution.x), solution.fun
-            evaluations, gradients = evaluations + int(solution.nfev), gradients + int(solution.njev)
-            message, converged = str(solution.message), bool(solution.success)
-        else:
-            evaluations, message = evaluations + 1, "all parameters are at their bounds"
-        if free.size < count:
-            gradients += 1
-        matrix = solution.jac if free.size == count else jacobian(x, np.arange(count))
-        cost_slope = matrix.T @ r
-        flat = _FLAT * np.linalg.norm(matrix, axis=0) * np.linalg.norm(r)
-        inwards = (at_bound != 0) & (at_bound * cost_slope > flat)
-        crossing = np.zeros(count, dtype=np.int8)
-        if free.size:
-            ahead = x[free] + np.linalg.lstsq(matrix[:, free], -r, rcond=_SINGULAR)[0]
-            crossing[free] = np.where(ahead <= low[free], -1, np.where(ahead >= high[free], 1, 0))
-            crossing[released] = 0
-        if not converged or not (inwards.any() or crossing.any()):
-            return Minimum(x, r, matrix, at_bound, message, converged, evaluations, gradients)
-        released |= inwards
-        at_bound = np.where(inwards, 0, at_bound + crossing).astype(np.int8)
-        x = np.where(at_bound < 0, low, np.where(at_bound > 0, high, x))
+    solution = solved("trf", start, most)
+    at_bound, evaluations, gradients = np.zeros(start.size, dtype=np.int8), int(solution.nfev), int(solution.njev)
+    ahead = solution.x - np.linalg.lstsq(solution.jac, solution.fun, rcond=_SINGULAR)[0]
+    if solution.success and ((ahead <= low) | (ahead >= high)).any():
+        solution = solved("dogbox", solution.x, most - evaluations)
+        at_bound = solution.active_mask.astype(np.int8)
+        evaluations, gradients = evaluations + int(solution.nfev), gradients + int(solution.njev)
+    return Minimum(
+        solution.x, solution.fun, solution.jac, at_bound, str(solution.message), bool(solution.success),
+        evaluations, gradients,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,44 +130,25 @@ def piece_frames(x, pieces):
     return normal, centre, length, size
 
 
-@njit(types.void(Matrix, Table, Numbers, int64, Matrix, Matrix), cache=True)
-def fit_boxes(x, pieces, order, leaves, low, high):
-    """Boxes of a complete binary tree: node i has children 2i + 1, 2i + 2; leaf l holds order[n l/L : n (l + 1)/L]."""
-    count = order.size
-    for node in range(2 * leaves - 2, -1, -1):
-        low[node], high[node] = np.inf, -np.inf
-        if node < leaves - 1:
-            for child in (2 * node + 1, 2 * node + 2):
-                for i in range(3):
-                    low[node, i] = min(low[node, i], low[child, i])
-                    high[node, i] = max(high[node, i], high[child, i])
-            continue
-        leaf = node - leaves + 1
-        for entry in range(count * leaf // leaves, count * (leaf + 1) // leaves):
-            for c in pieces[order[entry]]:
-                for i in range(3):
-                    low[node, i] = min(low[node, i], x[c, i])
-                    high[node, i] = max(high[node, i], x[c, i])
-
-
-@njit(int64(Vector, Vector, Numbers, int64, Matrix, Matrix, Numbers), cache=True)
-def near_pieces(low, high, order, leaves, box_low, box_high, pieces):
-    """Write the pieces in the leaves that intersect a box to `pieces`; return their number."""
+@njit(int64(Vector, Vector, Numbers, Matrix, Numbers), cache=True)
+def near_pieces(low, high, order, tree, pieces):
+    """Write the pieces in the leaves of a tree (`search.box_tree`) that intersect a box to `pieces`, and count them."""
     stack = np.empty(64, dtype=np.int64)
-    stack[0], depth, count = 0, 1, 0
+    leaves = tree.shape[0] // 2
+    stack[0], depth, count = 1, 1, 0
     while depth > 0:
         depth -= 1
         node = stack[depth]
         separated = False
         for i in range(3):
-            separated = separated or box_low[node, i] > high[i] or box_high[node, i] < low[i]
+            separated = separated or tree[node, i] > high[i] or tree[node, 3 + i] < low[i]
         if separated:
             continue
-        if node < leaves - 1:
-            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
+        if node < leaves:
+            stack[depth], stack[depth + 1] = 2 * node, 2 * node + 1
             depth += 2
             continue
-        leaf = node - leaves + 1
+        leaf = node - leaves
         for entry in range(order.size * leaf // leaves, order.size * (leaf + 1) // leaves):
             pieces[count] = order[entry]
             count += 1
@@ -262,19 +243,19 @@ MOMENTS = types.Tuple((Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube))
 @njit(
     MOMENTS(
         FACETS, FACETS, types.Tuple((Matrix, Matrix, Vector)), types.Tuple((Matrix, Vector)),
-        types.Tuple((Numbers, int64, Matrix, Matrix)), types.UniTuple(int64, 2), Vector,
+        types.Tuple((Numbers, Matrix)), types.UniTuple(int64, 2), Vector,
         types.Tuple((Matrix, Vector)), types.Tuple((float64, boolean)),
     ),
     cache=True,
 )  # fmt: skip
-def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, measure):
+def moments(slave, master, frames, other_frames, boxes, multiplier, reach, rule, measure):
     """Integrals over the covered part of each slave piece p, of ψ_i, slave φ_j, master φ_m and gap g:
 
     Σ w ψ_i φ_j (p, i, j); Σ w ψ_i, Σ w |ψ_i|, Σ w ψ_i g (p, i); and for the pairs first[p] … first[p + 1] of a piece
     with a master facet partner[r]: Σ w ψ_i φ_m (r, i, m).
 
     slave, master: see FACETS. frames: normals, centres and sizes of the slave pieces; other_frames: normals and sizes
-    of the master's. tree: order, leaf count and corners of the boxes of the master pieces. multiplier: code and count
+    of the master's. boxes: order of the master pieces and their tree of boxes. multiplier: code and count
     of the functions on a facet. reach (4,): largest gap and penetration, each as a length plus a multiple of the
     larger diameter of the two pieces. rule: points and weights on a simplex. measure: thickness, m, and whether the
     model is axisymmetric.
@@ -283,7 +264,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     y, other_kind, other_facets, other_pieces, other_parents, other_starts = master
     normal, centre, size = frames
     other_normal, other_size = other_frames
-    order, leaves, box_low, box_high = tree
+    order, tree = boxes
     code, functions = multiplier
     points, rule_weights = rule
     depth, radial = measure
@@ -321,7 +302,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                 for along in (reach[0] + reach[1] * diameter, -(reach[2] + reach[3] * diameter)):
                     low[i] = min(low[i], x[c, i] + along * outward[i])
                     high[i] = max(high[i], x[c, i] + along * outward[i])
-        candidate_count = near_pieces(low, high, order, leaves, box_low, box_high, candidates)
+        candidate_count = near_pieces(low, high, order, tree, candidates)
         if candidate_count == 0:
             continue
 

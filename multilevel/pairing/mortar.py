@@ -13,7 +13,9 @@ from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.kinematics import Kinematics
-from arlequin.multilevel.pairing.multipliers import Facets, Multipliers, simplex_rule, tree_order
+from arlequin.multilevel.pairing.multipliers import Facets, Multipliers, simplex_rule
+from arlequin.multilevel.search.facets import in_space
+from arlequin.multilevel.search.search import box_order, box_tree
 
 OPEN = 4.0  # largest gap of partners by default, and
 INSIDE = 1.0  # largest penetration, in diameters of the larger of the two facets
@@ -69,18 +71,16 @@ class MortarPairing:
         from arlequin.multilevel.pairing import _mortar_kernels as kernels
 
         on_slave, on_master, axes = self._facets, self._master_facets, self._facets.axes
-        x, y = _three(slave), _three(master)
+        x, y = in_space(slave), in_space(master)
         normal, centre, length, size = kernels.piece_frames(x, on_slave.pieces)
         master_normal, _, _, master_size = kernels.piece_frames(y, on_master.pieces)
-        order, leaves = self._tree
-        low, high = np.empty((2 * leaves - 1, 3)), np.empty((2 * leaves - 1, 3))
-        kernels.fit_boxes(y, on_master.pieces, order, leaves, low, high)
+        tree = box_tree(_boxes(y, on_master.pieces), self._order)
         open_reach = (0.0, OPEN) if self.reach is None else (self.reach, 0.0)
         rule, weights = self._rule
         integrals: tuple[Any, ...] = kernels.moments(
             (x, on_slave.kind.code, on_slave.nodes, on_slave.pieces, on_slave.parents, on_slave.starts),
             (y, on_master.kind.code, on_master.nodes, on_master.pieces, on_master.parents, on_master.starts),
-            (normal, centre, size), (master_normal, master_size), (order, leaves, low, high),
+            (normal, centre, size), (master_normal, master_size), (self._order, tree),
             (self._multipliers.code, self._multipliers.table.shape[1]), np.array([*open_reach, 0.0, INSIDE]),
             (rule, weights), (on_slave.depth, on_slave.axisymmetric),
         )  # fmt: skip
@@ -109,8 +109,9 @@ class MortarPairing:
         return simplex_rule(self._facets.axes, degree)
 
     @cached_property
-    def _tree(self) -> tuple[Indices, int]:
-        return tree_order(self.master.positions[self._master_facets.pieces].mean(axis=1))
+    def _order(self) -> Indices:
+        """Order of the master pieces in their tree of boxes, by the reference positions."""
+        return box_order(_boxes(in_space(self.master.positions), self._master_facets.pieces))
 
     @cached_property
     def _incidence(self) -> tuple[Indices, Indices, Indices]:
@@ -121,11 +122,10 @@ class MortarPairing:
         return starts, order // points.shape[1], order % points.shape[1]
 
 
-def _three(positions: Array) -> Array:
-    """Positions (n, 3) of positions (n, a)."""
-    three: Any = np.zeros((len(positions), 3))
-    three[:, : positions.shape[1]] = positions
-    return np.asarray(three)
+def _boxes(positions: Array, pieces: Indices) -> Array:
+    """Lowest and highest corners (p, 6) of pieces of nodes at positions (n, 3)."""
+    corners = positions[pieces]
+    return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

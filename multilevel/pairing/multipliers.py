@@ -189,21 +189,6 @@ def simplex_rule(axes: int, degree: int) -> tuple[Array, Array]:
     return points, weights / weights.sum()
 
 
-def tree_order(centres: Array, leaf: int = 4) -> tuple[Indices, int]:
-    """Order (p,) of pieces along a balanced tree of median cuts, and its number of leaves (a power of two)."""
-    count = len(centres)
-    levels = max(0, math.ceil(math.log2(count / leaf)))
-    order = np.arange(count)
-    for level in range(levels):
-        parts = 2**level
-        for part in range(parts):
-            span = slice(count * part // parts, count * (part + 1) // parts)
-            inside = centres[order[span]]
-            axis = int(np.argmax(np.ptp(inside, axis=0)))
-            order[span] = order[span][np.argsort(inside[:, axis], kind="stable")]
-    return order, 2**levels
-
-
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multiplier functions ψ_k: "P0" one per facet, "P1" the hat function of each corner node, "P2" the shape function

@@ -1,4 +1,7 @@
-"""Increments of Newton's method on some hundred impulses by GMRES, inside of compiled kernels."""
+"""Increments of Newton's method on some hundred impulses by GMRES, inside of compiled kernels.
+
+SciPy's GMRES, which `large_contact` calls, cannot be called from compiled code, where these increments are found.
+"""
 
 import numpy as np
 

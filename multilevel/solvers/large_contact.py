@@ -13,7 +13,7 @@ distance of points is measured by W_ij; no coordinates are needed. Newton starts
 impulses are the guess: those of the natural map change at many points where slip rates are small.
 
 Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (additive Schwarz methods for weakly singular
-operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
+operators).
 """
 
 from typing import Any, NamedTuple
@@ -220,32 +220,20 @@ def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
 
 
 def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, rhs: Array, tolerance: float) -> Array | None:
-    """Solution (n,) of the system by GMRES, preconditioned from the right; None where `KRYLOV` iterations do not
-    suffice for the tolerance, relative to the right-hand side."""
-    size = float(np.linalg.norm(rhs))
-    if size == 0.0:
-        return np.zeros_like(rhs)
-    basis, upper, target = np.empty((KRYLOV + 1, rhs.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
-    basis[0], target[0] = rhs / size, size
-    for step in range(KRYLOV):
-        vector = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
-        for _ in range(2):  # orthogonalised twice
-            projections = basis[: step + 1] @ vector
-            vector -= projections @ basis[: step + 1]
-            upper[: step + 1, step] += projections
-        length = float(np.linalg.norm(vector))
-        if not np.isfinite(length):
-            return None
-        upper[step + 1, step] = length
-        hessenberg = upper[: step + 2, : step + 1]
-        y = np.linalg.lstsq(hessenberg, target[: step + 2])[0]
-        if np.linalg.norm(target[: step + 2] - hessenberg @ y) <= tolerance * size:
-            smooth = (y @ basis[: step + 1]).astype(np.float32)
-            return preconditioner.apply(matrix, smooth).astype(float)
-        if length == 0.0:
-            return None
-        basis[step + 1] = vector / length
-    return None
+    """Solution (n,) of the system by GMRES, preconditioned from the right; None where two cycles of `KRYLOV` iterations
+    do not suffice for the tolerance, relative to the right-hand side."""
+    from scipy.sparse.linalg import LinearOperator, gmres
+
+    def preconditioned(x: Array) -> _Rounded:
+        return preconditioner.apply(matrix, x.astype(np.float32))
+
+    def product(x: Array) -> Array:
+        return (matrix @ preconditioned(x)).astype(float)
+
+    operator = LinearOperator((rhs.size, rhs.size), product, dtype=float)
+    with np.errstate(all="ignore"):  # of a preconditioner beside a singular one nothing converges
+        y, failed = gmres(operator, rhs, rtol=tolerance, restart=KRYLOV, maxiter=2)
+    return None if failed else preconditioned(y).astype(float)
 
 
 class NewtonEquations(NamedTuple):
