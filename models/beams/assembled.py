@@ -2,19 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from arlequin.models.beams.beam_model import BeamModel
 from arlequin.models.beams.element import across, element_integrals, relative
 from arlequin.models.errors import UserError
 from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.models.beams.beam import Beam
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +31,7 @@ class BeamAssembled(LoadedCoordinates):
     drag: csr_array | None
     imposed: tuple[Imposed, ...]
     loads: ExternalLoads
-    beam: "Beam"
+    beam: BeamModel
     strains: Array
     rigidity: Array
     element_stiffness: Array
@@ -82,7 +79,7 @@ class BeamAssembled(LoadedCoordinates):
         return math.sqrt(float(np.linalg.eigvalsh(scaled).max(initial=0.0)) * (1 + 1e-9))
 
 
-def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
+def assemble_beam(beam: BeamModel, weighting: Weighting) -> BeamAssembled:
     """Assemble a beam under the weights, which multiply EA, κGA, GJ, EI, ρA, ρI and the loads."""
     dx = beam.basis.dx
     strains, rigidities = beam.elements.strains(beam.xi), beam.rigidities
@@ -117,7 +114,7 @@ def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
     )
 
 
-def _across(beam: "Beam", weighting: Weighting, value: float) -> csr_array | None:
+def _across(beam: BeamModel, weighting: Weighting, value: float) -> csr_array | None:
     """Matrix (d, d) of a density that acts across the beam, under the mass weight; None for 0."""
     if not value:
         return None
@@ -126,7 +123,7 @@ def _across(beam: "Beam", weighting: Weighting, value: float) -> csr_array | Non
     return matrix
 
 
-def _sum(beam: "Beam", blocks: Array) -> csr_array:
+def _sum(beam: BeamModel, blocks: Array) -> csr_array:
     """Sparse sum (d, d) of the element matrices (c, 2·component, 2·component)."""
     dofs = (beam.nodes[:, :, None] * beam.components + np.arange(beam.components)).reshape(len(beam.nodes), -1)
     rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])

@@ -11,14 +11,11 @@ Source: Friedman & Kosmatka, Computers & Structures 47, 1993.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arlequin.models.beams.beam_model import BeamModel
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.models.beams.beam import Beam
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +147,7 @@ def relative(values: Array, axes: int) -> Array:
     return values
 
 
-def element_integrals(beam: "Beam", weight: Array, densities: Array) -> Array:
+def element_integrals(beam: BeamModel, weight: Array, densities: Array) -> Array:
     """Σ_i ∫ ρ_i w_i w_i′ dx (c, d, d) over the components of motion w, in local axes; densities ρ (component,) per m.
 
     weight (c, q) is mass weight × dx. By the shape functions of the elements, or by linear shares at the nodes where
@@ -159,14 +156,14 @@ def element_integrals(beam: "Beam", weight: Array, densities: Array) -> Array:
     return (_lumped if beam.mass == "lumped" else _consistent)(beam, weight, densities)
 
 
-def across(beam: "Beam", value: float) -> Array:
+def across(beam: BeamModel, value: float) -> Array:
     """A density (component,) that acts on the displacements across the beam only."""
     densities = np.zeros(beam.components)
     densities[1 : beam.dimension] = value
     return densities
 
 
-def _consistent(beam: "Beam", weight: Array, densities: Array) -> Array:
+def _consistent(beam: BeamModel, weight: Array, densities: Array) -> Array:
     cells = np.arange(weight.shape[0])
     shapes = beam.elements.interpolation(cells, np.broadcast_to(beam.xi, weight.shape))
     rotation = beam.elements.rotation
@@ -174,7 +171,7 @@ def _consistent(beam: "Beam", weight: Array, densities: Array) -> Array:
     return np.einsum("cqid,cq,ij,cqje->cde", shapes, weight, local, shapes, optimize=True)
 
 
-def _lumped(beam: "Beam", weight: Array, densities: Array) -> Array:
+def _lumped(beam: BeamModel, weight: Array, densities: Array) -> Array:
     """Diagonal in global axes; a beam oblique to them has blocks where the densities of its local axes differ.
 
     The rotations of bending also get ρ_y L²/12 per length of half an element about its node, which keeps the stable

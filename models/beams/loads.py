@@ -1,12 +1,13 @@
 """External forces on beams: distributed along the axis, and at the ends."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, kron
 
 from arlequin.models import checks
+from arlequin.models.beams.beam_model import BeamModel
 from arlequin.models.errors import UserError
 from arlequin.models.loads.body import point_values, weight_at_facets
 from arlequin.models.loads.harmonics import Harmonics
@@ -15,11 +16,8 @@ from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
 from arlequin.models.signatures import takes
 from arlequin.models.types import Array
 
-if TYPE_CHECKING:
-    from arlequin.models.beams.beam import Beam
 
-
-def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
+def make_beam_loads(beam: BeamModel, weight: Array) -> ExternalLoads:
     """Loads of a beam under the load weight (c, q): work-equivalent, so that nodal statics stay exact."""
     constant = np.zeros(beam.dof_count)
     varying: list[Force] = []
@@ -52,7 +50,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
     return ExternalLoads(constant, tuple(varying))
 
 
-def _turbulence(beam: "Beam", turbulence: Turbulence, weight: Array) -> Harmonics:
+def _turbulence(beam: BeamModel, turbulence: Turbulence, weight: Array) -> Harmonics:
     """Harmonics of the nodal forces (d,): work-equivalent, exact in cells of uniform weight.
 
     The quadrature is exact for the product of a cubic shape function and the cubic projection of the force. Under a
@@ -74,7 +72,7 @@ def _turbulence(beam: "Beam", turbulence: Turbulence, weight: Array) -> Harmonic
 class _EndLoad:
     """Forces and moments at an end, times the load weight there."""
 
-    beam: "Beam"
+    beam: BeamModel
     boundary: str
     node: int
     weight: float
@@ -96,7 +94,7 @@ class _EndLoad:
         return total
 
 
-def _operator(beam: "Beam", weight: Array) -> csr_array:
+def _operator(beam: BeamModel, weight: Array) -> csr_array:
     """Sparse (d, points × axes): nodal forces from forces per unit length at the quadrature points."""
     cells, points = weight.shape
     size, axes = beam.components, beam.dimension
@@ -110,7 +108,7 @@ def _operator(beam: "Beam", weight: Array) -> csr_array:
     return csr_array((data.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
 
 
-def _weight_at(beam: "Beam", node: int, weight: Array) -> float:
+def _weight_at(beam: BeamModel, node: int, weight: Array) -> float:
     """The load weight at an end node."""
     cell = np.flatnonzero((beam.nodes == node).any(axis=1))
     s = np.asarray(beam.basis.global_coordinates())

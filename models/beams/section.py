@@ -1,19 +1,17 @@
 """Cross-sections of beams: areas, inertias, shear correction factors, and points on the sections for contact."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
+from arlequin.models.beams.beam_model import BeamModel
 from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
-
-if TYPE_CHECKING:
-    from arlequin.models.beams.beam import Beam
 
 
 @checked_call
@@ -37,7 +35,7 @@ class SectionPoints:
             raise UserError.parameter("at", self.at, "must be arc lengths (k,)")
         object.__setattr__(self, "at", at)
 
-    def surface(self, beam: "Beam", name: str) -> "SectionSurface":
+    def surface(self, beam: BeamModel, name: str) -> "SectionSurface":
         """The points on a beam."""
         axes, starts = beam.dimension, beam.basis.doflocs[0][beam.nodes[:, 0]]
         ends = starts + beam.elements.lengths
@@ -75,7 +73,7 @@ class SectionPoints:
         )
 
 
-def check_points(beam: "Beam", reserved: tuple[str, ...]) -> None:
+def check_points(beam: BeamModel, reserved: tuple[str, ...]) -> None:
     """Raise UserError for points that do not lie on the beam or have the name of another boundary."""
     for name, points in checks.mapping("points", beam.points, "must map names to SectionPoints").items():
         if name in reserved or not isinstance(points, SectionPoints):

@@ -42,18 +42,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import bsr_array, coo_array, csr_array
 
 from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.continuum_model import ContinuumModel
 from arlequin.models.fem.elastic import ElasticAssembled, part_damping
 from arlequin.models.fem.frequency import element_stiffness, largest_eigenvalue
 from arlequin.models.types import Array, Indices
-
-if TYPE_CHECKING:
-    from arlequin.models.fem.continuum import Continuum
 
 CROSS = (
     -5.0 / 432.0
@@ -255,7 +253,7 @@ class Correction:
     shift: Array
 
     @classmethod
-    def of(cls, part: "Continuum", weights: tuple[Array, Array], time_error: float) -> "Correction":
+    def of(cls, part: ContinuumModel, weights: tuple[Array, Array], time_error: float) -> "Correction":
         """weights: α dx and β dx (c, q); time_error: e Δt², s²."""
         cells, axes = part.cells, part.components
         frames = None
@@ -464,7 +462,7 @@ class CorrectedAssembled(ElasticAssembled):
         return self.correction.least_mass(self.stiffness.shape[0] // self.components)
 
 
-def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correction) -> CorrectedAssembled:
+def correct(assembled: ElasticAssembled, part: ContinuumModel, correction: Correction) -> CorrectedAssembled:
     """The part with the mass and hourglass stiffness of a correction; assembled has the mean of both masses."""
     hourglass = correction.hourglass(part.node_count)
     fields: dict[str, Any] = {name: getattr(assembled, name) for name in ElasticAssembled.__dataclass_fields__}

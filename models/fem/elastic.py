@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array
@@ -11,6 +10,7 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cell_forces import CellForces
 from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.continuum_model import ContinuumModel
 from arlequin.models.fem.frequency import highest_frequency
 from arlequin.models.fem.mass import CORRECTED, element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
@@ -20,9 +20,6 @@ from arlequin.models.fem.tiles import HexahedronProduct, Tiles, fit_tiles
 from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array, Indices
-
-if TYPE_CHECKING:
-    from arlequin.models.fem.continuum import Continuum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +163,7 @@ class ElasticAssembled(LoadedCoordinates):
         return np.ascontiguousarray(element_lumped(self.cells, self.mass_weight, self.order))
 
 
-def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
+def assemble_elastic(part: ContinuumModel, weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
     """Assemble a continuum part under the weights."""
     cells, basis = part.cells, part.basis
     lam, mu = part.lame
@@ -204,7 +201,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
     )
 
 
-def part_damping(part: "Continuum", mass: csr_array, stiffness: csr_array, mass_weight: Array) -> csr_array | None:
+def part_damping(part: ContinuumModel, mass: csr_array, stiffness: csr_array, mass_weight: Array) -> csr_array | None:
     """Damping (d, d) of a part, N·s/m; None where it has none. mass_weight (c, q): mass of the points, kg."""
     damping = part.damping
     if isinstance(damping, ShortWaveDamping):
@@ -214,7 +211,7 @@ def part_damping(part: "Continuum", mass: csr_array, stiffness: csr_array, mass_
     return csr_array(damping.mass * mass + damping.stiffness * stiffness)
 
 
-def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
+def _for_kernel(part: ContinuumModel, weight: Array) -> tuple[CellArrays, Array]:
     """Element arrays of the internal force: cells with weight only, with one point where the strain is uniform."""
     cells = part.cells
     active = np.flatnonzero(weight.any(axis=1))

@@ -1,19 +1,16 @@
 """Damping of the shortest waves of a mesh."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from arlequin.models import checks
+from arlequin.models.fem.continuum_model import ContinuumModel
 from arlequin.models.fem.local_fit import NodeCloud
 from arlequin.models.fem.mass import lumped, node_major
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.models.fem.continuum import Continuum
 
 
 @checked_call
@@ -43,7 +40,7 @@ class ShortWaveDamping:
     def __post_init__(self) -> None:
         checks.positive("strength", self.strength)
 
-    def matrix(self, part: "Continuum", mass_weight: Array) -> csr_array:
+    def matrix(self, part: ContinuumModel, mass_weight: Array) -> csr_array:
         """D (d, d), N·s/m, of a part; mass_weight (c, q): mass of the quadrature points, kg."""
         cells, order = part.cells, part.finite_element.order
         live = np.flatnonzero(mass_weight.max(axis=1) > 0.0)

@@ -8,18 +8,16 @@ J̄ and ē are means over the cell, or those of the point. C_p⁻¹ and ε_p are
 itself: the evaluation has no plastic flow.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.fem.cells import CellArrays, KernelCells
+from arlequin.models.fem.continuum_model import SolidModel
 from arlequin.models.materials.plastic import MEMORY
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.models.fem.solid import Solid
 
 
 def displacements(u: Any, count: int) -> Array:
@@ -85,7 +83,7 @@ def invariants(stress: Array) -> tuple[Array, Array]:
     return von_mises(stress, SIX), -stress[..., :3].mean(axis=-1)
 
 
-def cauchy_stress(part: "Solid", u: Array, memory: Array | None) -> Array:
+def cauchy_stress(part: SolidModel, u: Array, memory: Array | None) -> Array:
     """σ (c, q, component) in Pa, on the axes of space, at the displacement u (d,) and internal variables (c, q, 9).
 
     F (3 × 3) has F_zz = 1 in plane strain, 1 + u_r/r around the axis, and in plane stress √(1 + 2E_zz) with E_zz =
@@ -116,14 +114,14 @@ def cauchy_stress(part: "Solid", u: Array, memory: Array | None) -> Array:
     return np.stack([sigma[..., i, j] for i, j in places], axis=-1)
 
 
-def part_cells(part: "Solid") -> KernelCells:
+def part_cells(part: SolidModel) -> KernelCells:
     """All cells of a part, with their measure without weights."""
     cells = part.cells
     hoop = np.empty((0, 0, 0)) if cells.hoop is None else cells.hoop
     return KernelCells(cells.nodes, cells.gradients, hoop, np.ascontiguousarray(cells.dx))
 
 
-def part_memory(part: "Solid", memory: Array | None, variables: int, needed: bool) -> Array:
+def part_memory(part: SolidModel, memory: Array | None, variables: int, needed: bool) -> Array:
     """The internal variables (c, q, m), checked; 0 where they are not given and not needed."""
     shape = (*part.cells.dx.shape, variables)
     if memory is None:
@@ -143,7 +141,7 @@ def part_memory(part: "Solid", memory: Array | None, variables: int, needed: boo
     return memory
 
 
-def part_components(part: "Solid", sigma: Array, inverted: int) -> Array:
+def part_components(part: SolidModel, sigma: Array, inverted: int) -> Array:
     """The components (c, q, component) of the part from σ (c, q, 6); UserError where a cell is inverted (not −1)."""
     if inverted >= 0:
         raise _inside_out(part, inverted)
@@ -151,14 +149,14 @@ def part_components(part: "Solid", sigma: Array, inverted: int) -> Array:
     return sigma[..., [SIX.index(name.translate(names)) for name in part.stress_components]]
 
 
-def _compiled(part: "Solid", law: CompiledLaw, u: Array, memory: Array | None) -> Array:
+def _compiled(part: SolidModel, law: CompiledLaw, u: Array, memory: Array | None) -> Array:
     memory = part_memory(part, memory, MEMORY, law.dissipates)
     if part.kinematics == "small":
         return part_components(part, small_stress(part_cells(part), law, part.mean_dilatation, u, memory), -1)
     return part_components(part, *finite_stress(part_cells(part), law, part.mean_dilatation, u, memory))
 
 
-def _volume(part: "Solid", F: Array) -> Array:
+def _volume(part: SolidModel, F: Array) -> Array:
     """det F (c, q), checked to be positive."""
     volume = np.linalg.det(F)
     if not (volume > 0).all():
@@ -167,6 +165,6 @@ def _volume(part: "Solid", F: Array) -> Array:
     return np.asarray(volume)
 
 
-def _inside_out(part: "Solid", cell: int) -> UserError:
+def _inside_out(part: SolidModel, cell: int) -> UserError:
     line = f"{part.name}: cell {cell} is flat or turned inside out: the strains are too large for this material"
     return UserError(line, code=FAILURE)

@@ -1,18 +1,16 @@
 """Named boundaries of a continuum part as surfaces: nodes, areas, normals, facets."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arlequin.models.errors import UserError
+from arlequin.models.fem.continuum_model import ContinuumModel
 from arlequin.models.fem.elements import reversed_facet
 from arlequin.models.fem.spectral import face_nodes
 from arlequin.models.part import Part, Surface
 from arlequin.models.signatures import meant
 from arlequin.models.types import Array, Indices
-
-if TYPE_CHECKING:
-    from arlequin.models.fem.continuum import Continuum
 
 
 def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
@@ -29,7 +27,7 @@ def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
     return facets
 
 
-def make_surface(part: "Continuum", name: str, depth: float, axisymmetric: bool) -> Surface:
+def make_surface(part: ContinuumModel, name: str, depth: float, axisymmetric: bool) -> Surface:
     """The surface of a named boundary; depth: thickness (m) of plane problems, section (m²) of bars."""
     facets = facet_indices(part.name, part.mesh, name)
     basis = part.finite_element.facet_basis(part.mesh, facets)
@@ -77,7 +75,7 @@ def _facet_nodes(basis: Any, facets: np.ndarray) -> Indices:
     return np.ascontiguousarray(np.vstack(rows).T.astype(np.int64))
 
 
-def _oriented(part: "Continuum", facets: Indices, outward: Array) -> Indices:
+def _oriented(part: ContinuumModel, facets: Indices, outward: Array) -> Indices:
     """The facets with nodes counter-clockwise seen from outside; outward (axis, f)."""
     axes = part.mesh.dim()
     if axes == 1:
