@@ -51,8 +51,9 @@ def minimise(
 
     residual(x, strict): infinite where x is not allowed, or an error if strict; jacobian(x, chosen): the columns of the
     parameters `chosen`. The iterates of the trust-region method are inside of the bounds and end beside those that
-    hold. If the step of Gauss and Newton would cross a bound there, rectangular trust regions take over, whose iterates
-    reach the bounds: a parameter stays at one while the derivative of the cost leads outwards (Karush, Kuhn & Tucker).
+    hold. A parameter whose step of Gauss and Newton would cross its bound there is set to it, and rectangular trust
+    regions take over, whose iterates reach the bounds: a parameter stays at its bound while the derivative of the cost
+    leads outwards (Karush, Kuhn & Tucker).
 
     Source: Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999) 1–23; Voglis & Lagaris, Proc. WSEAS Int. Conf. Applied
     Mathematics, Corfu 2004 (methods "trf" and "dogbox" of SciPy).
@@ -61,14 +62,15 @@ def minimise(
 
     low, high = bounds
     every = np.arange(start.size)
-    at_start = residual(start, True)  # a guess that the study refuses is an error
 
-    def evaluated(x: Array) -> Array:
-        return at_start if np.array_equal(x, start) else residual(x, False)
+    def solved(method: str, first: Array, most: int) -> Any:
+        at_first = residual(first, True)  # refused values of the guess, or of a bound, are an error
 
-    def solved(method: str, x: Array, most: int) -> Any:
+        def evaluated(x: Array) -> Array:
+            return at_first if np.array_equal(x, first) else residual(x, False)
+
         return least_squares(
-            evaluated, x, lambda x: jacobian(x, every), bounds=bounds, method=method, x_scale="jac",
+            evaluated, first, lambda x: jacobian(x, every), bounds=bounds, method=method, x_scale="jac",
             ftol=tolerance, xtol=tolerance, gtol=tolerance, max_nfev=max(most, 1),
         )  # fmt: skip
 
@@ -76,7 +78,8 @@ def minimise(
     at_bound, evaluations, gradients = np.zeros(start.size, dtype=np.int8), int(solution.nfev), int(solution.njev)
     ahead = solution.x - np.linalg.lstsq(solution.jac, solution.fun, rcond=_SINGULAR)[0]
     if solution.success and ((ahead <= low) | (ahead >= high)).any():
-        solution = solved("dogbox", solution.x, most - evaluations)
+        first = np.where(ahead <= low, low, np.where(ahead >= high, high, solution.x))
+        solution = solved("dogbox", first, most - evaluations)
         at_bound = solution.active_mask.astype(np.int8)
         evaluations, gradients = evaluations + int(solution.nfev), gradients + int(solution.njev)
     return Minimum(
