@@ -18,11 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("models", "multilevel", "arlequin", "cases")  # each may import those before it
 LOOSE = {"models": 10, "multilevel": 8, "arlequin": 8, "cases": 45}  # modules beside the packages, at most
 
-# laws and nonsmooth solvers know no meshes: these import numpy, numba, one another and what refuses a parameter
+# laws and nonsmooth solvers know no meshes: these import numpy, scipy, numba, one another and what refuses a parameter
 BARE = ("arlequin.multilevel.laws", "arlequin.multilevel.solvers", "arlequin.multilevel._interrupts")
 PLAIN = (
     "numpy",
     "numba",
+    "scipy",
     "llvmlite",
     "arlequin.models.errors",
     "arlequin.models.signatures",
@@ -55,7 +56,7 @@ def trees():
 
 @cache
 def imports(name, top_level_only=False):
-    """What a file imports, type checking apart; `top_level_only`: when it is imported itself."""
+    """Imports of a file, also in functions and for type checking; `top_level_only`: those made when it is imported."""
     package = name.split(".") if FILES[name].name == "__init__.py" else name.split(".")[:-1]
 
     def walk(node, on_import):
@@ -66,10 +67,9 @@ def imports(name, top_level_only=False):
                 base = package[: len(package) - child.level + 1] if child.level else []
                 module = ".".join([*base, child.module] if child.module else base)
                 yield from ((f"{module}.{alias.name}", on_import) for alias in child.names)
-            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                continue
             else:
-                inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+                for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+                inside = for_types or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
                 yield from walk(child, on_import and not inside)
 
     found = walk(trees()[name], True)
@@ -99,7 +99,7 @@ def test_one_file_imports_sksparse():
     }
 
 
-def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba():
+def test_laws_and_nonsmooth_solvers_import_only_numpy_scipy_and_numba():
     allowed = {*PLAIN, *BARE, *sys.stdlib_module_names}
     bare = [name for name in FILES if any(within(name, package) for package in BARE)]
     assert len(bare) > 10
@@ -108,7 +108,7 @@ def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba():
 
 
 def test_no_import_circles():
-    """Of files, with what functions import."""
+    """Of files, with imports in functions and for type checking."""
     graph = {}
     for name in FILES:
         graph[name] = {i if i in FILES else i.rpartition(".")[0] for i in imports(name)} & FILES.keys() - {name}

@@ -19,7 +19,7 @@ from arlequin.results.files import read_arrays
 from arlequin.results.writing import write_synced
 
 if TYPE_CHECKING:
-    from arlequin.schemes import State
+    from arlequin.step.state import State
 
 
 # dataclasses that a checkpoint may contain; constructing them runs no code of the file

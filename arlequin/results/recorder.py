@@ -17,8 +17,9 @@ from arlequin.models.checks import check_fields, flag, instance, mapping, path, 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.results.checkpoint import Checkpoint, exists, remove
+from arlequin.results.columns import Column, plain_attributes
 from arlequin.results.files import file_errors
-from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
+from arlequin.results.stores import MemoryStore, Store, ZarrStore
 from arlequin.results.variables import Key, Variable, static_columns
 
 Rows = dict[Key, tuple[int, NDArray[np.float64]]]

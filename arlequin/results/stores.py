@@ -14,7 +14,6 @@ import shutil
 import stat
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.results.columns import Attributes, Column
 from arlequin.results.files import file_errors, read_json, recorded_rows
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import last_writer, refuse_while_written, writer_lock
@@ -31,50 +31,7 @@ from arlequin.results.zarr_layout import COMPARISON, HEADER, WHOLE, consolidate,
 from arlequin.results.zarr_metadata import FILE, read_metadata, refuse_odd_files
 from arlequin.results.zarr_reading import dataset_of, read_tree
 
-Attributes = dict[str, str | int | float]
-
 DRAFT_MARK = ".draft"  # file in a draft with the names of its result and of itself
-
-
-def plain_attributes(attributes: Mapping[str, Any]) -> Attributes:
-    """Attributes as text and numbers, the only kinds a result carries.
-
-    >>> plain_attributes({"step": np.float64(0.5), "converged": True, "path": Path("a")})
-    {'step': 0.5, 'converged': 1, 'path': 'a'}
-    """
-    result: Attributes = {}
-    for name, value in attributes.items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, bool):
-            value = int(value)
-        if isinstance(value, Path):
-            value = str(value)
-        if not isinstance(value, str | int | float):
-            raise TypeError(f"attribute {name} = {value!r}: only text and numbers are kept")
-        result[name] = value
-    return result
-
-
-@dataclass(frozen=True)
-class Column:
-    """One array of the result at its full length; `data` where it is known from the start.
-
-    static: whether the data stay, so that they can be written again.
-    """
-
-    group: str
-    name: str
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    chunks: tuple[int, ...]
-    attributes: Attributes = field(default_factory=dict)
-    data: NDArray[Any] | None = None
-    static: bool = False
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.group, self.name
 
 
 class MemoryStore:

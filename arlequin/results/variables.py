@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.results.stores import Column
+from arlequin.results.columns import Column
 
 Key = tuple[str, str]
 

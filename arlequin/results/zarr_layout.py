@@ -13,7 +13,7 @@ import numpy as np
 from arlequin.results.writing import write_synced
 
 if TYPE_CHECKING:
-    from arlequin.results.stores import Attributes, Column
+    from arlequin.results.columns import Attributes, Column
 
 # Coordinates that index no dimension; CF names them in the attribute `coordinates` of the group.
 AUXILIARY = ("frame_time", "position")

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.ranks import ranks
+from arlequin.results.columns import Attributes, Column, plain_attributes
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, check_bounded
-from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain_attributes
+from arlequin.results.stores import MemoryStore, Store, ZarrStore
 from arlequin.results.variables import Key, Variable, static_columns
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import open_by_root, together
