@@ -8,8 +8,8 @@ springs softer than
     k_c = N(b − a)/D_c (1 + mV²/(N a D_c)).
 
 The measured growth rate is that of the component of the motion along this eigenvector, (u − Vt, u̇ − V, ln θ). With a
-large `perturbation`, or a long run on a soft spring, stick-slip develops with slip rates over orders of magnitude; it is
-compared with an integration of the ordinary differential equation.
+large `perturbation`, or a long run on a soft spring, stick-slip develops with slip rates over orders of magnitude; it
+is compared with an integration of the ordinary differential equation.
 
 Source: Ruina, J. Geophys. Res. 88 (1983) 10359–10370.
 """

@@ -38,7 +38,7 @@ class ElementMeans:
             return cls(exact.normal_force * way / time, taken / time, held / time, changes)
         free = ShakenElement(exact, p.tangential_stiffness, p.end)
         stuck, slipping, held = free.travel(p.start, p.end)
-        changes = sum(p.start < spell.start < p.end for spell in free.spells)
+        changes = sum(p.start < phase.start < p.end for phase in free.phases)
         rate = exact.normal_force * (stuck + slipping) / time
         return cls(rate, free.threshold * slipping / time, held / time, changes)
 
