@@ -138,8 +138,8 @@ def identify(result: xarray.DataTree, parameters: Parameters, seed: int | None =
         record = record + p.noise * np.random.default_rng(seed).standard_normal(record.size)
     bounds = {name: (0.3 * value, 3.0 * value) for name, value in guess(p).items()}
     return aq.fit(
-        identified(p), {"record": (record_of, record)}, guess(p), bounds=bounds, deviation=p.noise, starts=0, units=UNITS,
-        progress=False,
+        identified(p), {"record": (record_of, record)}, guess(p), bounds=bounds, deviation=p.noise, starts=0,
+        units=UNITS, progress=False,
     )  # fmt: skip
 
 

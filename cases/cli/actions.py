@@ -65,7 +65,7 @@ def describe_sweep(name: str, usage: str) -> int:
     out = _parameters(case)
     shown = examples(case.parameters)
     if shown:
-        out.print(tables.table(shown, ("several values", ""), whole=(0,)))
+        out.print(tables.table(shown, ("several values", ""), unbroken=(0,)))
     out.print(usage.replace("CASE", name))
     return 0
 

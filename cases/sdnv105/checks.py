@@ -11,7 +11,7 @@ from arlequin.cases.reference.rocking_motion import Rocking, Shaking, rock
 from arlequin.cases.reference.shock import ShockElement
 from arlequin.cases.reference.spring_rocking import SpringRocking, rock_on_springs
 from arlequin.cases.sdnv105.measures import BlockMotion, Landing
-from arlequin.cases.sdnv105.models import drawn, is_elastic, located
+from arlequin.cases.sdnv105.models import is_elastic, located, reference_angle
 from arlequin.cases.sdnv105.parameters import Parameters
 from arlequin.models.types import Array
 
@@ -91,7 +91,7 @@ FIRST_IMPACT = 1e-3  # relative tolerance of the time of the first impact, elast
 
 def motion(result: xarray.DataTree, parameters: Parameters) -> BlockMotion:
     """Motion of the block, from a result."""
-    return BlockMotion.of(result, drawn(parameters), parameters.gravity, parameters.half_height)
+    return BlockMotion.of(result, reference_angle(parameters), parameters.gravity, parameters.half_height)
 
 
 def landings(result: xarray.DataTree, parameters: Parameters) -> list[Landing]:
