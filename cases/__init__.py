@@ -183,7 +183,7 @@ def report(
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
         with stored_comparisons(None), preferring(view):
-            return write_report(chosen(result, member), Path(out), named=case)
+            return write_report(chosen(result, member), Path(out), case_name=case)
     if is_sweep(result):
         if member is not None:
             raise UserError(f"member = {member}: is for the result of an ensemble, not for a sweep")

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from arlequin.cases.case.registry import Case
 
 
-def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, named: str | None = None) -> Path:
-    """Write the report of a result; film: GIF to include; named: the case, see `results.case_of`."""
-    made, about = made_by(result, named), summary(result)
-    case = None if made is None else made[0]
+def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, case_name: str | None = None) -> Path:
+    """Write the report of a result; film: GIF to include; case_name: see `results.case_of`."""
+    case_and_parameters, about = made_by(result, case_name), summary(result)
+    case = None if case_and_parameters is None else case_and_parameters[0]
     sections = [
         _run(about, case),
-        *(_checks(result, about, *made) if made is not None else ()),
-        *_parameters(about, made),
+        *(_checks(result, about, *case_and_parameters) if case_and_parameters is not None else ()),
+        *_parameters(about, case_and_parameters),
         *_energies(about),
-        page.section("Figures", *_figures(result, about, made)),
+        page.section("Figures", *_figures(result, about, case_and_parameters)),
     ]
     viewed = list(_view(result))
     sections += viewed
@@ -64,10 +64,10 @@ def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any
         yield page.section("Checks", rows, page.paragraph(f"{passed} of {len(checks)} within tolerance"))
 
 
-def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
+def _parameters(about: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[str]:
     """Section of the parameters."""
-    given = about.parameters if made is None else asdict(made[1])
-    table = report_parts.parameters(None if made is None else made[0], given)
+    values = about.parameters if case_and_parameters is None else asdict(case_and_parameters[1])
+    table = report_parts.parameters(None if case_and_parameters is None else case_and_parameters[0], values)
     if table:
         yield page.section("Parameters", table)
 
@@ -80,7 +80,7 @@ def _energies(about: Summary) -> Iterator[str]:
     rows: list[tuple[str, ...]]
     rows = [(e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in about.energies]
     if about.ranges:
-        rows = [(kind.replace("_", " "), *found) for kind, *found in tables.rows_of_ranges(about)]
+        rows = [(kind.replace("_", " "), *ranges) for kind, *ranges in tables.rows_of_ranges(about)]
     worst = about.facts.get("largest energy imbalance")
     yield page.section(
         "Energies",
@@ -89,17 +89,19 @@ def _energies(about: Summary) -> Iterator[str]:
     )
 
 
-def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
+def _figures(result: xarray.DataTree, about: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[str]:
     """Figures with captions; generic ones for an incomplete run."""
     from arlequin import plots
 
-    yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result, made))
+    yield from report_parts.pictures(
+        plots.overview(result) if _stopped_early(about) else figures_of(result, case_and_parameters)
+    )
     if absent := absent_names():
         yield page.paragraph(f"Checks and figures are without the comparison runs {', '.join(absent)}.")
 
 
 def _view(result: xarray.DataTree) -> Iterator[str]:
-    """The moving parts of a model in space, to turn and to cut."""
+    """Interactive 3D view of the moving parts."""
     parts = result["part"].children.values() if "part" in result.children and member_count(result) is None else ()
     if not any(part.sizes.get("axis") == 3 and part.sizes.get("corner", 0) > 3 for part in parts):
         return

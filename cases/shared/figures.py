@@ -327,9 +327,9 @@ def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
         largest = np.concatenate([f.slider.ravel() for f in forces.values()])
         factor, unit = style.prefix(largest, "N")
         for n, (name, f) in enumerate(forces.items()):
-            sliding_steps = np.flatnonzero(f.way > 0.0)
+            sliding_steps = np.flatnonzero(f.displacement > 0.0)
             distance, horizontal, vertical = (
-                1e3 * f.way[sliding_steps],
+                1e3 * f.displacement[sliding_steps],
                 f.slider[sliding_steps, 0],
                 f.slider[sliding_steps, 1],
             )

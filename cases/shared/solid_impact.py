@@ -86,7 +86,7 @@ def _force(result: xarray.DataTree, component: str) -> tuple[Any, Any]:
     return result.dataset["time"].values, result["interface/contact"].dataset["force"].sel(component=component).values
 
 
-LATER = 1.25  # of the release time: end of the comparison of forces and start of the flight
+LATER = 1.25  # end of the comparison of forces and start of the flight, over the release time
 PERIODS = 20  # periods needed for the frequency of the flight
 
 
@@ -98,13 +98,13 @@ def force_means(result: xarray.DataTree, steps: int = 1) -> NDArray[np.float64]:
 
 
 def released(result: xarray.DataTree) -> float:
-    """End of the last step under contact, s; 0 where there was none."""
+    """End of the last step with contact, s; 0 without contact."""
     end = contact_ends(result.dataset["time"].values, force_means(result))[1]
     return 0.0 if np.isnan(end) else end
 
 
 def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
-    """Change of height (frame,), m: displacement of the highest less that of the lowest node."""
+    """Change of height (frame,), m: displacement of the highest minus that of the lowest node."""
     ends = []
     for sign in (1.0, -1.0):
         parts = [part.dataset for part in result["part"].children.values()]
