@@ -1,7 +1,7 @@
 """D'Alembert solutions of a bar and a rigid wall: periodic bouncing, and a single impact.
 
-Bar 0 ≤ x ≤ L, c = √(E/ρ), contact end x = 0; the wall takes u(0, t) ≥ 0, p ≥ 0, p u(0, t) = 0 (u counted from where
-the end touches, away from the wall). Without p, any motion is u = F(t − x/c) + G(t + x/c).
+Bar 0 ≤ x ≤ L, c = √(E/ρ), contact end x = 0; contact with the wall: u(0, t) ≥ 0, p ≥ 0, p u(0, t) = 0 (u measured from
+contact, away from the wall). Without p, any motion is u = F(t − x/c) + G(t + x/c).
 
 **Bouncing bar**: the far end is fixed, u(L) = 0, so that G(s) = −F(s − T), T = 2L/c. With w = F′:
 
@@ -38,7 +38,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class _BouncingBase:
-    """E (Pa), ρ (kg/m³), L (m), unit section; jumps take the value after them."""
+    """E (Pa), ρ (kg/m³), L (m), unit section; fields are right-continuous at jumps."""
 
     young: float
     density: float
@@ -147,7 +147,7 @@ class BouncingBar(_BouncingBase):
 
     @staticmethod
     def _integral(s: Array) -> Array:
-        """∫₀ˢ w in units of εL/2: 1 a period, in which it falls by one and rises by two."""
+        """∫₀ˢ w in units of εL/2: 1 per period, a decrease by one followed by an increase by two."""
         phase = np.mod(s, 3.0)
         return np.floor_divide(s, 3.0) + np.abs(phase - 1.0) - 1.0
 
@@ -219,16 +219,18 @@ class ThrownBar(_BouncingBase):
         return since - lag, since + lag - self.transit
 
     def displacement(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.height + self.speed * (np.maximum(out, 0) + np.maximum(back, 0) - np.asarray(t, dtype=float))
+        outgoing, reflected = self._lags(x, t)
+        return self.height + self.speed * (
+            np.maximum(outgoing, 0) + np.maximum(reflected, 0) - np.asarray(t, dtype=float)
+        )
 
     def velocity(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.speed * (np.heaviside(out, 1.0) + np.heaviside(back, 1.0) - 1.0)
+        outgoing, reflected = self._lags(x, t)
+        return self.speed * (np.heaviside(outgoing, 1.0) + np.heaviside(reflected, 1.0) - 1.0)
 
     def stress(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.pressure_in_contact * (np.heaviside(back, 1.0) - np.heaviside(out, 1.0))
+        outgoing, reflected = self._lags(x, t)
+        return self.pressure_in_contact * (np.heaviside(reflected, 1.0) - np.heaviside(outgoing, 1.0))
 
     def pressure(self, t: ArrayLike) -> Array:
         start, end = self.contact_intervals[0]

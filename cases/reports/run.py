@@ -47,7 +47,7 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
 def _run(about: Summary, case: Case | None) -> str:
     """Section on step, scheme, run time, version, solver statistics and documentation of the case."""
     rows = [(name, text) for name, text in about.facts.items() if text]
-    return page.section("Run", page.table([*rows, report_parts.made()]), report_parts.about(case))
+    return page.section("Run", page.table([*rows, report_parts.date_row()]), report_parts.about(case))
 
 
 def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any) -> Iterator[str]:

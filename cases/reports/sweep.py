@@ -74,7 +74,7 @@ def _facts(dataset: xarray.Dataset, rows: Any) -> str:
         span = f"{seconds.min():.3g} to {seconds.max():.3g} s per point, {seconds.sum():.4g} s in total"
         facts.append(("wall time", span))
     facts += [(key, str(dataset.attrs[key])) for key in ("case", "version", "commit") if dataset.attrs.get(key)]
-    return page.table([*facts, report_parts.made()])
+    return page.table([*facts, report_parts.date_row()])
 
 
 def _swept(dataset: xarray.Dataset) -> str:
@@ -170,7 +170,7 @@ def _fixed(dataset: xarray.Dataset, case: Case | None) -> Iterator[str]:
         fixed = json.loads(dataset.attrs.get("parameters", "{}"))
     except ValueError:
         fixed = {}
-    table = report_parts.parameters(case, fixed, leave=sweep_points.parameters(dataset))
+    table = report_parts.parameters(case, fixed, omit=sweep_points.parameters(dataset))
     if table:
         yield page.section("Fixed parameters", table)
 

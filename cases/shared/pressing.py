@@ -114,7 +114,7 @@ def hertz_checks(pressed: PressedContact, exact: LineContact | SphereContact, ra
 
 
 def pressed_scalars(pressed: PressedContact) -> dict[str, Scalar]:
-    """Scalars of the whole contact, also if the model holds a part; peak and half-width by the fit of p²."""
+    """Scalars of the complete contact, also if the model has a part of it; peak and half-width by the fit of p²."""
     fit = pressed.fit
     return {
         "peak_force": Scalar(pressed.force, "N", "contact force"),

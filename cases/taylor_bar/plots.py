@@ -32,12 +32,12 @@ def history_figure(
 
 
 def foot_forces_figure(runs: Mapping[str, xarray.DataTree]) -> "Figure":
-    """Forces of the wall on the foot against time, a curve a scheme."""
+    """Forces of the wall on the foot against time, by scheme."""
     with style.panels(2, 4.6, sharex=True) as (figure, (push, drag)):
         for n, (name, run) in enumerate(runs.items()):
             look: dict[str, Any] = {"color": style.COLOURS[n], "linewidth": 1.0, "zorder": 3.0 - n}
             time = 1e6 * run.dataset["time"].values[1:]
-            # of the whole bar: the half-plane revolves
+            # forces on the complete bar of revolution
             force = 1e-3 * run["interface/wall"].dataset["force"].values[1:]
             push.plot(time, force[:, 1], label=name, **look)
             drag.plot(time, -force[:, 0], **look)
