@@ -42,7 +42,7 @@ from arlequin.models.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PUBLISHED = ((2.2115, -3.26636e-4), (2.7065, 3.26380e-4))  # of Code_Aster: time, s; deflection, m
+PUBLISHED = ((2.2115, -3.26636e-4), (2.7065, 3.26380e-4))  # Code_Aster: time, s; deflection, m
 NEAR = 2e-3  # relative tolerance of published values
 SWITCH_LOSS = 1e-3  # limit of the energy lost by the switch over the largest stored energy
 # tolerances relative to the energy, set by round-off of a slender bar on supports with steps of many periods;

@@ -88,7 +88,7 @@ AGREEMENT = 0.01  # tolerance of the force of the Arlequin model, relative to al
 SMOOTH = ("unilateral-velocity", "asperities", "multilevel")  # laws without oscillation of the contact force
 ALL_FINE, NEWMARK = "all fine", "Newmark, contact on the gap"  # names of comparison runs
 SHARP_RATIO, BLUNT_RATIO = 4, 7  # coarse over fine cells where the wave front is sharp and where it is not
-LARGEST_FREE = 0.8  # of the radius: the overlap stays below the middle of the disc
+LARGEST_FREE = 0.8  # over the radius, so that the overlap is below the middle of the disc
 
 
 @dataclass(frozen=True)

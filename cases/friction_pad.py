@@ -70,8 +70,8 @@ class Parameters:
         """Gap under the pressure, m; 0 if the substrates are in contact."""
         if self.law == "unilateral":
             return 0.0
-        whole = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
-        crushed = self.asperity_height * (self.pressure / whole) ** (1.0 / self.asperity_exponent)
+        full_pressure = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
+        crushed = self.asperity_height * (self.pressure / full_pressure) ** (1.0 / self.asperity_exponent)
         if self.law == "asperities" and crushed > self.asperity_height:
             raise aq.UserError.parameter(
                 "asperity_height",

@@ -33,7 +33,7 @@ from arlequin.models.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# of Code_Aster: time, s; number of the mass; position, m
+# Code_Aster: time, s; number of the mass; position, m
 PUBLISHED = ((0.02, 2, 0.11221), (0.15, 1, 1.35332), (0.15, 2, 1.80751), (0.339965, 2, 3.96813))
 NEAR = 1e-4  # relative tolerance of published values
 STICKS = 2  # the status of a point that sticks

@@ -172,10 +172,10 @@ def _axes(case: registry.Case, over: Mapping[str, Any] | Sequence[Mapping[str, A
         )
     else:
         axes, scattered = axes_of(over)  # refuses it
-    return tuple(_named(axis, fields_by_name[axis.name]) for axis in axes), scattered
+    return tuple(_with_meaning(axis, fields_by_name[axis.name]) for axis in axes), scattered
 
 
-def _named(axis: Axis, field: Field) -> Axis:
+def _with_meaning(axis: Axis, field: Field) -> Axis:
     return replace(axis, unit=field.quantity.unit, text=field.quantity.text)
 
 

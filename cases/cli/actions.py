@@ -134,7 +134,7 @@ def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = Fals
 def resume(arguments: Namespace) -> int:
     """Resume an interrupted run from its last checkpoint and print the summary."""
     from arlequin.cases.case.execution import left_at
-    from arlequin.cases.case.execution import resume as go_on
+    from arlequin.cases.case.execution import resume as resume_run
     from arlequin.results.reading import summary
     from arlequin.run.progress import ProgressBar
 
@@ -146,7 +146,7 @@ def resume(arguments: Namespace) -> int:
             out.print(f"{path} is complete")
             return 1 if damaged else 0
         with _stopped(path, time.time()), ProgressBar(path.stem, begin=finished_steps) as bar:
-            result = go_on(path, bar, arguments.case)
+            result = resume_run(path, bar, arguments.case)
         for part in tables.summary_of(summary(result), _fields_of(result), short=True):
             out.print(part)
     out.print(f"written to {path}")

@@ -57,14 +57,14 @@ def system(parameters: Parameters) -> aq.System:
     """System of the two masses, with the stops as one interface of the first."""
     p = parameters
     masses = aq.PointMasses("masses", [[0.0], [0.0]], p.mass, names={"first": 0, "second": 1})
-    first, second = (masses.boundary(name) for name in ("first", "second"))
+    first_mass, second_mass = (masses.boundary(name) for name in ("first", "second"))
     springs = [
-        aq.Spring("wall", first, stiffness=p.stiffness),
-        aq.Spring("between", first, second, stiffness=p.stiffness),
+        aq.Spring("wall", first_mass, stiffness=p.stiffness),
+        aq.Spring("between", first_mass, second_mass, stiffness=p.stiffness),
     ]
     law = RegularisedStops(p.stop_stiffness, p.clearance, p.regularisation)
     stop = aq.RigidPlane(point=p.clearance, normal=-1.0)
-    return aq.System([masses], interfaces=[aq.Interface("stops", first, stop, law)], springs=springs)
+    return aq.System([masses], interfaces=[aq.Interface("stops", first_mass, stop, law)], springs=springs)
 
 
 @lru_cache(maxsize=2)

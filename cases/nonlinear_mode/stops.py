@@ -64,5 +64,5 @@ class RegularisedStops:
 
         alpha, clearance, eta = self.coefficients()
         x = 1.0 - np.asarray(gap, dtype=float) / clearance
-        force_slope_energy = np.array([force(own, alpha, eta) for own in x.ravel()]).reshape(*x.shape, 3)
+        force_slope_energy = np.array([force(x_node, alpha, eta) for x_node in x.ravel()]).reshape(*x.shape, 3)
         return force_slope_energy[..., 0], force_slope_energy[..., 1], force_slope_energy[..., 2]

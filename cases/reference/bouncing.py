@@ -130,7 +130,7 @@ class BouncingBar(_BouncingBase):
 
     @property
     def contact_intervals(self) -> Array:
-        """(bounces, 2), s: [3k + 1, 3k + 2] L/c."""
+        """Contact intervals (bounces, 2), s: [3k + 1, 3k + 2] L/c."""
         return (3 * np.arange(self.bounces)[:, None] + np.array([1.0, 2.0])) * self.length / self.wave_speed
 
     @property
@@ -201,7 +201,7 @@ class ThrownBar(_BouncingBase):
 
     @property
     def contact_intervals(self) -> Array:
-        """(1, 2), s."""
+        """Contact interval (1, 2), s."""
         start = self.height / self.speed
         return np.array([[start, start + self.transit]])
 

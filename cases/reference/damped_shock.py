@@ -102,9 +102,9 @@ class DampedElement:
             return self.threshold - piece.sense * force if piece.sense else np.abs(force) - self.threshold
 
         for time, z in self.samples(piece, end, self.sample):
-            ended = np.flatnonzero(over(z[1:]) > 0.0)
-            if ended.size:
-                k = ended[0]
+            after_end = np.flatnonzero(over(z[1:]) > 0.0)
+            if after_end.size:
+                k = after_end[0]
                 if over(z[k]) >= 0.0:
                     return float(time[k])
                 root = brentq(lambda s, z=z[k]: float(over(expm(a * s) @ z)), 0.0, time[k + 1] - time[k], xtol=1e-16)

@@ -29,7 +29,7 @@ def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> 
     if not body.sphere or body.partner != "like":
         raise UserError("Maw's problem is that of alike spheres: others have no such springs")
     x = 1.02 * body.half_width * (np.arange(springs) + 0.5) / springs
-    stiffness = 2 * body.modulus * (x[1] - x[0])  # of both sides
+    stiffness = 2 * body.modulus * (x[1] - x[0])  # springs of both halves, x and −x
     step = body.duration / steps
     count = round(1.05 * steps)
     force: Array = np.zeros((count + 1, 2))

@@ -83,7 +83,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class PulledEvent:
-    """At `time` (s) the first mass starts to slip, reverses, or sticks; `sense` of the slip that follows, 0: stick."""
+    """Start of slip, reversal or stick of the first mass at `time`, s; sense: of the following slip, 0: stick."""
 
     time: float
     kind: Literal["slip", "reversal", "stick"]

@@ -44,7 +44,7 @@ SLIP_SLIP = 2 / math.sqrt(math.pi**2 + 4)  # η*, 0.5370
 
 @dataclass(frozen=True)
 class StickSlipEvent:
-    """At `time` (s) the mass starts to slip in `sense` (sign of ẋ − Ẋ), reverses to it, or sticks (sense 0)."""
+    """Start of slip in `sense` (sign of ẋ − Ẋ), reversal to it, or stick (sense 0) at `time`, s."""
 
     time: float
     kind: Kind

@@ -248,7 +248,7 @@ def integrate(
         time, y = float(run.t[-1]), run.y[:, -1]
         if run.status != 1:
             break
-        k = next(k for k, found in enumerate(run.t_events) if len(found))
+        k = next(k for k, times_of_event in enumerate(run.t_events) if len(times_of_event))
         point = k % count
         x, v = body.points(y[:half], y[half:])
         force = _forces(shock, x, v, states, anchors)

@@ -112,5 +112,5 @@ class CellByHand:
 
         The moment μ N t is shared between the contact and the springs of the back.
         """
-        contact, back = self.turning
-        return np.asarray(self.friction * self.size[2] * contact / (contact + back))
+        contact, back_stiffness = self.turning
+        return np.asarray(self.friction * self.size[2] * contact / (contact + back_stiffness))

@@ -59,9 +59,9 @@ def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any
         return
     with warn_and_skip("the comparison with the reference"):
         checks = list(case.call("check", result, parameters))
-        passed = sum(c.passed for c in checks)
+        passed_count = sum(c.passed for c in checks)
         rows = page.table(tables.rows_of_checks(checks), tables.CHECKED, numbers=tables.CHECKED_NUMBERS)
-        yield page.section("Checks", rows, page.paragraph(f"{passed} of {len(checks)} within tolerance"))
+        yield page.section("Checks", rows, page.paragraph(f"{passed_count} of {len(checks)} within tolerance"))
 
 
 def _parameters(about: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[str]:

@@ -214,7 +214,7 @@ def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
     if expected == exact.half_swings:
         # the number of turns may change within the tolerance, in particular if |r₀|/d is odd
         perturbed = [replace(exact, release=abs(p.release) + sign * tolerance(p, expected)) for sign in (-1.0, 1.0)]
-        spread = max(abs(other.half_swings - expected) for other in perturbed)
+        spread = max(abs(perturbed_release.half_swings - expected) for perturbed_release in perturbed)
         checks.append(Check("turning points", len(places), expected, spread, "1", "absolute"))
     for n in range(1, min(len(places), int(expected), SHOWN) + 1):
         place = float(exact.turning_point(n))
@@ -241,8 +241,8 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     instants, places = turning_points(result, p)
     element = shock_reference(p) if p.penalised else None
     count = len(places) if element is None else len(exact_turns(element, len(places))[1])
-    turns = instants[:count], places[:count]
+    turning = instants[:count], places[:count]
     return {
         "energies": plots.energies(result),
-        "motion": released_figure(result.dataset["time"].values, u, turns, reference(p), element),
+        "motion": released_figure(result.dataset["time"].values, u, turning, reference(p), element),
     }

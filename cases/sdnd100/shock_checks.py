@@ -33,7 +33,7 @@ from arlequin.cases.sdnd100.parameters import Parameters
 from arlequin.models.types import Array
 
 SHARES = {"de-vogelaere": 0.25, "runge-kutta": 0.0}  # error of a scheme over that of the others
-SMALLEST = 1e-7  # of the release: tolerance of the adaptive scheme
+SMALLEST = 1e-7  # tolerance of the adaptive scheme over the release
 HHT_ALPHA = 0.05  # |α|, as `arlequin.cases.shared.vocabulary.scheme_of` takes it
 PUBLISHED = 5e-3  # relative, on the turning points of rigid friction; Code_Aster's own errors reach 0.41 %
 PUBLISHED_STEP = 5e-4  # s, of the benchmark

@@ -6,7 +6,7 @@ from scipy.interpolate import KroghInterpolator
 from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
 
-REST = 1e-9  # of the largest velocity
+REST = 1e-9  # velocity over the largest one below which the mass is at rest
 
 
 def stepped_turns(time: Array, u: Array, v: Array) -> tuple[Array, Array]:
@@ -20,7 +20,7 @@ def stepped_turns(time: Array, u: Array, v: Array) -> tuple[Array, Array]:
     stops = changes[~moving[changes + 1]]
     steps = changes[~np.isin(changes[:, None] + np.arange(1, 4), stops).any(axis=1)]
     turns = [
-        (time[n + 1], u[n + 1]) if not moving[n + 1] else _turn(time[n : n + 2], u[n : n + 2], v[n : n + 2])
+        (time[n + 1], u[n + 1]) if not moving[n + 1] else _extremum(time[n : n + 2], u[n : n + 2], v[n : n + 2])
         for n in steps
     ]
     instants, places = np.array(turns).reshape(-1, 2).T
@@ -38,7 +38,7 @@ def located_turns(time: Array, u: Array, events: Array) -> tuple[Array, Array]:
     return instants, places
 
 
-def _turn(time: Array, u: Array, v: Array) -> tuple[float, float]:
+def _extremum(time: Array, u: Array, v: Array) -> tuple[float, float]:
     """Extremum of the cubic through two steps of opposite velocities."""
     cubic = KroghInterpolator(np.repeat(time - time[0], 2), np.array([u[0], v[0], u[1], v[1]]))
     share = v[0] / (v[0] - v[1])

@@ -154,7 +154,7 @@ def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Pa
         return {}
     p = replace(p, kinematics="small", impacts=2, support_acceleration=0.0, duration=None)
     variants = [replace(p, young=factor * p.young) for factor in (0.1, 1.0, 10.0, 100.0, 1000.0)]
-    return {f"E = {other.young:g} Pa": other for other in variants}
+    return {f"E = {variant.young:g} Pa": variant for variant in variants}
 
 
 def restitutions(result: xarray.DataTree, parameters: Parameters) -> dict[float, float]:

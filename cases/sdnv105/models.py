@@ -18,7 +18,7 @@ def reference_angle(parameters: Parameters) -> float:
 
 
 def rotation(angle: float) -> Array:
-    """(2, 2)."""
+    """Rotation matrix (2, 2)."""
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 

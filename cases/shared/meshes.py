@@ -152,8 +152,8 @@ def _merged(points: Array, cells: Indices, mesh_class: Any) -> Any:
 
 
 DEPTH = 0.7  # depth of the box over the zone
-LARGEST_ZONE = 0.5  # of the radius: largest box
-SMALLEST_CELL = 1e-7  # of the radius: smallest cell, above the merging distance of 1e-9
+LARGEST_ZONE = 0.5  # largest box over the radius
+SMALLEST_CELL = 1e-7  # smallest cell over the radius, above the merging distance of 1e-9
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ def quarter_disc(
     (['arc', 'contact', 'left', 'top'], 10)
     """
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(ball.blocks, kind, order), ball, {"left": (0, 0.0), "top": (1, radius)})
+    return _with_boundaries(mesh_of(ball.blocks, kind, order), ball, {"left": (0, 0.0), "top": (1, radius)})
 
 
 def half_disc(
@@ -353,13 +353,13 @@ def half_disc(
 ) -> Any:
     """Half of a disc, y ≤ R (m). Parameters as `quarter_disc`'s; boundaries `contact`, `arc` and `top` (y = R)."""
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(ball.blocks, (0,)), kind, order), ball, {"top": (1, radius)})
+    return _with_boundaries(mesh_of(_mirrored(ball.blocks, (0,)), kind, order), ball, {"top": (1, radius)})
 
 
 def disc(radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1) -> Any:
     """A disc (m), refined at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole boundary."""
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
+    return _with_boundaries(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
 
 
 def upright_half_disc(
@@ -370,7 +370,7 @@ def upright_half_disc(
     With plane="axisymmetric" a ball. Parameters as `quarter_disc`'s; boundaries `arc` and `left` (x = 0), too.
     """
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0)})
+    return _with_boundaries(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0)})
 
 
 def upright_quarter_ball(
@@ -381,7 +381,7 @@ def upright_quarter_ball(
     Parameters as `quarter_ball`'s; boundaries `arc`, `left` (x = 0) and `back` (z = 0), too.
     """
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
+    return _with_boundaries(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
 
 
 def upright_half_ball(
@@ -389,7 +389,7 @@ def upright_half_ball(
 ) -> Any:
     """Half of a ball, z ≥ 0 (m). Parameters and boundaries as `upright_quarter_ball`'s, without `left`."""
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {"back": (2, 0.0)})
+    return _with_boundaries(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {"back": (2, 0.0)})
 
 
 def quarter_ball(
@@ -402,7 +402,7 @@ def quarter_ball(
     """
     ball = BallBlocks(3, radius, zone, size, growth)
     ends = {"left": (0, 0.0), "back": (2, 0.0), "top": (1, radius)}
-    return _named(mesh_of(ball.blocks, kind, order), ball, ends)
+    return _with_boundaries(mesh_of(ball.blocks, kind, order), ball, ends)
 
 
 def half_ball(
@@ -410,7 +410,7 @@ def half_ball(
 ) -> Any:
     """A half-ball, y ≤ R (m). Parameters as `quarter_ball`'s; boundaries `contact`, `arc` and `top` (y = R)."""
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
+    return _with_boundaries(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
 
 
 def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
@@ -551,7 +551,7 @@ def _doubled(ball: BallBlocks) -> list[Array]:
     return ball.blocks + images
 
 
-def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:
+def _with_boundaries(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:
     """The mesh with its boundaries: the planes of `ends` (axis, value), the arc and its parts over the zone."""
     facets = mesh.boundary_facets()
     corners = mesh.p[:, mesh.facets[:, facets]]  # (axis, corner, facet)

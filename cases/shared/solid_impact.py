@@ -26,15 +26,17 @@ def force_panels(
     from arlequin.plots import style
 
     with style.panels(len(panels), 0.6 + 2.2 * len(panels), sharex=True, sharey=True) as (figure, rows):
-        drawn = {title: {name: _force(tree, component) for name, tree in own.items()} for title, own in panels.items()}
-        curves = [curve for own in drawn.values() for curve in own.values()]
+        curves_by_title = {
+            title: {name: _force(tree, component) for name, tree in runs.items()} for title, runs in panels.items()
+        }
+        curves = [curve for by_name in curves_by_title.values() for curve in by_name.values()]
         factor, unit = style.prefix(np.concatenate([force for _, force in curves]), "N")
         clock, second = style.prefix(np.concatenate([time for time, _ in curves]), "s")
-        for axes, (title, own) in zip(rows, drawn.items(), strict=True):
+        for axes, (title, by_name) in zip(rows, curves_by_title.items(), strict=True):
             for n, (name, (time, force)) in enumerate((exact or {}).items()):
                 dash = style.DASHES[(1 + n) % len(style.DASHES)]
                 axes.plot(clock * time, factor * force, dash, color=style.REFERENCE, label=name, zorder=3)
-            for n, (name, (time, force)) in enumerate(own.items()):
+            for n, (name, (time, force)) in enumerate(by_name.items()):
                 # the force at t_n is the mean over the step
                 axes.plot(
                     clock * time,
@@ -47,7 +49,7 @@ def force_panels(
                 )
             axes.set_title(title, loc="left", fontsize=10)
             axes.set_ylabel(style.label("Contact force", unit))
-            if len(own) + len(exact or {}) > 1:
+            if len(by_name) + len(exact or {}) > 1:
                 axes.legend()
         rows[-1].set_xlabel(style.label("Time", second))
     return figure
@@ -130,8 +132,8 @@ def vibration(result: xarray.DataTree, exact: float) -> list[Check]:
     flight = time > start
     if (time[-1] - start) * exact < PERIODS or (time[1] - time[0]) * exact > 0.25:
         return []
-    found = frequency(time[flight], height_change(result)[flight], exact)
-    return [Check("frequency of the oval vibration in flight", found, exact, 0.005, "Hz")]
+    computed = frequency(time[flight], height_change(result)[flight], exact)
+    return [Check("frequency of the oval vibration in flight", computed, exact, 0.005, "Hz")]
 
 
 @dataclass(frozen=True)

@@ -101,11 +101,11 @@ def pad_mesh(
     mesh = mesh_of([block], "hex", order)
     facets = mesh.boundary_facets()
     middle = mesh.p[:, mesh.facets[:, facets]].mean(axis=1)
-    back = np.abs(middle[0] - thickness) <= 1e-9 * thickness
+    on_back = np.abs(middle[0] - thickness) <= 1e-9 * thickness
     corners = mesh.p[:, mesh.facets[:, facets]]
     bent = np.zeros_like(corners[1]) if radius is None else radius - np.sqrt(radius**2 - corners[1] ** 2)
     at_front = (np.abs(corners[0] + bent) <= 1e-9 * thickness).all(axis=0)
-    return replace(mesh, _boundaries={"front": facets[at_front], "back": facets[back]})
+    return replace(mesh, _boundaries={"front": facets[at_front], "back": facets[on_back]})
 
 
 def placed(mesh: Any, distance: float, angle: float, height: float) -> Any:

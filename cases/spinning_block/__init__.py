@@ -129,7 +129,7 @@ class InvariantDrift:
         mass, group = part.assemble().mass, result["part/block"].dataset
         x = part.positions + group["displacement"].values
         v = group["velocity"].values
-        p = np.array([(mass @ now.ravel()).reshape(-1, 3) for now in v])
+        p = np.array([(mass @ velocity.ravel()).reshape(-1, 3) for velocity in v])
         centre = np.asarray(mass.sum(axis=1)).reshape(-1, 3)[:, 0]
         arm = x - (centre @ x / centre.sum())[:, None]
         energy = result.dataset["energy"].sel(kind=["kinetic", "strain"]).values.sum(axis=-1)
