@@ -191,7 +191,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         )
     }
     for name in VARIANTS:
-        variant, variant_ends = (data.sel(variant=name) for data in (result.dataset, ends))
+        variant, variant_ends = (group.sel(variant=name) for group in (result.dataset, ends))
         pressure, energy = variant["pressure"].values[1:], variant["stored_energy"].values
         start, stop = contact_ends(edges, pressure)
         # equal bars: mirror images

@@ -155,17 +155,17 @@ def _beams(p: Parameters) -> tuple[aq.Beam, aq.Beam]:
     )
 
 
-def _places(p: Parameters) -> tuple[float, ...]:
+def _cell_boundaries(p: Parameters) -> tuple[float, ...]:
     """Coordinates z of cell ends, m: the junctions, the loaded slice between them, the gauge."""
     limits_of_cells = (p.glue, p.load - 0.5 * p.slice, p.load + 0.5 * p.slice, p.gauge, p.zoom - p.glue)
-    places = np.sort(limits_of_cells)
-    return tuple(places[np.diff(places, prepend=-np.inf) > 1e-9 * p.zoom].tolist())
+    z = np.sort(limits_of_cells)
+    return tuple(z[np.diff(z, prepend=-np.inf) > 1e-9 * p.zoom].tolist())
 
 
-def stations(places: tuple[float, ...], size: float) -> Array:
+def stations(boundaries: tuple[float, ...], size: float) -> Array:
     """Ends of cells (n,), m, of at most the given size, between increasing places."""
-    pieces = [np.linspace(a, b, 1 + int(np.ceil((b - a) / size - 1e-9)))[1:] for a, b in pairwise(places)]
-    return np.concatenate([places[:1], *pieces])
+    pieces = [np.linspace(a, b, 1 + int(np.ceil((b - a) / size - 1e-9)))[1:] for a, b in pairwise(boundaries)]
+    return np.concatenate([boundaries[:1], *pieces])
 
 
 def _slice_load(p: Parameters, time: Time, area: float) -> Any:
@@ -181,12 +181,12 @@ def _slice_load(p: Parameters, time: Time, area: float) -> Any:
 
 def _beam_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> aq.levels.Level:
     """Level of the middle beam, rigidly connected to the adjacent beams."""
-    mesh = aq.mesh.line(stations(_places(p), p.beam_size))
+    mesh = aq.mesh.line(stations(_cell_boundaries(p), p.beam_size))
     middle = aq.Beam("middle", mesh, p.material, p.section, distributed=_slice_load(p, time, 1.0), **_ALONG)
     ends = ("below", shared[0].boundary("right"), "left"), ("above", shared[1].boundary("left"), "right")
     relations = [
-        aq.Relation(f"{name}_{component}", [(middle.boundary(end), component, 1.0), (beside, component, -1.0)])
-        for name, beside, end in ends
+        aq.Relation(f"{name}_{component}", [(middle.boundary(end), component, 1.0), (adjacent, component, -1.0)])
+        for name, adjacent, end in ends
         for component in _COMPONENTS
     ]
     return aq.levels.Level(parts=[middle], relations=relations)
@@ -200,7 +200,7 @@ def _solid_level(p: Parameters, shared: tuple[aq.Beam, aq.Beam], time: Time) -> 
     """
     arc = np.pi / (8 * max(1, p.across // 2))
     radius = p.radius * float(np.sqrt(3.0 * arc / (np.sin(arc) * (4.0 - np.cos(arc)))))
-    heights = stations((0.0, *_places(p), p.zoom), p.solid_size)
+    heights = stations((0.0, *_cell_boundaries(p), p.zoom), p.solid_size)
     mesh = cylinder(radius, heights, p.across, order=2)
     part: Any = aq.Solid("solid", mesh, p.material, body_force=_slice_load(p, time, p.section.area))
     if p.modes is not None:
@@ -271,7 +271,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     amplitude is allowed.
     """
     p, spline = parameters, deflection(result, parameters)
-    time, near = spline.x, NEAR + 2.0 * free_share(p)
+    time, limit = spline.x, NEAR + 2.0 * free_share(p)
     checks = [
         Check(f"deflection at {t:g} s, published", float(spline(t)), value, NEAR, "m")
         for t, value in published(p)
@@ -284,7 +284,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     for name, chosen in spans.items():
         if chosen.any():
             worst_error = float(error[chosen].max())
-            checks.append(Check(f"deflection {name}, largest error", worst_error, 0.0, near, "1", "absolute"))
+            checks.append(Check(f"deflection {name}, largest error", worst_error, 0.0, limit, "1", "absolute"))
     if p.model == "switched" and time[-1] > p.switch:
         loss = abs(float(result.dataset["energy"].sel(kind="switch").values[-1]))
         stored = float(stored_energy(result).max())

@@ -246,9 +246,12 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
         excess = float((traction - parameters.friction * pressure).max() / (parameters.friction * pressure.max()))
         largest_dissipation = most_dissipated(parameters, float(base.edges[-1]))
-        spent, expected = float(base.spent[-1] / largest_dissipation), float(base.expected[-1] / largest_dissipation)
+        dissipation, expected_dissipation = (
+            float(base.spent[-1] / largest_dissipation),
+            float(base.expected[-1] / largest_dissipation),
+        )
         checks += [
-            Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
+            Check("dissipation over μ p V t at the end", dissipation, expected_dissipation, 0.005, "1", "absolute"),
             Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m2", "at most"),
             Check("traction in excess of μ p, any point and time", excess, 0.0, 1e-10, "1", "at most"),
         ]

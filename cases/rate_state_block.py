@@ -126,9 +126,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     if np.abs(states[:, 1] / p.velocity - 1.0).max() < 1e-2:
         rate, exact_growth = growth(result, p), exact.growth
         # near the critical stiffness the growth is small beside the frequency
-        near = order * max(abs(exact_growth.real), 0.02 * abs(exact_growth))
+        growth_limit = order * max(abs(exact_growth.real), 0.02 * abs(exact_growth))
         return [
-            Check("growth rate of small motions", rate.real, exact_growth.real, near, "1/s", "absolute"),
+            Check("growth rate of small motions", rate.real, exact_growth.real, growth_limit, "1/s", "absolute"),
             Check("angular frequency", abs(rate.imag), exact_growth.imag, order * abs(exact_growth), "1/s", "absolute"),
             balance,
         ]
@@ -172,9 +172,9 @@ def _slip_figure(result: xarray.DataTree, parameters: Parameters) -> Any:
     rate = (np.diff(states[:, 0]) / np.diff(times)) / p.velocity + 1.0
     steady = np.array([rate.min(), rate.max()])
     line = [exact.friction(v * p.velocity, -np.log(v * p.velocity / p.reference_velocity)) for v in steady]
-    small, start_mu = rate.max() < 1.1, exact.steady[0]
+    is_small, start_mu = rate.max() < 1.1, exact.steady[0]
     with style.panels(2, 6.0, ratios=(1.0, 1.0)) as (figure, (history, friction_panel)):
-        offset = 1.0 if small else 0.0
+        offset = 1.0 if is_small else 0.0
         history.plot(slid, exact_states[:, 1] / p.velocity - offset, color=style.REFERENCE, linewidth=3.0, alpha=0.5)
         history.plot(middle, rate - offset, color=style.COLOURS[0])
         friction_panel.plot(rate - offset, friction - offset * start_mu, color=style.COLOURS[0], label="steps")
@@ -182,12 +182,12 @@ def _slip_figure(result: xarray.DataTree, parameters: Parameters) -> Any:
             steady - offset, np.array(line) - offset * start_mu, "--", color=style.REFERENCE, label="steady sliding"
         )
         history.plot([], [], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="differential equation")
-        text = "Slip rate / V − 1 (1)" if small else "Slip rate / V (1)"
+        text = "Slip rate / V − 1 (1)" if is_small else "Slip rate / V (1)"
         history.set_xlabel("Slip of the spring's end, $Vt/D_c$ (1)")
         history.set_ylabel(text)
         friction_panel.set_xlabel(text)
-        friction_panel.set_ylabel("Friction coefficient − steady one (1)" if small else "Friction coefficient (1)")
-        if not small:
+        friction_panel.set_ylabel("Friction coefficient − steady one (1)" if is_small else "Friction coefficient (1)")
+        if not is_small:
             history.set_yscale("log")
             friction_panel.set_xscale("log")
         handles = [*friction_panel.get_legend_handles_labels()[0], *history.get_legend_handles_labels()[0]]

@@ -116,10 +116,10 @@ def part(parameters: Parameters, name: str, ends: tuple[float, float], size: flo
 
 def glued(parameters: Parameters, configured: bool = True) -> aq.System:
     """System with the junction of the parameters, or with the plain junction if not `configured`."""
-    p, big, small = parameters, parameters.coarse_size, parameters.coarse_size / parameters.ratio
-    fine = part(p, "fine", (-3.0 * big, p.overlap), small, "consistent")
-    end = big * np.ceil(p.overlap / big + 8.0)
-    coarse = part(p, "coarse", (0.0, end), big, p.coarse_mass if configured else "consistent")
+    p, coarse_size, fine_size = parameters, parameters.coarse_size, parameters.coarse_size / parameters.ratio
+    fine = part(p, "fine", (-3.0 * coarse_size, p.overlap), fine_size, "consistent")
+    end = coarse_size * np.ceil(p.overlap / coarse_size + 8.0)
+    coarse = part(p, "coarse", (0.0, end), coarse_size, p.coarse_mass if configured else "consistent")
     weights = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
     if not configured:
@@ -130,17 +130,17 @@ def glued(parameters: Parameters, configured: bool = True) -> aq.System:
 
 def point(parameters: Parameters) -> aq.System:
     """System of both bars, connected at their ends."""
-    p, big = parameters, parameters.coarse_size
-    fine = part(p, "fine", (-3.0 * big, 0.0), big / p.ratio, "consistent")
-    coarse = part(p, "coarse", (0.0, 8.0 * big), big, "consistent")
+    p, coarse_size = parameters, parameters.coarse_size
+    fine = part(p, "fine", (-3.0 * coarse_size, 0.0), coarse_size / p.ratio, "consistent")
+    coarse = part(p, "coarse", (0.0, 8.0 * coarse_size), coarse_size, "consistent")
     return aq.System([coarse, fine], [aq.Tie(coarse.boundary("left"), fine.boundary("right"))])
 
 
 def single(parameters: Parameters) -> aq.System:
     """System of one mesh with the jump of cell size at a node."""
-    p, big = parameters, parameters.coarse_size
-    fine = np.linspace(-3.0 * big, 0.0, max(3, round(3.0 * p.ratio)) + 1)
-    x = np.concatenate([fine, big * np.arange(1.0, 9.0)])
+    p, coarse_size = parameters, parameters.coarse_size
+    fine = np.linspace(-3.0 * coarse_size, 0.0, max(3, round(3.0 * p.ratio)) + 1)
+    x = np.concatenate([fine, coarse_size * np.arange(1.0, 9.0)])
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     return aq.System([aq.Bar("bar", aq.mesh.line(x), material)])
 

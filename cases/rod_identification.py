@@ -84,7 +84,7 @@ def identified(parameters: Parameters) -> Callable[[float, float, float], aq.Stu
     zircaloy = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     section = aq.Section.tube(p.radius, p.radius - p.thickness, zircaloy.poisson)
     clamped = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
-    places = {"spring": 0.5 * p.length, "stop": _STOP * p.length}
+    heights = {"spring": 0.5 * p.length, "stop": _STOP * p.length}
 
     def sweep(t: float) -> tuple[float, float, float]:
         phase = 2.0 * np.pi * (p.lowest * t + 0.5 * (p.highest - p.lowest) * t**2 / p.duration)
@@ -94,10 +94,10 @@ def identified(parameters: Parameters) -> Callable[[float, float, float], aq.Stu
     beam = aq.Beam.between(
         "rod", (0.0, 0.0, 0.0), (0.0, 0.0, p.length), 20, zircaloy, section, imposed=clamped,
         damping=aq.Rayleigh(10.0, 1e-6), end_loads={"right": sweep},
-        points={name: aq.SectionPoints([z], [(0.0, 0.0, 0.0)]) for name, z in places.items()},
+        points={name: aq.SectionPoints([z], [(0.0, 0.0, 0.0)]) for name, z in heights.items()},
     )  # fmt: skip
-    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in places])
-    skins = {name: rod.boundary(name) for name in places}
+    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in heights])
+    skins = {name: rod.boundary(name) for name in heights}
 
     def study(gap: float, preload: float, friction: float) -> aq.Study:
         laws = {
@@ -106,11 +106,11 @@ def identified(parameters: Parameters) -> Callable[[float, float, float], aq.Stu
         }
         reach = {"spring": preload / p.spring, "stop": -gap}
         interfaces = []
-        for name, skin in skins.items():
+        for name, surface in skins.items():
             # supports are at −x of the rod and push along +x
-            plane = aq.RigidPlanes(skin.positions + np.array([reach[name], 0.0, 0.0]), [[1.0, 0.0, 0.0]])
-            rubs = aq.Coulomb(friction, stiffness=p.spring) if name == "spring" else None
-            interfaces.append(aq.Interface(name, skin, plane, laws[name], friction=rubs))
+            plane = aq.RigidPlanes(surface.positions + np.array([reach[name], 0.0, 0.0]), [[1.0, 0.0, 0.0]])
+            friction_law = aq.Coulomb(friction, stiffness=p.spring) if name == "spring" else None
+            interfaces.append(aq.Interface(name, surface, plane, laws[name], friction=friction_law))
         system = aq.System([rod], interfaces=interfaces)
         return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.every)
 

@@ -62,10 +62,10 @@ class Parameters:
 def system(parameters: Parameters, acceleration: Any) -> aq.System:
     """Rod in the frame shaken by a transverse acceleration (t), m/s²."""
     p = parameters
-    places = [MARGIN + p.pitch * i for i in range(GRIDS)]
-    edges = [0.0, *places, places[-1] + MARGIN]
+    heights = [MARGIN + p.pitch * i for i in range(GRIDS)]
+    edges = [0.0, *heights, heights[-1] + MARGIN]
     nodes = np.concatenate([np.linspace(a, b, p.cells, endpoint=False) for a, b in pairwise(edges)])
-    names = {f"grid{i + 1}": aq.SectionPoints(place) for i, place in enumerate(places)}
+    names = {f"grid{i + 1}": aq.SectionPoints(height) for i, height in enumerate(heights)}
     cladding = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     radius = 0.5 * p.outer_diameter
     tube = aq.Section.tube(radius, radius - p.thickness, 0.37)
@@ -81,7 +81,7 @@ def system(parameters: Parameters, acceleration: Any) -> aq.System:
     law, loose = aq.ImpactElement(p.stop_stiffness, p.stop_damping), list(names)[LOOSE]
     interfaces = [
         aq.Interface(
-            side, rod.boundary(loose), aq.RigidPlane(point=(places[LOOSE], sign * p.gap), normal=(0.0, -sign)), law
+            side, rod.boundary(loose), aq.RigidPlane(point=(heights[LOOSE], sign * p.gap), normal=(0.0, -sign)), law
         )
         for side, sign in (("above", 1.0), ("below", -1.0))
     ]
@@ -114,11 +114,13 @@ def jump(parameters: Parameters, sweep: str) -> float:
         shaken, aq.Theta(0.5), duration=duration, step=step, fields_every=10**9, progress=False
     )  # fmt: skip
     time = result.dataset["time"].values
-    touches = np.minimum(*(result[f"interface/{side}"].dataset["gap_min"].values for side in ("above", "below"))) < 0.0
+    in_contact = (
+        np.minimum(*(result[f"interface/{side}"].dataset["gap_min"].values for side in ("above", "below"))) < 0.0
+    )
     if not rises:
         # without the initial transient from rest
-        touches &= time > 20.0 / p.highest
-    at = time[touches]
+        in_contact &= time > 20.0 / p.highest
+    at = time[in_contact]
     if not at.size:
         return float("nan")
     return float(start_frequency + rate * (at[-1] if rises else at[0]))
@@ -158,11 +160,11 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     low, high = folds(result)
     checks = []
     if np.isfinite(low):
-        late = max(0.01, 0.01 * np.sqrt(p.rate / 0.02))
+        tolerance = max(0.01, 0.01 * np.sqrt(p.rate / 0.02))
         falling, rising = (float(result["jumps"].dataset[sweep][0]) for sweep in SWEEPS)
         checks = [
-            Check("lower fold and jump at falling frequency", low, falling, late, "Hz"),
-            Check("upper fold and jump at rising frequency", high, rising, late, "Hz"),
+            Check("lower fold and jump at falling frequency", low, falling, tolerance, "Hz"),
+            Check("upper fold and jump at rising frequency", high, rising, tolerance, "Hz"),
         ]
     ends = float(motions["frequency"][0]), float(motions["frequency"][-1])
     checks.append(Check("highest frequency of the branch", ends[0], p.highest, 1e-12, "Hz"))
@@ -193,8 +195,8 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     figure = plots.frequency_response(motions)
     axes = figure.axes[0]
     for sweep, dash in zip(SWEEPS, (":", "-."), strict=True):
-        place = float(result["jumps"].dataset[sweep][0])
-        axes.axvline(place, color="black", linestyle=dash, linewidth=1.0, label=f"jump, {sweep} frequency")
+        jump_frequency = float(result["jumps"].dataset[sweep][0])
+        axes.axvline(jump_frequency, color="black", linestyle=dash, linewidth=1.0, label=f"jump, {sweep} frequency")
     axes.set_title("Loose grid", loc="left")
     axes.legend()
     return {"response": figure}

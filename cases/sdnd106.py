@@ -130,10 +130,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks = []
     if exact == PulledMasses():
         published_points = [point for point in PUBLISHED if point[0] <= p.end]
-        near = NEAR if p.events == "locate" else max(NEAR, limit)
+        tolerance_at = NEAR if p.events == "locate" else max(NEAR, limit)
         checks = [
-            Check(f"x{which}({t:g} s), published", float(spline(t)[which - 1]), value, near, "m")
-            for t, which, value in published_points
+            Check(f"x{mass_number}({t:g} s), published", float(spline(t)[mass_number - 1]), value, tolerance_at, "m")
+            for t, mass_number, value in published_points
         ]
     error = float(np.abs(spline(time) - positions).max()) / max(size, 1e-300)
     checks.append(Check("positions, largest error over the largest position", error, 0.0, limit, "1", "absolute"))
@@ -141,8 +141,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks.append(Check("changes of state", instants.size, float(events.size), 0.0, "1", "absolute"))
     if events.size and instants.size == events.size:
         instant_error = float(np.abs(instants - events).max())
-        near = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
-        checks.append(Check("changes of state, largest error of an instant", instant_error, 0.0, near, "s", "absolute"))
+        tolerance_at = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
+        checks.append(
+            Check("changes of state, largest error of an instant", instant_error, 0.0, tolerance_at, "s", "absolute")
+        )
     loss = float(result.dataset["energy"].sel(kind="friction").values[-1])
     work = p.static * p.normal * size
     checks.append(Check("friction loss", loss, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute"))

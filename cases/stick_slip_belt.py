@@ -132,10 +132,10 @@ class BeltCycle:
         y, rate = (part[name].values[:, 0, 0] for name in ("displacement", "velocity"))
         x, speed = y + p.velocity * time, rate + p.velocity
         n = p.per_period
-        late = slice(max(time.size - 1 - 2 * n, 0), None)
-        spline = CubicHermiteSpline(time[late], x[late], speed[late])
+        last_cycles = slice(max(time.size - 1 - 2 * n, 0), None)
+        spline = CubicHermiteSpline(time[last_cycles], x[last_cycles], speed[last_cycles])
         extrema = spline.derivative().roots(extrapolate=False)
-        values = np.concatenate([x[late], spline(extrema[np.isfinite(extrema)])])
+        values = np.concatenate([x[last_cycles], spline(extrema[np.isfinite(extrema)])])
         low, high = float(values.min()), float(values.max())
         passages = spline.solve(0.5 * (low + high), extrapolate=False)
         passages = passages[spline(passages, 1) > 0.0]
@@ -169,12 +169,12 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, exact, cycle = parameters, reference(parameters), BeltCycle.of(result, parameters)
     imbalance = abs(cycle.belt - cycle.friction - cycle.dashpot - cycle.stored) / cycle.belt
     growth = abs(cycle.stored) / cycle.belt
-    near = NEAR * max(1.0, (500.0 / p.per_period) ** 4) if p.located else NEAR * max(1.0, 5e3 / p.per_period)
+    tolerance = NEAR * max(1.0, (500.0 / p.per_period) ** 4) if p.located else NEAR * max(1.0, 5e3 / p.per_period)
     return [
-        Check("period of the limit cycle", cycle.period, exact.period, near, "s"),
-        Check("amplitude", cycle.amplitude, exact.amplitude, near, "m"),
+        Check("period of the limit cycle", cycle.period, exact.period, tolerance, "s"),
+        Check("amplitude", cycle.amplitude, exact.amplitude, tolerance, "m"),
         Check("belt's work in a period less what it goes to, relative", imbalance, 0.0, CLOSURE, "1", "absolute"),
-        Check("growth of the stored energy in a period, relative", growth, 0.0, near, "1", "absolute"),
+        Check("growth of the stored energy in a period, relative", growth, 0.0, tolerance, "1", "absolute"),
         *energy_checks(result),
     ]
 

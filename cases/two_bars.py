@@ -157,7 +157,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     limit = tolerance(parameters)
     checks = pressure_checks(result, exact, limit)
     if min(courants(parameters)) <= 0.69:
-        checks = [item for item in checks if "variation" not in item.name]  # no bound for an oscillating front
+        checks = [
+            bar_check for bar_check in checks if "variation" not in bar_check.name
+        ]  # no bound for an oscillating front
     for side in ("left", "right"):
         velocity = rigid_velocity(result, side)
         checks.append(

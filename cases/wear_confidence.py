@@ -288,18 +288,26 @@ def _estimates(p: Parameters) -> dict[tuple[str, str], Any]:
     counts = [round(p.duration / step) for step in p.steps]
     pilot = min(PILOT, p.samples)
     use_processes = p.samples * counts[-1] > FEW_STEPS
-    how: dict[str, Any] = {"workers": None if use_processes else 0, "progress": False}
+    options: dict[str, Any] = {"workers": None if use_processes else 0, "progress": False}
     estimates: dict[tuple[str, str], Any] = {}
     with TemporaryDirectory() as folder:  # one run gives both quantities of a sample
         for name in ("work_rate", "depth"):
             plain = aq.estimate(
                 study, name, p.inputs, levels=levels[-1:], samples=p.samples, seed=p.seed + 1,
-                store=f"{folder}/samples", **how,
+                store=f"{folder}/samples", **options,
             )  # fmt: skip
             estimates["samples", name] = plain["fine"].values[0]
     estimates |= {("samples", name): plain[f"input_{name}"].values[0] for name in INPUTS}
     mean = aq.estimate(
-        study, "work_rate", p.inputs, levels=levels, relative=p.accuracy, costs=counts, pilot=pilot, seed=p.seed, **how
+        study,
+        "work_rate",
+        p.inputs,
+        levels=levels,
+        relative=p.accuracy,
+        costs=counts,
+        pilot=pilot,
+        seed=p.seed,
+        **options,
     )
     steps = float((mean["samples"].values * mean["cost"].values).sum())
     level_values: dict[str, Any] = {"work_rate": mean["value"], "half_width": mean["half_width"], "steps": steps}
@@ -312,7 +320,7 @@ def _estimates(p: Parameters) -> dict[tuple[str, str], Any]:
         names = ("mean", "variance", "level_mean", "level_variance", "samples")
         level_values |= {f"{name}_{n}": float(mean[name][n]) for name in names}
     estimates |= {("levels", name): float(value) for name, value in level_values.items()}
-    shares = aq.sobol_indices(study, "work_rate", p.inputs, samples=p.indices, seed=p.seed + 2, **how)
+    shares = aq.sobol_indices(study, "work_rate", p.inputs, samples=p.indices, seed=p.seed + 2, **options)
     for n, name in enumerate(INPUTS):
         ends = shares["total_order_interval"].values[:, n]
         values = {"first": shares["first_order"][n], "total": shares["total_order"][n], "low": ends[0], "high": ends[1]}

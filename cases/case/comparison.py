@@ -205,18 +205,18 @@ class _Source:
 
     def has_failed(self, model: Any, name: str) -> bool:
         """Whether the message of a failed run is stored."""
-        place = self.place(model, name)
-        return place is not None and _message(place).is_file()
+        run_folder = self.place(model, name)
+        return run_folder is not None and _message(run_folder).is_file()
 
     def stored(self, model: Any, name: str, partial: bool = False) -> xarray.DataTree | None:
         """Stored run; partial: also a failed one. None if it is missing or unreadable."""
         from arlequin.results.reading import open as open_result
 
-        place = self.place(model, name)
-        if place is None or not (place / "zarr.json").is_file():
+        run_folder = self.place(model, name)
+        if run_folder is None or not (run_folder / "zarr.json").is_file():
             return None
         try:
-            result = open_result(place)
+            result = open_result(run_folder)
         except UserError as error:
             warnings.warn(str(error), ResultWarning, stacklevel=2)
             return None
@@ -247,11 +247,11 @@ class _Source:
         from arlequin.results.recorder import Record
         from arlequin.results.stores import refuse_to_replace
 
-        place = self.place(model, name)
-        assert place is not None
-        refuse_to_replace(place, str(place), overwrite=True)
+        run_folder = self.place(model, name)
+        assert run_folder is not None
+        refuse_to_replace(run_folder, str(run_folder), overwrite=True)
         record = Record(
-            place, overwrite=True, resume=not anew and _resumable(place), attributes=self.about(model, name)
+            run_folder, overwrite=True, resume=not anew and _resumable(run_folder), attributes=self.about(model, name)
         )
         with self.bar(name) as progress:
             try:
@@ -260,9 +260,9 @@ class _Source:
             except UserError as error:
                 if isinstance(error.__cause__, OSError):  # such as a full disk
                     raise
-                _write_message(place, str(error))
+                _write_message(run_folder, str(error))
                 raise FailedRun(str(error), error.code) from error
-        _message(place).unlink(missing_ok=True)
+        _message(run_folder).unlink(missing_ok=True)
         return result
 
     def about(self, model: Variant, name: str) -> dict[str, str]:
@@ -299,17 +299,17 @@ def _run_until_failure(study: Study, progress: Progress | None) -> xarray.DataTr
 
 def _times(parameters: Any) -> tuple[int, ...]:
     """Modification times, ns, of the files that parameters name, such as a mesh."""
-    texts = [value for value in dataclasses.asdict(parameters).values() if isinstance(value, str)]
-    return tuple(os.stat(text).st_mtime_ns for text in texts if os.sep in text and os.path.isfile(text))
+    paths = [value for value in dataclasses.asdict(parameters).values() if isinstance(value, str)]
+    return tuple(os.stat(text).st_mtime_ns for text in paths if os.sep in text and os.path.isfile(text))
 
 
-def _resumable(place: Path) -> bool:
+def _resumable(run_folder: Path) -> bool:
     """Whether an interrupted run of this version has a checkpoint."""
     from arlequin.results.checkpoint import Checkpoint
     from arlequin.run.provenance import version
 
     try:
-        checkpoint = Checkpoint.read(place)
+        checkpoint = Checkpoint.read(run_folder)
     except UserError:
         return False
     return checkpoint is not None and checkpoint.study.get("version") == version()
@@ -340,14 +340,14 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _message(place: Path) -> Path:
+def _message(run_folder: Path) -> Path:
     """File with the message of a failed run."""
-    return place.with_name(f"{place.name}.json")
+    return run_folder.with_name(f"{run_folder.name}.json")
 
 
-def _write_message(place: Path, text: str) -> None:
+def _write_message(run_folder: Path, text: str) -> None:
     from arlequin.results.files import file_errors
     from arlequin.results.writing import write_text
 
-    with file_errors(str(place)):
-        write_text(_message(place), json.dumps({"failed": text}, ensure_ascii=False))
+    with file_errors(str(run_folder)):
+        write_text(_message(run_folder), json.dumps({"failed": text}, ensure_ascii=False))

@@ -116,9 +116,9 @@ def common(result: xarray.DataTree) -> dict[str, Scalar]:
     interfaces = dict(result["interface"].children) if "interface" in result.children else {}
     prefixes = ("",) if len(interfaces) == 1 else tuple(distinct(f"{identifier(name)}_" for name in interfaces))
     for prefix, node in zip(prefixes, interfaces.values(), strict=False):
-        about = f" ({node.name})" if prefix else ""
+        suffix = f" ({node.name})" if prefix else ""
         for name, scalar in _of_interface(node.dataset, root).items():
-            out[prefix + name] = Scalar(scalar.value, scalar.unit, scalar.text + about)
+            out[prefix + name] = Scalar(scalar.value, scalar.unit, scalar.text + suffix)
     return out
 
 

@@ -186,12 +186,12 @@ def _values(field: Field, values: Any) -> Any:
         return [field.parse(value) for value in values] if isinstance(values, Sequence) else values
     if field.kind in (float, int) and ":" in values:
         return [field.parse(value) for value in _spread(field.name, values)]
-    items = values.split(",")
-    if len(items) > 1 and not items[-1]:  # `a,` is a list of one value
-        items.pop()
-    if not all(item.strip() for item in items):
+    words = values.split(",")
+    if len(words) > 1 and not words[-1]:  # `a,` is a list of one value
+        words.pop()
+    if not all(word.strip() for word in words):
         raise UserError.parameter(field.name, values, SPREAD)
-    return [field.parse(item.strip()) for item in items]
+    return [field.parse(word.strip()) for word in words]
 
 
 def _spread(name: str, text: str) -> list[float]:

@@ -153,13 +153,13 @@ def _failed(dataset: xarray.Dataset) -> Any:
 
 def _failures(dataset: xarray.Dataset) -> Iterator[tuple[str, str]]:
     """The first failed points, with their messages."""
-    places = np.argwhere(_failed(dataset))
-    for place in places[:FAILURES_SHOWN]:
-        point = dataset["message"][tuple(place)]
+    failed_indices = np.argwhere(_failed(dataset))
+    for index in failed_indices[:FAILURES_SHOWN]:
+        point = dataset["message"][tuple(index)]
         point_text = ", ".join(f"{name}={sweep_points.text(c.values.item())}" for name, c in point.coords.items())
         yield point_text, str(point.values)
-    if len(places) > FAILURES_SHOWN:
-        yield f"and {len(places) - FAILURES_SHOWN} more", ""
+    if len(failed_indices) > FAILURES_SHOWN:
+        yield f"and {len(failed_indices) - FAILURES_SHOWN} more", ""
 
 
 def _dims_of_series(dataset: xarray.Dataset) -> set[str]:

@@ -147,11 +147,13 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             checks.append(Check(f"frequency {n} of the free rod", float(value), float(exact), 1e-3, "Hz"))
     statics = comparison(build, comparisons(result, p), STATICS)
     if statics is not None:
-        hand = preload(p, statics)
-        at = int(np.abs(hand.computed - hand.expected).argmax())
-        limit = 1e-4 * float(hand.expected.max())
-        name = f"preload, largest error: {hand.labels[at]}"
-        checks.append(Check(name, float(hand.computed[at]), float(hand.expected[at]), limit, "N", "absolute"))
+        preload_forces = preload(p, statics)
+        at = int(np.abs(preload_forces.computed - preload_forces.expected).argmax())
+        limit = 1e-4 * float(preload_forces.expected.max())
+        name = f"preload, largest error: {preload_forces.labels[at]}"
+        checks.append(
+            Check(name, float(preload_forces.computed[at]), float(preload_forces.expected[at]), limit, "N", "absolute")
+        )
     table = supports(result)
     pull = float(table["least_force"].min())
     checks.append(Check("smallest force of a support", pull, 0.0, 0.0, "N", "at least"))

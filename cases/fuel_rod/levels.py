@@ -59,13 +59,13 @@ class PieceOfRod:
         arm = float(upper.positions[-1, 2]) - 0.5 * (low + high)
         load = {"right": lambda t: (t, t, t, t * (arm - 1.0), t * (1.0 - arm), t)}
         upper = replace(upper, end_loads=load)
-        still = zoom.unloaded
+        cladding = zoom.unloaded
         junctions = [
-            junction.carrying(end, still) for junction, end in zip(zoom.junctions, (lower, upper), strict=True)
+            junction.carrying(end, cladding) for junction, end in zip(zoom.junctions, (lower, upper), strict=True)
         ]
         lower_face = lower.boundary("held")
         clamp = [aq.Relation(f"clamp_{name}", [(lower_face, name, 1.0)]) for name in _AXES]
-        system = aq.System([lower, upper, still], junctions, relations=clamp)
+        system = aq.System([lower, upper, cladding], junctions, relations=clamp)
         displacement = displacements(aq.Study(system, aq.Static(), 1.0, 1.0).run())["upper"]
         node = np.abs(upper.positions[:, 2] - high).argmin()
         x, y, z, rx, ry, rz = displacement[node]
@@ -123,9 +123,9 @@ class RodLevels:
             return solid + (solid - beam) * GLUED / (high - low)
 
         dx, inertia, density = solid.basis.dx, rod.section.inertia_z, solid.material.density
-        places = np.asarray(solid.basis.global_coordinates())
+        quadrature_points = np.asarray(solid.basis.global_coordinates())
         share = float(dx.sum()) / (self.piece.length * rod.section.area)
-        rotary = float((dx * places[0] ** 2).sum()) / (self.piece.length * inertia)
+        rotary = float((dx * quadrature_points[0] ** 2).sum()) / (self.piece.length * inertia)
         share, rotary = spread(share, 1.0), spread(rotary, p.density / density)
         area = rod.section.area * share / rotary
         young = bending / inertia
@@ -165,8 +165,8 @@ class RodLevels:
     @cached_property
     def settled(self) -> dict[str, Array]:
         """Displacements (node, component) of the three beams in equilibrium at level 0, without friction."""
-        still = replace(self.parameters, excitation="none")
-        beams, middle = self.zoom.beams(still), self.middle(still)
+        at_rest = replace(self.parameters, excitation="none")
+        beams, middle = self.zoom.beams(at_rest), self.middle(at_rest)
         masses, contacts = rod_model.moving_supports(beams.values())
         ends = [beam for beam, _ in beams.values()]
         system = aq.System(
@@ -208,12 +208,14 @@ class RodLevels:
         coarse, fine = (self.items(level, beams) for level in (0, 1))
         shared = {beam.name: self.settled[beam.name] for beam, _ in beams.values()}
         level_models = [
-            aq.levels.Level(**items, reference=shared | {part.name: start[part.name] for part in items["parts"]})
-            for items, start in ((coarse, self.settled), (fine, self.settled_zoom))
+            aq.levels.Level(
+                **level_items, reference=shared | {part.name: start[part.name] for part in level_items["parts"]}
+            )
+            for level_items, start in ((coarse, self.settled), (fine, self.settled_zoom))
         ]
-        names = [interface.name for items in (coarse, fine) for interface in items["interfaces"]]
-        near = aq.levels.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
-        levels = aq.Levels(f"grid{grid.number}", level_models, choose=near, hold=HOLD)
+        names = [interface.name for level_items in (coarse, fine) for interface in level_items["interfaces"]]
+        indicator = aq.levels.ContactIndicator(names, gap=NEAR, look_ahead=LOOK_AHEAD, every=LOOK_EVERY)
+        levels = aq.Levels(f"grid{grid.number}", level_models, choose=indicator, hold=HOLD)
         ends = [beam for beam, _ in beams.values()]
         active = [part.name for part in [*ends, *coarse["parts"], *fine["parts"]]]
         start = {name: {**self.settled_zoom, **self.settled}[name] for name in active}

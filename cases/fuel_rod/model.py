@@ -121,12 +121,12 @@ class SpacerGrid:
         for name, side, support, reach in zip(
             self.names, (-1.0, 1.0), (self.spring, self.dimple), self.reach, strict=True
         ):
-            skin = rod.boundary(name)
-            normals = side * np.repeat(CROSS, len(skin.nodes) // 2, axis=0)
-            planes = aq.RigidPlanes(skin.positions + reach * normals + self.shift * CROSS[0], normals)
+            surface = rod.boundary(name)
+            normals = side * np.repeat(CROSS, len(surface.nodes) // 2, axis=0)
+            planes = aq.RigidPlanes(surface.positions + reach * normals + self.shift * CROSS[0], normals)
             stick = tangential * support.stiffness
-            rubs = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
-            interfaces.append(aq.Interface(name, skin, planes, support.law, friction=rubs if friction else None))
+            law = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
+            interfaces.append(aq.Interface(name, surface, planes, support.law, friction=law if friction else None))
         return interfaces
 
 
@@ -158,15 +158,15 @@ def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMass
     for name, side, support, reach in zip(grid.names, (-1.0, 1.0), (grid.spring, grid.dimple), grid.reach, strict=True):
         for axis, letter in enumerate("xy"):
             direction_name = f"{name}_{letter}"
-            skin, normal = rod.boundary(direction_name), side * CROSS[axis]
+            surface, normal = rod.boundary(direction_name), side * CROSS[axis]
             travel = (reach + support.height) * normal
             travel[0] += grid.shift
             imposed = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", travel.tolist(), strict=True)}
-            place = skin.positions - support.height * normal
-            support_mass = aq.PointMasses(f"{direction_name}_held", place, 1.0, imposed={"all": imposed})
+            position = surface.positions - support.height * normal
+            support_mass = aq.PointMasses(f"{direction_name}_held", position, 1.0, imposed={"all": imposed})
             masses.append(support_mass)
             interfaces.append(
-                aq.Interface(direction_name, skin, support_mass.boundary("all"), support.elastic, direction=-normal)
+                aq.Interface(direction_name, surface, support_mass.boundary("all"), support.elastic, direction=-normal)
             )
     return masses, interfaces
 

@@ -146,8 +146,8 @@ def orbits(result: xarray.DataTree, gap: float) -> "Figure":
             panel.plot(*chosen.T, linewidth=0.5, color=style.COLOURS[0])
             reach = 1.1 * np.nanmax(np.abs(chosen)) or 1.0
             if gap and reach > 0.3 * factor * gap:
-                look: Any = {"fill": False, "linestyle": "--", "edgecolor": style.REFERENCE}
-                panel.add_patch(Rectangle((-factor * gap,) * 2, 2 * factor * gap, 2 * factor * gap, **look))
+                line_style: Any = {"fill": False, "linestyle": "--", "edgecolor": style.REFERENCE}
+                panel.add_patch(Rectangle((-factor * gap,) * 2, 2 * factor * gap, 2 * factor * gap, **line_style))
                 reach = max(reach, 1.1 * factor * gap)
             panel.set_xlim(-reach, reach)
             panel.set_ylim(-reach, reach)
@@ -177,9 +177,11 @@ def levels_figure(result: xarray.DataTree, permanent: xarray.DataTree | None = N
         level_panel.set_title(f"Grid {grid}", loc="left")
         for name, force in reversed(total.items()):
             is_adaptive = name == "zoom=auto"
-            look: Any = {"linewidth": 0.8} if is_adaptive else {"linewidth": 2.4, "alpha": 0.4}
+            line_style: Any = {"linewidth": 0.8} if is_adaptive else {"linewidth": 2.4, "alpha": 0.4}
             run_time = 1e3 * runs[name].dataset["time"].values[1:]
-            force_panel.plot(run_time, factor * force, color=style.COLOURS[0 if is_adaptive else 1], label=name, **look)
+            force_panel.plot(
+                run_time, factor * force, color=style.COLOURS[0 if is_adaptive else 1], label=name, **line_style
+            )
         force_panel.set_xlabel("Time (ms)")
         force_panel.set_ylabel(style.label("Force of all six supports", unit))
         if len(total) > 1:

@@ -233,7 +233,7 @@ class Zoom:
         supports = self.cell.supports
         pressed = replace(supports, gap=0.0, preload=self.grid.preload or _TRIAL)
         trial, push = replace(self.cell, supports=pressed), _PUSH * pressed.preload
-        at_rest, pushed = (self.settling(trial, 1.0, force).run() for force in (0.0, push))
+        at_rest, under_push = (self.settling(trial, 1.0, force).run() for force in (0.0, push))
         springs = self.cell.pad_supports[:2]
         before, after = (
             np.array([_force_and_approach(at_rest, step, spring) for spring in springs]) for step in (-2, -1)
@@ -243,7 +243,7 @@ class Zoom:
         beam = at_rest["part/lower"].dataset["position"].values[:, 2]
         below = beam < self.cell.cladding.ends[0] - 1e-9
         deflections = [
-            result["part/lower"].dataset["displacement"].values[-1, below, 0] for result in (at_rest, pushed)
+            result["part/lower"].dataset["displacement"].values[-1, below, 0] for result in (at_rest, under_push)
         ]
         stiffness = PushedRod(self.parameters, push).matching_dimple(beam[below], deflections[1] - deflections[0])
         compliances["dimple"] = 1.0 / stiffness - 1.0 / supports.dimple_stiffness

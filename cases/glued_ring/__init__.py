@@ -179,11 +179,11 @@ def _at_top(points: Array, stress: Array, order: int) -> float:
     """Stress at the top of the hole by least squares over nearby points; it is even in x."""
     x, y = points[0].ravel() / RADIUS, points[1].ravel() / RADIUS - 1.0
     distance = np.hypot(x, y)
-    near = np.argsort(distance)[:40]
-    x, y = x[near], y[near]
+    nearest = np.argsort(distance)[:40]
+    x, y = x[nearest], y[nearest]
     # the O(h) jumps of stress between first-order cells allow only the lower terms
     terms = np.stack([y**0, y, y**2, x**2, y**3, y * x**2][: 4 if order == 1 else 6], axis=1)
-    return float(np.linalg.lstsq(terms, stress.ravel()[near])[0][0])
+    return float(np.linalg.lstsq(terms, stress.ravel()[nearest])[0][0])
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:

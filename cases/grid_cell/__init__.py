@@ -148,7 +148,7 @@ class ContactPatch:
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "ContactPatch":
         spacer_cell = cell(parameters)
-        support = next(item for item in spacer_cell.pad_supports if item.name == name)
+        support = next(pad for pad in spacer_cell.pad_supports if pad.name == name)
         group = result[f"interface/{name}"].dataset
         position, normal = group["point_position"].values, np.array(support.normal)
         across = position @ np.array([-normal[1], normal[0], 0.0])
@@ -184,7 +184,7 @@ class ContactPatch:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, forces, hand = parameters, SupportForces.of(result, parameters), reference(parameters)
+    p, forces, analytical = parameters, SupportForces.of(result, parameters), reference(parameters)
     grip, mesh = forces.normal[forces.inserted], 1.0 / p.refine
     # nodal quadrature of the pressure: error of order 2 in the cell size
     coarse = max(1.0, mesh**2)
@@ -192,36 +192,36 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     # hollow faces: the pairing at edges between facets is not mirror-symmetric
     mirror = 1e-6 if p.pad_radius is None else 1e-3
     # the wall flattens below the pad, by 1.2 % of the width on fine meshes: more where the relative curvature is small
-    flat = hand.layer.radius / (0.5 * p.outer_diameter)
+    flat = analytical.layer.radius / (0.5 * p.outer_diameter)
     pressed = sum(ContactPatch.of(result, p, name, -1).force for name in forces.names)
     ratio = forces.drag / (p.friction * pressed)
     spring, pushed_spring = (ContactPatch.of(result, p, "spring_x", frame) for frame in (forces.inserted, -1))
-    crush = hand.stuck.crush[0]
-    width = np.sqrt(2.0 * hand.layer.radius * crush[crush.size // 2])
+    crush = analytical.stuck.crush[0]
+    width = np.sqrt(2.0 * analytical.layer.radius * crush[crush.size // 2])
     push_step = forces.inserted + 1
     uneven = float(np.abs(grip[[0, 2, 3]] - grip[[1, 4, 5]]).max() / grip.max())
     checks = [
-        Check("force of a spring", float(grip[0]), float(hand.stuck.forces[0]), limit, "N"),
-        Check("force of a dimple", float(grip[2]), float(hand.stuck.forces[2]), limit, "N"),
+        Check("force of a spring", float(grip[0]), float(analytical.stuck.forces[0]), limit, "N"),
+        Check("force of a dimple", float(grip[2]), float(analytical.stuck.forces[2]), limit, "N"),
         Check("forces in x against y, over the largest", uneven, 0.0, mirror, "1", "at most"),
         Check(
-            "largest pressure of a spring", float(spring.pressure.max()), float(hand.layer.peak(crush.max())),
+            "largest pressure of a spring", float(spring.pressure.max()), float(analytical.layer.peak(crush.max())),
             0.03 * mesh, "Pa",
         ),
-        Check("half-width of the contact of a spring", spring.half_width(hand.layer.radius, p.asperity_exponent),
+        Check("half-width of the contact of a spring", spring.half_width(analytical.layer.radius, p.asperity_exponent),
               float(width), 0.02 * coarse * flat, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]  # fmt: skip
-    if forces.tube_displacement[push_step] <= 0.5 * (p.friction * hand.forces / hand.axial).min():
+    if forces.tube_displacement[push_step] <= 0.5 * (p.friction * analytical.forces / analytical.axial).min():
         checks.append(
-            Check("axial stiffness, first step of the push", forces.slope, float(hand.axial.sum()), 0.04, "N/m")
+            Check("axial stiffness, first step of the push", forces.slope, float(analytical.axial.sum()), 0.04, "N/m")
         )
-    if p.push >= 1.2 * (p.friction * hand.forces / hand.axial).max():
+    if p.push >= 1.2 * (p.friction * analytical.forces / analytical.axial).max():
         checks += [
-            Check("axial force in full slip", forces.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
+            Check("axial force in full slip", forces.drag, float(analytical.drag(np.array([p.push]))[0]), 0.005, "N"),
             # circumferential friction of the insertion decays
             Check("axial force over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
-            Check("shift of the pressure of a spring", -pushed_spring.offset, float(hand.offset[0]), 0.05, "m"),
+            Check("shift of the pressure of a spring", -pushed_spring.offset, float(analytical.offset[0]), 0.05, "m"),
             Check("sticking points of a spring", float((pushed_spring.status == 2).sum()), 0.0, 0.0, "1", "at most"),
         ]
     return checks

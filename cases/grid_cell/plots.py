@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def forces(support_forces: Any, hand: Any) -> "Figure":
+def forces(support_forces: Any, analytical: Any) -> "Figure":
     """Normal forces over displacements of the grid nodes, axial force over tube displacement; semi-analytical values.
 
-    support_forces: `arlequin.cases.grid_cell.SupportForces`; hand: `arlequin.cases.reference.spacer_cell.CellByHand`.
+    support_forces: `arlequin.cases.grid_cell.SupportForces`; analytical: `arlequin.cases.reference.spacer_cell.CellByHand`.
     """
     from arlequin.plots import style
 
@@ -29,13 +29,13 @@ def forces(support_forces: Any, hand: Any) -> "Figure":
                 label=label,
             )
             by_hand = "by hand" if n == 0 else None
-            force = hand.stuck.forces[support]
+            force = analytical.stuck.forces[support]
             insertion.plot(displacement[-1], force, "x", color=style.REFERENCE, markersize=9, label=by_hand, zorder=4)
         insertion.set_xlabel("Way of the grid (µm)")
         insertion.set_ylabel("Normal force (N)")
         insertion.legend()
         fine = np.linspace(0.0, support_forces.tube_displacement[-1], 400)
-        push.plot(1e6 * fine, hand.drag(fine), "--", color=style.REFERENCE, label="by hand")
+        push.plot(1e6 * fine, analytical.drag(fine), "--", color=style.REFERENCE, label="by hand")
         push.plot(
             1e6 * support_forces.tube_displacement[end:],
             support_forces.axial[end:].sum(axis=1),

@@ -24,21 +24,21 @@ def _rate(mode, g, history, law, z):
     kappa, m, a, c, mp = law[0], law[1], law[2], law[3], law[4]
     x = a - g
     r = abs(x)
-    push, dpush = 0.0, 0.0
+    asperity_pressure, asperity_slope = 0.0, 0.0
     if kappa > 0.0 and r > 0.0:
-        push = math.copysign(kappa * r**m, x)
-        dpush = -kappa * m * r ** (m - 1.0)
+        asperity_pressure = math.copysign(kappa * r**m, x)
+        asperity_slope = -kappa * m * r ** (m - 1.0)
     elif kappa > 0.0 and m == 1.0:
-        dpush = -kappa
-    f = history + z * push
+        asperity_slope = -kappa
+    f = history + z * asperity_pressure
     if mode == UNLOADING:
-        return f, z * dpush
+        return f, z * asperity_slope
     damping, ddamping = c, 0.0
     if mp > 0.0:
         damping = c * x**mp if x > 0.0 else 0.0
         ddamping = -mp * damping / x if x > 0.0 else 0.0
     f = f / (1.0 + z * damping)
-    return f, z * (dpush - f * ddamping) / (1.0 + z * damping)
+    return f, z * (asperity_slope - f * ddamping) / (1.0 + z * damping)
 
 
 @called_njit()

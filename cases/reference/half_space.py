@@ -16,12 +16,12 @@ import numpy as np
 from arlequin.models.types import Array
 
 
-def strips(places: Array, width: float, poisson: float, coupled: bool) -> Array:
+def strips(centres: Array, width: float, poisson: float, coupled: bool) -> Array:
     """Displacements (k, 2, k, 2) at places x (k,) by forces on strips there; coupled: with the terms in 1 − 2ν."""
-    distances = places[:, None] - places
+    distances = centres[:, None] - centres
     log = sum(sign * s * (np.log(np.abs(s)) - 1.0) for sign, s in _ends(distances, width)) / width
     sign = sum(sign * np.abs(s) for sign, s in _ends(distances, width)) / width
-    coefficients = np.zeros((places.size, 2, places.size, 2))
+    coefficients = np.zeros((centres.size, 2, centres.size, 2))
     coefficients[:, 0, :, 0] = coefficients[:, 1, :, 1] = -(1 - poisson) / math.pi * log
     if coupled:
         coefficients[:, 0, :, 1] = 0.25 * (1 - 2 * poisson) * sign
@@ -29,15 +29,15 @@ def strips(places: Array, width: float, poisson: float, coupled: bool) -> Array:
     return coefficients
 
 
-def squares(places: Array, width: float, poisson: float, coupled: bool) -> Array:
+def squares(centres: Array, width: float, poisson: float, coupled: bool) -> Array:
     """Displacements (k, 3, k, 3) at places (k, 2) by forces on squares there; coupled: with the terms in 1 − 2ν."""
-    x, y = (places[:, None, i] - places[:, i] for i in (0, 1))
-    total = np.zeros((6, len(places), len(places)))
+    x, y = (centres[:, None, i] - centres[:, i] for i in (0, 1))
+    total = np.zeros((6, len(centres), len(centres)))
     for sign_x, a in _ends(x, width):
         for sign_y, b in _ends(y, width):
             total += sign_x * sign_y * _corner(a, b)
     inverse, xx, yy, xy, to_x, to_y = total / (2 * math.pi * width**2)
-    coefficients = np.zeros((len(places), 3, len(places), 3))
+    coefficients = np.zeros((len(centres), 3, len(centres), 3))
     coefficients[:, 0, :, 0] = (1 - poisson) * inverse
     coefficients[:, 1, :, 1] = (1 - poisson) * inverse + poisson * xx
     coefficients[:, 2, :, 2] = (1 - poisson) * inverse + poisson * yy

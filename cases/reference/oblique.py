@@ -170,9 +170,9 @@ class Oblique:
         line = span * (2 * (np.arange(points) + 0.5) / points - 1)
         size = 2 * span / points
         if self.sphere:
-            places = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-            places = places[np.hypot(*places.T) < span]
-            return squares(places, size, self.poisson, coupled), 0.5 * (places**2).sum(axis=1)
+            centres = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+            centres = centres[np.hypot(*centres.T) < span]
+            return squares(centres, size, self.poisson, coupled), 0.5 * (centres**2).sum(axis=1)
         matrix = strips(line, size, self.poisson, coupled)
         for axis in (NORMAL, TANGENT):
             rates, residues = self.rim.modes[axis]

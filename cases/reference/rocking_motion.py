@@ -103,10 +103,10 @@ class Rocking:
         if not (np.all(times >= 0) and np.all(times <= self.end)):
             raise UserError.parameter("t", t, f"must lie in [0, {self.end:g}]")
         starts = np.array([flight.start for flight in self.flights])
-        which = np.searchsorted(starts, times, side="right") - 1
+        flight_index = np.searchsorted(starts, times, side="right") - 1
         values, sense = np.zeros((2, len(times))), np.zeros(len(times))
-        for k in np.unique(which):
-            at = which == k
+        for k in np.unique(flight_index):
+            at = flight_index == k
             values[:, at], sense[at] = self.flights[k].path(times[at]), self.flights[k].sense
         return values[0], values[1], sense
 
@@ -148,28 +148,28 @@ def rock(
     while len(landings) <= count and time < end:
         top = lean + 0.5 * rate**2 / (block.pulsation**2 * math.cos(block.base_angle))
         if top < LEAST_LEAN:
-            lifts = shaking.first_lift(block, time)
-            flights.append(_standstill(block, shaking, time, min(lifts, end)))
-            if lifts >= end:
+            lift_time = shaking.first_lift(block, time)
+            flights.append(_standstill(block, shaking, time, min(lift_time, end)))
+            if lift_time >= end:
                 break
-            time, lean, rate, sense = lifts, 0.0, 0.0, int(np.sign(shaking(lifts)[0]))
+            time, lean, rate, sense = lift_time, 0.0, 0.0, int(np.sign(shaking(lift_time)[0]))
         flight = _fly(block, shaking, (time, lean, rate), sense, end)
         flights.append(flight)
         time, landing_state = flight.end, flight.path(flight.end)
         if time < end:
             landings.append((time, -float(landing_state[1]), sense, len(flights)))
         lean, rate, sense = 0.0, block.velocity_ratio * -float(landing_state[1]), -sense
-    hits = [
+    corner_impacts = [
         CornerImpact(
-            at,
+            time_of_impact,
             2 * block.half_width * speed,
             float(block.kinetic(speed)),
-            block.percussion(speed, about),
+            block.percussion(speed, landing_sense),
             float(block.lift(flights[k].top)) if k < len(flights) else 0.0,
         )
-        for at, speed, about, k in landings[:count]
+        for time_of_impact, speed, landing_sense, k in landings[:count]
     ]
-    return Rocking(block, shaking, tuple(flights), tuple(hits))
+    return Rocking(block, shaking, tuple(flights), tuple(corner_impacts))
 
 
 def _standstill(block: RockingBlock, shaking: Shaking, start: float, end: float) -> RockingFlight:

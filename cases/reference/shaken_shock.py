@@ -98,8 +98,8 @@ class ShakenElement:
                 phases.append(self._slip(t, x, previous))
         return tuple(phases)
 
-    def _stuck(self, start: float, place: float, anchor: float) -> SlidingPhase:
-        phase, cycle = SlidingPhase(start, self.end, 0, place, 0.0, anchor), 2.0 * math.pi / self.ringing
+    def _stuck(self, start: float, position: float, anchor: float) -> SlidingPhase:
+        phase, cycle = SlidingPhase(start, self.end, 0, position, 0.0, anchor), 2.0 * math.pi / self.ringing
         low = start
         while low < self.end:
             t = low + cycle / RINGING * np.arange(CYCLES * RINGING + 2)
@@ -114,12 +114,12 @@ class ShakenElement:
                 if -top.fun > 0.0:
                     before = t[: k + 1][excess[: k + 1] < 0.0]
                     root = brentq(lambda s: float(self.excess(phase, s)), before[-1], top.x, xtol=1e-16, rtol=1e-15)
-                    return SlidingPhase(start, min(float(root), self.end), 0, place, 0.0, anchor)
+                    return SlidingPhase(start, min(float(root), self.end), 0, position, 0.0, anchor)
             low = t[-2]
         return phase
 
-    def _slip(self, start: float, place: float, stuck: SlidingPhase) -> SlidingPhase:
-        sense = 1 if place > stuck.anchor else -1
+    def _slip(self, start: float, position: float, stuck: SlidingPhase) -> SlidingPhase:
+        sense = 1 if position > stuck.anchor else -1
         s, tau = self.slider, start - stuck.start
         w, angle = s.pulsation, self.ringing * tau
         gain = -s.acceleration / (self.ringing**2 - w**2)
@@ -127,7 +127,7 @@ class ShakenElement:
         sine = -gain * w * math.cos(w * stuck.start) / self.ringing
         free_velocity = self.ringing * (sine * math.cos(angle) - cosine * math.sin(angle))
         phase = SlidingPhase(
-            start, self.end, sense, place, gain * w * math.cos(w * start) + free_velocity, stuck.anchor
+            start, self.end, sense, position, gain * w * math.cos(w * start) + free_velocity, stuck.anchor
         )
         fine, low = 1.0 / (s.frequency * FORCED), start
         while low < self.end:
@@ -136,7 +136,7 @@ class ShakenElement:
             if reversed_samples.size:
                 k = reversed_samples[0]
                 root = brentq(lambda x: float(self.speed(phase, x)), t[k] - fine, t[k], xtol=1e-16, rtol=1e-15)
-                return SlidingPhase(start, min(float(root), self.end), sense, place, phase.speed, stuck.anchor)
+                return SlidingPhase(start, min(float(root), self.end), sense, position, phase.speed, stuck.anchor)
             low = t[-1]
         return phase
 

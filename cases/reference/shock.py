@@ -191,8 +191,10 @@ def integrate(
     def anchor_rate(y: Array, force: Array) -> Array:
         """K_T sȧ of slipping points, (p,)."""
         _, v = body.points(y[:half], y[half:])
-        _, lift = body.accelerations(y[:half], y[half:], force)
-        return shock.tangential * states * v[0] + shock.friction * (shock.normal * v[1] + shock.damping * lift)
+        _, normal_acceleration = body.accelerations(y[:half], y[half:], force)
+        return shock.tangential * states * v[0] + shock.friction * (
+            shock.normal * v[1] + shock.damping * normal_acceleration
+        )
 
     def conditions(y: Array) -> Array:
         """Event functions (2p,), which fall to zero at changes of contact of the points, then of friction."""

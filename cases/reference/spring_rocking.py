@@ -42,7 +42,7 @@ class SpringRocking:
 def rock_on_springs(block: RockingBlock, shock: ShockElement, tilt: float, impacts: int, end: float) -> SpringRocking:
     """Motion after release at t = 0, with the first `impacts` landings before `end`."""
     motion = held_block(block, shock, tilt, end)
-    return SpringRocking(motion, end, tuple(touches(motion, impacts)))
+    return SpringRocking(motion, end, tuple(landings_of(motion, impacts)))
 
 
 def held_block(
@@ -57,7 +57,7 @@ def held_block(
     return integrate(body, shock, q, np.zeros(3), force, end, tolerance)
 
 
-def touches(motion: ShockMotion, count: int, samples: int = 20_000) -> list[CornerLanding]:
+def landings_of(motion: ShockMotion, count: int, samples: int = 20_000) -> list[CornerLanding]:
     """First `count` landings; tops of flights are bracketed between `samples` instants."""
     times = np.linspace(0.0, motion.pieces[-1][0].t_max, samples)
     rate = motion.state(times)[1][2]
@@ -65,13 +65,13 @@ def touches(motion: ShockMotion, count: int, samples: int = 20_000) -> list[Corn
     top, sense = 0.0, 1
     while len(landings) < count:
         pivot = 0 if sense > 0 else 2
-        hits = [e.time for e in motion.events if e.time > top and e.point != pivot and e.state != OPEN]
-        if not hits:
+        contact_times = [e.time for e in motion.events if e.time > top and e.point != pivot and e.state != OPEN]
+        if not contact_times:
             break
-        landings.append(CornerLanding(hits[0], float(motion.kinetic(hits[0])[0])))
+        landings.append(CornerLanding(contact_times[0], float(motion.kinetic(contact_times[0])[0])))
         sense = -sense
         # θ̇ of the new flight changes from outwards to inwards
-        tops = np.flatnonzero((times[:-1] > hits[0]) & (sense * rate[:-1] > 0.0) & (sense * rate[1:] <= 0.0))
+        tops = np.flatnonzero((times[:-1] > contact_times[0]) & (sense * rate[:-1] > 0.0) & (sense * rate[1:] <= 0.0))
         if not tops.size:
             break
         low, high = times[tops[0]], times[tops[0] + 1]

@@ -34,10 +34,12 @@ class SupportedBeam:
         """
         bending, shear = self._rigidities
         x = np.asarray(x, dtype=float)
-        near = np.where(x <= at, x, self.length - x)
-        far = np.where(x <= at, self.length - at, at)
-        bending_part = far * near * (self.length**2 - far**2 - near**2) / (6 * bending * self.length)
-        return force * (bending_part + far * near / (shear * self.length))
+        distance = np.where(x <= at, x, self.length - x)
+        load_distance = np.where(x <= at, self.length - at, at)
+        bending_part = (
+            load_distance * distance * (self.length**2 - load_distance**2 - distance**2) / (6 * bending * self.length)
+        )
+        return force * (bending_part + load_distance * distance / (shear * self.length))
 
     def frequencies(self, count: int) -> Array:
         """The lowest natural frequencies of bending, Hz."""

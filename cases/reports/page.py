@@ -94,8 +94,10 @@ def escape(text: str) -> str:
     >>> escape("<a\\u202eb")
     '&lt;a�b'
     """
-    odd = ("Cc", "Cf", "Cs")
-    return html.escape("".join(c if c in "\n\t" or unicodedata.category(c) not in odd else "\ufffd" for c in text))
+    control_categories = ("Cc", "Cf", "Cs")
+    return html.escape(
+        "".join(c if c in "\n\t" or unicodedata.category(c) not in control_categories else "\ufffd" for c in text)
+    )
 
 
 def section(title: str, *content: str) -> str:

@@ -81,9 +81,9 @@ def _swept(dataset: xarray.Dataset) -> str:
     """Table of the swept parameters and their values."""
     rows = []
     for name in sweep_points.parameters(dataset):
-        values, about = dataset[name].values, dataset[name].attrs
-        unit = str(about.get("units", ""))
-        rows.append((name, _values(values), "" if unit == "1" else unit, str(about.get("long_name", ""))))
+        values, attributes = dataset[name].values, dataset[name].attrs
+        unit = str(attributes.get("units", ""))
+        rows.append((name, _values(values), "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
     return page.table(rows, ("parameter", "values", "unit", "meaning"))
 
 
@@ -116,15 +116,15 @@ def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
     """Section of the smallest and largest value of each scalar, with their points."""
     lines = []
     for name in sweep_points.scalars(dataset):
-        values, about = rows[name], dataset[name].attrs
+        values, attributes = rows[name], dataset[name].attrs
         if not np.isfinite(values).any():
             continue
         low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-        unit = str(about.get("units", ""))
+        unit = str(attributes.get("units", ""))
         ends: list[str] = []
         for n in (low, high):
             ends += [_number(values[n]), "" if values[low] == values[high] else _at(dataset, rows, n)]
-        lines.append((name, *ends, "" if unit == "1" else unit, str(about.get("long_name", ""))))
+        lines.append((name, *ends, "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
     if lines:
         headers = ("quantity", "smallest", "at", "largest", "at", "unit", "meaning")
         yield page.section("Extremes over the sweep", page.table(lines, headers, numbers=(1, 3)))
@@ -152,13 +152,13 @@ def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
     columns = {name: rows[name] for name in swept} | ({"state": states} if (states != "").any() else {})
     columns |= {name: values for name, values in rows.items() if name not in (*swept, "message")}
     max_rows = max(1, CELLS // len(columns))
-    headers, texts = [], []
+    headers, columns_of_text = [], []
     for name, values in columns.items():
         unit = "" if name == "state" else str(dataset[name].attrs.get("units", ""))
         headers.append(name if unit in ("", "1") else f"{name} ({unit})")
-        texts.append([_cell(value, name in (*swept, "state")) for value in values[:max_rows]])
+        columns_of_text.append([_cell(value, name in (*swept, "state")) for value in values[:max_rows]])
     numbers = [n for n, values in enumerate(columns.values()) if values.dtype.kind in "iuf"]
-    table = page.table(zip(*texts, strict=True), headers, numbers, sortable=True)
+    table = page.table(zip(*columns_of_text, strict=True), headers, numbers, sortable=True)
     if states.size > max_rows:
         table = page.paragraph(f"The first {max_rows} of {states.size} points; the dataset contains all.") + table
     return table if states.size <= OPEN else page.folded(f"Table of {min(max_rows, states.size)} points", table)

@@ -190,12 +190,17 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) 
     p, exact, element = parameters, reference(parameters), shock_reference(parameters)
     _, computed = turning_points(result, p)
     # later ones may belong to oscillations of the stuck mass
-    _, places = exact_turns(element, int(min(exact.half_swings, len(computed))))
+    _, exact_points = exact_turns(element, int(min(exact.half_swings, len(computed))))
     checks = [
         Check(
-            f"turning point {n} of the shock element", computed[n - 1], places[n - 1], tolerance(p, n), "m", "absolute"
+            f"turning point {n} of the shock element",
+            computed[n - 1],
+            exact_points[n - 1],
+            tolerance(p, n),
+            "m",
+            "absolute",
         )
-        for n in range(1, min(len(places), SHOWN) + 1)
+        for n in range(1, min(len(exact_points), SHOWN) + 1)
     ]
     return [
         *checks,
@@ -207,7 +212,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) 
 def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of the number of turning points, their displacements and, if located, instants."""
     p, exact = parameters, reference(parameters)
-    instants, places = turning_points(result, p)
+    instants, turning_displacements = turning_points(result, p)
     phase = exact.frequency * p.time_step
     checks = []
     expected = min(exact.half_swings, np.floor(end_time(result) * exact.frequency / np.pi))
@@ -215,10 +220,12 @@ def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
         # the number of turns may change within the tolerance, in particular if |r₀|/d is odd
         perturbed = [replace(exact, release=abs(p.release) + sign * tolerance(p, expected)) for sign in (-1.0, 1.0)]
         spread = max(abs(perturbed_release.half_swings - expected) for perturbed_release in perturbed)
-        checks.append(Check("turning points", len(places), expected, spread, "1", "absolute"))
-    for n in range(1, min(len(places), int(expected), SHOWN) + 1):
-        place = float(exact.turning_point(n))
-        checks.append(Check(f"turning point {n}", places[n - 1], place, tolerance(p, n), "m", "absolute"))
+        checks.append(Check("turning points", len(turning_displacements), expected, spread, "1", "absolute"))
+    for n in range(1, min(len(turning_displacements), int(expected), SHOWN) + 1):
+        exact_point = float(exact.turning_point(n))
+        checks.append(
+            Check(f"turning point {n}", turning_displacements[n - 1], exact_point, tolerance(p, n), "m", "absolute")
+        )
         if p.located:
             exact_time = float(exact.turning_time(n))
             checks.append(
@@ -238,10 +245,10 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
 
     p = parameters
     u, _, _ = motion(result, p)
-    instants, places = turning_points(result, p)
+    instants, turning_displacements = turning_points(result, p)
     element = shock_reference(p) if p.penalised else None
-    count = len(places) if element is None else len(exact_turns(element, len(places))[1])
-    turning = instants[:count], places[:count]
+    count = len(turning_displacements) if element is None else len(exact_turns(element, len(turning_displacements))[1])
+    turning = instants[:count], turning_displacements[:count]
     return {
         "energies": plots.energies(result),
         "motion": released_figure(result.dataset["time"].values, u, turning, reference(p), element),

@@ -172,8 +172,8 @@ def published_checks(
     half_swings = np.arange(1, count + 1)
     u, v, _ = motion
     displacements = CubicHermiteSpline(time, u, v)(half_swings * np.pi / exact.frequency)
-    places = np.asarray(exact.turning_point(half_swings))
+    turning_displacements = np.asarray(exact.turning_point(half_swings))
     return [
-        Check(f"displacement after {n} half swings, rigid friction", displacement, place, PUBLISHED, "m")
-        for n, displacement, place in zip(half_swings, displacements, places, strict=True)
+        Check(f"displacement after {n} half swings, rigid friction", displacement, turning_displacement, PUBLISHED, "m")
+        for n, displacement, turning_displacement in zip(half_swings, displacements, turning_displacements, strict=True)
     ]

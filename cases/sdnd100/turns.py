@@ -23,19 +23,19 @@ def stepped_turns(time: Array, u: Array, v: Array) -> tuple[Array, Array]:
         (time[n + 1], u[n + 1]) if not moving[n + 1] else _extremum(time[n : n + 2], u[n : n + 2], v[n : n + 2])
         for n in steps
     ]
-    instants, places = np.array(turns).reshape(-1, 2).T
-    return instants, places
+    instants, displacements = np.array(turns).reshape(-1, 2).T
+    return instants, displacements
 
 
 def located_turns(time: Array, u: Array, events: Array) -> tuple[Array, Array]:
     """Instants and displacements at events, interpolated from the last three steps since the previous event."""
     ends = np.flatnonzero(np.isfinite(events))
-    instants, places, start = events[ends], np.empty(ends.size), 0
+    instants, displacements, start = events[ends], np.empty(ends.size), 0
     for i, end in enumerate(ends.tolist()):
         nodes = slice(max(start, end - 3), end)
-        places[i] = KroghInterpolator(-((time[nodes] - instants[i]) ** 2), u[nodes])(0.0)
+        displacements[i] = KroghInterpolator(-((time[nodes] - instants[i]) ** 2), u[nodes])(0.0)
         start = end
-    return instants, places
+    return instants, displacements
 
 
 def _extremum(time: Array, u: Array, v: Array) -> tuple[float, float]:
@@ -46,11 +46,11 @@ def _extremum(time: Array, u: Array, v: Array) -> tuple[float, float]:
     return float(time[0] + instant), float(cubic(instant))
 
 
-def turn_scalars(instants: Array, places: Array, count: int) -> dict[str, Scalar]:
+def turn_scalars(instants: Array, displacements: Array, count: int) -> dict[str, Scalar]:
     """Number of turns (n,), and the first `count` of them; nan if there are fewer."""
-    scalars = {"turning_points": Scalar(len(places), "1", "turning points")}
+    scalars = {"turning_points": Scalar(len(displacements), "1", "turning points")}
     for n in range(count):
-        place, instant = (places[n], instants[n]) if n < len(places) else (np.nan, np.nan)
-        scalars[f"turning_point_{n + 1}"] = Scalar(place, "m", f"turning point {n + 1}")
+        displacement, instant = (displacements[n], instants[n]) if n < len(displacements) else (np.nan, np.nan)
+        scalars[f"turning_point_{n + 1}"] = Scalar(displacement, "m", f"turning point {n + 1}")
         scalars[f"turning_time_{n + 1}"] = Scalar(instant, "s", f"time of turning point {n + 1}")
     return scalars

@@ -178,8 +178,11 @@ def change_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     if not events.size:
         return [*checks, Check("changes of state", instants.size, 0.0, 0.0, "1", "absolute")]
     instant_error = float(np.abs(instants[:, None] - events).min(axis=0).max()) if instants.size else np.inf
-    near = LOCATED / p.frequency * max(1.0, step * p.frequency / 5e-4) ** 4 if p.located else 2.0 * step
-    return [*checks, Check("changes of state, largest error of an instant", instant_error, 0.0, near, "s", "absolute")]
+    limit_of_instants = LOCATED / p.frequency * max(1.0, step * p.frequency / 5e-4) ** 4 if p.located else 2.0 * step
+    return [
+        *checks,
+        Check("changes of state, largest error of an instant", instant_error, 0.0, limit_of_instants, "s", "absolute"),
+    ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:

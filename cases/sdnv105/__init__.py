@@ -142,9 +142,9 @@ def deepest(result: xarray.DataTree, parameters: Parameters) -> tuple[str, float
     return "energy of one spring", sink + float(np.sqrt(sink**2 + 2 * energy / p.spring_stiffness))
 
 
-def restitution(hits: list[Landing]) -> float:
+def restitution(impacts: list[Landing]) -> float:
     """√(E₂/E₁) of the first impact, from the kinetic energies before it and the next one; nan without a next one."""
-    return float(np.sqrt(hits[1].kinetic_energy / hits[0].kinetic_energy)) if len(hits) > 1 else np.nan
+    return float(np.sqrt(impacts[1].kinetic_energy / impacts[0].kinetic_energy)) if len(impacts) > 1 else np.nan
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
@@ -163,26 +163,26 @@ def restitutions(result: xarray.DataTree, parameters: Parameters) -> dict[float,
     ratio_of = {}
     for name, variant_parameters in variants.items():
         run = comparison(build, variants, name)
-        hits = [] if run is None else landings(run, variant_parameters)
-        if len(hits) == 2:
-            ratio_of[variant_parameters.young] = restitution(hits)
+        impacts = [] if run is None else landings(run, variant_parameters)
+        if len(impacts) == 2:
+            ratio_of[variant_parameters.young] = restitution(impacts)
     return ratio_of
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Scalars of the first `impacts` impacts; nan without impacts."""
-    hits, angle = landings(result, parameters), motion(result, parameters).angle
-    time, energy, push, lift = (
-        (hits[0].time, hits[0].kinetic_energy, np.hypot(*hits[0].percussion), hits[0].next_lift)
-        if hits
+    impacts, angle = landings(result, parameters), motion(result, parameters).angle
+    time, energy, percussion, lift = (
+        (impacts[0].time, impacts[0].kinetic_energy, np.hypot(*impacts[0].percussion), impacts[0].next_lift)
+        if impacts
         else (np.nan,) * 4
     )
     return {
-        "impacts": aq.Scalar(len(hits), "1", "number of impacts, up to the compared one"),
-        "restitution": aq.Scalar(restitution(hits), "1", "√(E₂/E₁) of the first impact"),
+        "impacts": aq.Scalar(len(impacts), "1", "number of impacts, up to the compared one"),
+        "restitution": aq.Scalar(restitution(impacts), "1", "√(E₂/E₁) of the first impact"),
         "impact_time": aq.Scalar(time, "s", "time of the first impact"),
         "impact_energy": aq.Scalar(energy, "J", "kinetic energy before the first impact"),
-        "percussion": aq.Scalar(push, "N s", "impulse of the first impact"),
+        "percussion": aq.Scalar(percussion, "N s", "impulse of the first impact"),
         "next_lift": aq.Scalar(lift, "m", "lift after the first impact"),
         "peak_angle": aq.Scalar(np.abs(angle).max(), "rad", "largest tilt"),
     }

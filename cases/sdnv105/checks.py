@@ -50,16 +50,18 @@ def small_first(parameters: Parameters) -> tuple[float, float]:
 def tolerances(parameters: Parameters) -> tuple[Array, Array]:
     """Absolute tolerances of times (s), relative ones of energies: order 1 in Δt (module docstring), or `LOCATED`."""
     p, exact = parameters, reference(parameters)
-    hits = exact.impacts
+    impacts = exact.impacts
     if located(p):
         # neglected: work of the shaken table between the last step and the impact
-        rotation_rate = np.array([hit.corner_speed for hit in hits]) / (2 * p.half_width)
+        rotation_rate = np.array([impact.corner_speed for impact in impacts]) / (2 * p.half_width)
         shaken = exact.block.mass * abs(p.support_acceleration) * p.half_height * rotation_rate * p.step
-        return np.full(len(hits), LOCATED * hits[0].time), LOCATED + shaken / [hit.kinetic_energy for hit in hits]
-    lift_heights = np.array([2 * p.half_width * np.sin(p.tilt), *(hit.next_lift for hit in hits[:-1])])
-    speeds = np.array([hit.corner_speed for hit in hits])
+        return np.full(len(impacts), LOCATED * impacts[0].time), LOCATED + shaken / [
+            impact.kinetic_energy for impact in impacts
+        ]
+    lift_heights = np.array([2 * p.half_width * np.sin(p.tilt), *(impact.next_lift for impact in impacts[:-1])])
+    speeds = np.array([impact.corner_speed for impact in impacts])
     energy = 2 * p.step * np.cumsum(speeds / lift_heights)
-    flights = np.diff([hit.time for hit in hits])
+    flights = np.diff([impact.time for impact in impacts])
     time = p.step + np.concatenate([[0.0], np.cumsum(0.5 * energy[:-1] * flights)])
     return time, energy
 
@@ -75,7 +77,7 @@ def spring_tolerances(parameters: Parameters) -> tuple[Array, Array]:
     p, exact = parameters, spring_reference(parameters)
     if not exact.impacts:
         return np.zeros(0), np.zeros(0)
-    block, times = reference(p).block, np.array([hit.time for hit in exact.impacts])
+    block, times = reference(p).block, np.array([impact.time for impact in exact.impacts])
     effective_mass = block.mass / (1 + 3 * (block.half_width / block.radius) ** 2)
     phase_per_step = np.sqrt(p.spring_stiffness / effective_mass) * p.step
     damping_loss = np.pi * (p.theta - 0.5) * phase_per_step if p.theta is not None and p.scheme == "theta" else 0.0
@@ -105,23 +107,23 @@ def rigid_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]
     block = motion(result, p)
     impacts = block.landings(p.impacts, 2 * p.half_width)
     checks = [Check("impacts", float(len(impacts)), float(len(exact.impacts)), 0.0, "1", "absolute")]
-    for n, (impact, hit, time_limit, energy_limit) in enumerate(
+    for n, (impact, exact_impact, time_limit, energy_limit) in enumerate(
         zip(impacts, exact.impacts, *tolerances(p), strict=False), start=1
     ):
         checks += [
-            Check(f"impact {n}, time", impact.time, hit.time, float(time_limit), "s", "absolute"),
+            Check(f"impact {n}, time", impact.time, exact_impact.time, float(time_limit), "s", "absolute"),
             Check(
                 f"impact {n}, kinetic energy before",
                 impact.kinetic_energy,
-                hit.kinetic_energy,
+                exact_impact.kinetic_energy,
                 float(energy_limit),
                 "J",
             ),
         ]
         for axis, force in enumerate(exact.block.reactions(0.0, 0.0, 1.0)):
-            percussion, exact_percussion = impact.percussion[axis], hit.percussion[axis]
+            percussion, exact_percussion = impact.percussion[axis], exact_impact.percussion[axis]
             # located: error of the flight force, its change in a step
-            gap = p.step**2 * abs(force) / hit.time if located(p) else p.step * abs(force)
+            gap = p.step**2 * abs(force) / exact_impact.time if located(p) else p.step * abs(force)
             allowed = float(energy_limit * abs(exact_percussion) + gap)
             checks.append(
                 Check(
@@ -131,8 +133,10 @@ def rigid_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]
         if np.isfinite(impact.next_lift):
             # the top of a flight, θ̈ = Mgb/J about the corner, falls between two steps
             top = 2 * p.half_width * exact.block.mass * p.gravity * p.half_width / exact.block.inertia * p.step**2 / 8
-            allowed = float(2 * energy_limit * hit.next_lift + top)
-            checks.append(Check(f"impact {n}, next lift", impact.next_lift, hit.next_lift, allowed, "m", "absolute"))
+            allowed = float(2 * energy_limit * exact_impact.next_lift + top)
+            checks.append(
+                Check(f"impact {n}, next lift", impact.next_lift, exact_impact.next_lift, allowed, "m", "absolute")
+            )
     if p.scheme != "theta":
         return checks + mean_reactions(block, impacts, p)
     chosen = block.in_flight(impacts, p.gravity)
@@ -147,7 +151,7 @@ def exact_reactions(block: BlockMotion, impacts: list[Landing], parameters: Para
     exact = reference(parameters)
     time, angle, rate = (0.5 * (x[1:] + x[:-1]) for x in (block.time, block.angle, block.rate))
     # impacts swap the corners; near θ = 0 the sign of the angle does not determine the supporting corner
-    sense = (-1.0) ** np.searchsorted([hit.index for hit in impacts], np.arange(1, len(block.time)), side="right")
+    sense = (-1.0) ** np.searchsorted([impact.index for impact in impacts], np.arange(1, len(block.time)), side="right")
     return time, *exact.block.reactions(sense * angle, sense * rate, sense, exact.shaking(time))
 
 
@@ -166,8 +170,8 @@ def elastic_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
     p, impacts = parameters, landings(result, parameters)
     if not impacts or (p.kinematics == "small" and p.support_acceleration):
         return []
-    hit = reference(p).impacts[0]
-    time, energy = (hit.time, hit.kinetic_energy) if p.kinematics == "finite" else small_first(p)
+    exact_impact = reference(p).impacts[0]
+    time, energy = (exact_impact.time, exact_impact.kinetic_energy) if p.kinematics == "finite" else small_first(p)
     energy_limit = float(tolerances(p)[1][0])
     checks = [
         Check("impact 1, time", impacts[0].time, time, FIRST_IMPACT, "s"),
@@ -183,18 +187,18 @@ def spring_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     p = parameters
     if p.support_acceleration or (is_elastic(p) and p.kinematics == "small"):
         return []
-    hits, impacts = spring_reference(p).impacts, landings(result, p)
-    compared = hits[:1] if is_elastic(p) else hits
+    exact_impacts, impacts = spring_reference(p).impacts, landings(result, p)
+    compared = exact_impacts[:1] if is_elastic(p) else exact_impacts
     checks = [Check("impacts", float(len(impacts[: len(compared)])), float(len(compared)), 0.0, "1", "absolute")]
-    for n, (impact, hit, time_limit, energy_limit) in enumerate(
+    for n, (impact, exact_impact, time_limit, energy_limit) in enumerate(
         zip(impacts, compared, *spring_tolerances(p), strict=False), start=1
     ):
         checks += [
-            Check(f"impact {n}, time", impact.time, hit.time, float(time_limit), "s", "absolute"),
+            Check(f"impact {n}, time", impact.time, exact_impact.time, float(time_limit), "s", "absolute"),
             Check(
                 f"impact {n}, kinetic energy before",
                 impact.kinetic_energy,
-                hit.kinetic_energy,
+                exact_impact.kinetic_energy,
                 float(energy_limit),
                 "J",
             ),

@@ -60,7 +60,7 @@ class BlockMotion:
         rate = _cross(positions, part["velocity"].values) / (positions**2).sum(axis=(-2, -1))
         # mean of the nodes: the block is symmetric
         height = (part["position"].values + part["displacement"].values)[..., 1].mean(axis=-1)
-        place = table["point_position"].values[:, 0]
+        contact_positions = table["point_position"].values[:, 0]
         pressing = np.nan_to_num(table["pressure"].values) * table["area"].values
         return cls(
             result.dataset["time"].values,
@@ -68,8 +68,8 @@ class BlockMotion:
             rate,
             result.dataset["energy"].sel(kind="kinetic").values,
             np.nan_to_num(table["force"].values),
-            pressing[:, place > place.min()].sum(axis=1),
-            pressing[:, place < place.max()].sum(axis=1),
+            pressing[:, contact_positions > contact_positions.min()].sum(axis=1),
+            pressing[:, contact_positions < contact_positions.max()].sum(axis=1),
             float(np.abs(part["velocity"].values[..., 1]).max()),
             float(part["mass"]) * gravity * (height - lowest),
             result.dataset.get("event_time", np.nan * result.dataset["time"]).values,
@@ -85,34 +85,34 @@ class BlockMotion:
         impacts: list[Landing] = []
         at, sense = 1, 1
         while len(impacts) < count:
-            hits = np.flatnonzero((self.off_left if sense > 0 else self.off_right)[at:] > 0.0)
-            if not hits.size:
+            contact_steps = np.flatnonzero((self.off_left if sense > 0 else self.off_right)[at:] > 0.0)
+            if not contact_steps.size:
                 break
-            hit, sense = at + int(hits[0]), -sense
-            rising = np.flatnonzero(sense * self.rate[hit:] > 0.0)
-            falling = np.flatnonzero(sense * self.rate[hit + int(rising[0]) :] < 0.0) if rising.size else rising
+            impact_step, sense = at + int(contact_steps[0]), -sense
+            rising = np.flatnonzero(sense * self.rate[impact_step:] > 0.0)
+            falling = np.flatnonzero(sense * self.rate[impact_step + int(rising[0]) :] < 0.0) if rising.size else rising
             lift = float("nan")
             if falling.size:
-                at = hit + int(rising[0]) + int(falling[0])
-                lift = width * float(np.sin(sense * self.angle[hit : at + 1]).max())
-            impacts.append(self._landing(hit, lift))
+                at = impact_step + int(rising[0]) + int(falling[0])
+                lift = width * float(np.sin(sense * self.angle[impact_step : at + 1]).max())
+            impacts.append(self._landing(impact_step, lift))
             if not falling.size:
                 break
         return impacts
 
-    def _landing(self, hit: int, lift: float) -> Landing:
-        start, end = float(self.time[hit - 1]), float(self.time[hit])
-        if np.isfinite(self.event[hit]):
-            time = float(self.event[hit])
+    def _landing(self, impact_step: int, lift: float) -> Landing:
+        start, end = float(self.time[impact_step - 1]), float(self.time[impact_step])
+        if np.isfinite(self.event[impact_step]):
+            time = float(self.event[impact_step])
             share = (time - start) / self.step
-            after = self.force[min(hit + 1, len(self.force) - 1)]
-            flight = share * self.force[hit - 1] + (1.0 - share) * after
-            energy = float(self.kinetic[hit - 1] + self.fall[hit - 1])
+            after = self.force[min(impact_step + 1, len(self.force) - 1)]
+            flight = share * self.force[impact_step - 1] + (1.0 - share) * after
+            energy = float(self.kinetic[impact_step - 1] + self.fall[impact_step - 1])
         else:
-            time, energy = 0.5 * (start + end), float(self.kinetic[hit - 1])
-            flight = np.array([0.0, self.force[hit - 1, 1]])
-        push = self.step * (self.force[hit] - flight)
-        return Landing(hit, time, energy, (float(push[0]), float(push[1])), lift)
+            time, energy = 0.5 * (start + end), float(self.kinetic[impact_step - 1])
+            flight = np.array([0.0, self.force[impact_step - 1, 1]])
+        percussion = self.step * (self.force[impact_step] - flight)
+        return Landing(impact_step, time, energy, (float(percussion[0]), float(percussion[1])), lift)
 
     def in_flight(self, landings: list[Landing], gravity: float) -> NDArray[np.bool_]:
         """Steps (t − 1,) of flight up to the last impact.

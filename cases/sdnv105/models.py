@@ -103,8 +103,8 @@ def contact(block: Any, p: Parameters) -> tuple[aq.Interface, tuple[Any, ...]]:
 
 def feet(block: Any, p: Parameters) -> Surface:
     """Contact points at both ends and the middle of the base, of 1 m² each: laws per area are laws per force."""
-    places = np.array([(x, 0.0) for x in (0.0, p.half_width, 2 * p.half_width)]) @ rotation(reference_angle(p)).T
-    nodes = np.array([int(((block.positions - place) ** 2).sum(axis=1).argmin()) for place in places])
+    points = np.array([(x, 0.0) for x in (0.0, p.half_width, 2 * p.half_width)]) @ rotation(reference_angle(p)).T
+    nodes = np.array([int(((block.positions - point) ** 2).sum(axis=1).argmin()) for point in points])
     normals = np.tile([0.0, -1.0], (3, 1))
     return Surface(block, "feet", nodes, np.ones(3), normals, nodes[:, None])
 
@@ -119,9 +119,9 @@ def elastic_table(p: Parameters) -> aq.Solid:
     )  # fmt: skip
 
 
-def _node(solid: aq.Solid, place: Array) -> Surface:
+def _node(solid: aq.Solid, point: Array) -> Surface:
     """Boundary of the node nearest to a point."""
-    node = np.array([int(((solid.positions - place) ** 2).sum(axis=1).argmin())])
+    node = np.array([int(((solid.positions - point) ** 2).sum(axis=1).argmin())])
     return Surface(
         solid, f"node {node[0]}", node, np.ones(1), np.array([[0.0, -1.0]]), np.zeros((0, 2), dtype=np.int64)
     )

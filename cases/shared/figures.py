@@ -285,8 +285,8 @@ def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure"
     with style.panels(1, 5.6) as (figure, (axes,)):
         for name, values in errors.items():
             group = result[f"part/{name}"].dataset
-            place = group["position"].values + group["displacement"].values[-1]
-            corners = place[group["connectivity"].values]
+            position = group["position"].values + group["displacement"].values[-1]
+            corners = position[group["connectivity"].values]
             image = PolyCollection(list(corners), array=np.maximum(values, FLOOR), cmap="viridis", edgecolors="white")
             image.set(norm=LogNorm(FLOOR, 1.0), linewidths=0.5)
             axes.add_collection(image)
@@ -336,8 +336,8 @@ def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
             style_of: dict[str, Any] = {"color": style.COLOURS[n], "linestyle": style.DASHES[n], "linewidth": 1.3}
             force_panel.plot(distance, factor * vertical, label=f"multiplier {name}", **style_of)
             force_panel.plot(distance, -factor * horizontal, **style_of)
-            late = distance >= 0.5 * distance[-1]
-            deviation_panel.plot(distance, 100 * (vertical / vertical[late].mean() - 1.0), **style_of)
+            in_second_half = distance >= 0.5 * distance[-1]
+            deviation_panel.plot(distance, 100 * (vertical / vertical[in_second_half].mean() - 1.0), **style_of)
             ratio_panel.plot(distance, -horizontal / vertical, **style_of)
         ratio_panel.axhline(friction, color=style.REFERENCE, linestyle=":", linewidth=1.2, label="μ")
         force_panel.set_ylabel(style.label("Vertical and\nhorizontal force", f"{unit}"))

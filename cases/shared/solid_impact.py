@@ -62,20 +62,20 @@ def pressure_panels(panels: "Mapping[str, NodePressures]", shares: tuple[float, 
     """
     from arlequin.plots import style
 
-    places = next(iter(panels.values())).chosen(shares).offset
+    offsets = next(iter(panels.values())).chosen(shares).offset
     with style.panels(len(panels), 0.6 + 1.9 * len(panels), sharex=True, sharey=True) as (figure, rows):
         factor, unit = style.prefix(np.concatenate([nodes.pressure.ravel() for nodes in panels.values()]), "Pa")
         clock, second = style.prefix(np.concatenate([nodes.time for nodes in panels.values()]), "s")
         for axes, (title, nodes) in zip(rows, panels.items(), strict=True):
-            for n, place in enumerate(places):
-                values = nodes.pressure[:, int(np.abs(nodes.offset - place).argmin())]
+            for n, offset in enumerate(offsets):
+                values = nodes.pressure[:, int(np.abs(nodes.offset - offset).argmin())]
                 axes.plot(
                     clock * nodes.time,
                     factor * values,
                     color=style.COLOURS[n],
                     drawstyle="steps-pre",
                     linewidth=1.0,
-                    label=f"node at x = {1e3 * place:.3g} mm",
+                    label=f"node at x = {1e3 * offset:.3g} mm",
                 )
             axes.set_title(title, loc="left", fontsize=10)
             axes.set_ylabel(style.label("Pressure", unit))
@@ -111,8 +111,8 @@ def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
     for sign in (1.0, -1.0):
         parts = [part.dataset for part in result["part"].children.values()]
         part = max(parts, key=lambda group: float((sign * group["position"].values[:, 1]).max()))
-        place = part["position"].values
-        node = int((sign * place[:, 1] - 1e-6 * np.abs(place[:, 0])).argmax())
+        position = part["position"].values
+        node = int((sign * position[:, 1] - 1e-6 * np.abs(position[:, 0])).argmax())
         ends.append(part["displacement"].values[:, node, 1])
     return np.asarray(ends[0] - ends[1])
 

@@ -304,9 +304,9 @@ class SpacerCell:
         sides = [(k * _QUARTER - half_angle, k * _QUARTER + half_angle) for k in range(4)]
         circumference = (-0.5 * _QUARTER, 3.5 * _QUARTER)
         angles = refined_line(circumference, sides, self._size / c.radius, _COARSE[0] / self.refine / c.radius)
-        places = [c.middle + z for z in (-s.offset, 0.0, s.offset)]
+        support_heights = [c.middle + z for z in (-s.offset, 0.0, s.offset)]
         size = s.size[1] / (_ALONG * self.refine)
-        heights = refined_line(c.ends, [(z - half, z + half) for z in places], size, _COARSE[1] / self.refine)
+        heights = refined_line(c.ends, [(z - half, z + half) for z in support_heights], size, _COARSE[1] / self.refine)
         patches = {
             pad.name: (sides[pad.quarter], (c.middle + pad.height - half, c.middle + pad.height + half))
             for pad in self.pad_supports
@@ -353,9 +353,9 @@ class SpacerCell:
     def _node(self, support: PadSupport, share: Callable[[float], float] | None) -> aq.PointMasses:
         s, c = self.supports, self.cladding
         normal = np.array(support.normal)
-        place = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + support.height])
+        position = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + support.height])
         motion: dict[str, Any] = {"x": 0.0, "y": 0.0, "z": 0.0}
         if share is not None:
             axis = support.quarter % 2
             motion["xy"[axis]] = lambda t: -float(normal[axis]) * self.grid_displacement(support, share(t))
-        return aq.PointMasses(f"grid_{support.name}", tuple(place), 1.0, imposed={"all": motion})
+        return aq.PointMasses(f"grid_{support.name}", tuple(position), 1.0, imposed={"all": motion})
