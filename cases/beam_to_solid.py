@@ -12,8 +12,8 @@ of the forced motion instead (`start`), which excites none, and the scheme has n
     exact, forced motion         −3.26600e-4 m    3.26344e-4 m
     exact, from rest             −3.27234e-4 m    3.27204e-4 m
 
-The force acts on a slice of the bar, evenly over its volume, in both models: a point load makes the solid infinitely
-soft at its point. A slice of the length h deflects the bar by F h² M₁/(24 EI) less than a force F at its middle does,
+The force is distributed uniformly over a slice of the bar in both models: under a point load the deflection of the
+solid is infinite. A slice of the length h deflects the bar by F h² M₁/(24 EI) less than a force F at its middle does,
 with M₁ the bending moment at the load under a unit force at the gauge: 5e-5 of the deflection.
 
 Source of the case: Code_Aster V5.02.139 (SDNL139).

@@ -95,7 +95,7 @@ def drag(parameters: Parameters, t: float) -> float:
 @dataclass(frozen=True)
 class SliderForces:
     """Contact forces on the slider from its own stresses and from those of the block, (t, component), N; displacement
-    of the slider, way (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
+    of the slider (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
 
     displacement: Array
     slider: Array

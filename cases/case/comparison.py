@@ -9,10 +9,10 @@ A case declares them by name, and its `check` and `figures` get their results by
 
 `comparison` returns an xarray.DataTree, or None if the run is absent. The context decides whether a solver runs:
 
-    arlequin check                    runs what its checks need; with --out they are stored in the result
+    arlequin check                    runs those needed by the checks; with --out they are stored in the result
     arlequin compare, run --compare   run and store all of them
-    arlequin plot, report             read what is stored
-    Python                            runs in memory; the last results are cached
+    arlequin plot, report             read stored ones
+    Python                            runs in memory; recent results are cached
 
 They are stored in the folder `comparison` of a result, each as a complete result, in `NAME-DIGEST` with the digest of
 its parameters. Interrupted runs are resumed; of a failed run the steps before the failure are kept, and its message in
@@ -150,8 +150,7 @@ def compare(
 ) -> tuple[list[str], dict[str, str]]:
     """Compute and store the missing comparison runs of the complete result at `path`.
 
-    anew: also those that are stored. Returns the names of the runs that were computed, and the messages of those that
-    failed, by name.
+    anew: also those that are stored. Returns the names of the computed runs, and the messages of failed ones by name.
     """
     from arlequin.results.reading import open as open_result
 

@@ -16,15 +16,15 @@ its seed; a harmonic force along x; or a common motion of the grids along x (in 
 With `zoom=N` the cladding at grid N is a 3D solid between two beams, coupled by Arlequin junctions; its supports are
 small pads on springs, with asperities, unregularised friction and wear, which gives maps of pressure, slip and worn
 depth (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps`: steps of the zoom per step of
-the rod. With `zoom=auto` the loose grid is zoomed while it knocks: between knocks a beam on springs, as stiff and as
-heavy as the cladding, takes its place (`arlequin.cases.fuel_rod.levels`). It pays where the grid is open most of the
-time; up to `cells=8` the steps between knocks are one compiled loop.
+the rod. With `zoom=auto` the loose grid is zoomed only during impacts; between them the cladding is replaced by a beam
+of the same stiffness and mass on springs (`arlequin.cases.fuel_rod.levels`). This saves time if the grid is open most
+of the time; up to `cells=8` the steps between impacts are one compiled loop.
 
 Typical data: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³ (PWR
 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with initially 10 to 30 N, relaxed by irradiation; damping of about
 1 % of critical in water; rods in axial flow move by micrometres to some tens of them between grids. Chosen data: the
-shock damping, friction 0.3 (0.2 to 0.6 is seen in water), tangential stiffness 0.8 of the normal one, correlation 0.2
-m, force 1 N/m rms.
+shock damping, friction 0.3 (0.2 to 0.6 is observed in water), tangential stiffness 0.8 of the normal one, correlation
+0.2 m, force 1 N/m rms.
 
 Sources: Païdoussis, Fluid-Structure Interactions: Slender Structures and Axial Flow 2, 2016
 (damping and amplitudes of rods in axial flow); Rubiolo & Young, Nuclear Engineering and Design 239, 2009 (grid-to-rod

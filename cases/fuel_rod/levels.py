@@ -1,10 +1,10 @@
-"""Two levels of the rod at its loose grid: a beam on springs while the grid is open, a solid cladding while it knocks.
+"""Two levels of the rod at its loose grid: a beam on springs while the grid is open, a solid cladding during impacts.
 
 The beams `lower` and `upper` of the zoom (`arlequin.cases.fuel_rod.zoom`) belong to both levels. At level 0 the beam
 `middle` joins their ends, with equal displacements and rotations, and carries springs and dimples as the rod without
 a zoom does; at level 1 they are coupled to the solid cladding, with pads as supports. The beam `middle` has the
-stiffness and the mass that the glued cladding has for the rest of the rod (`PieceOfRod`), so that the motion between
-two knocks does not depend on the level.
+stiffness of the glued cladding at the ends of the beams (`PieceOfRod`), and its mass, so that the motion between two
+impacts does not depend on the level.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ _AXES = ("x", "y", "z", "rx", "ry", "rz")
 class PieceOfRod:
     """Compliance of the rod's piece of length L, m, between the outer ends of the two gluing zones.
 
-    Displacements of its upper end per force or moment on it, the lower end held, by symmetry about its middle x = 0:
+    Displacements of the upper end per force or moment on it, with fixed lower end, symmetric about the middle x = 0:
 
         stretch ∫ 1/EA, m/N;   twist ∫ 1/GJ, rad/(N m);   rotation ∫ 1/EI, rad/(N m), by a moment;
         offset ∫ x²/EI + ∫ 1/κGA, m/N, by a force and the moment that is 0 at x = 0.
@@ -107,10 +107,10 @@ class RodLevels:
     def middle(self, parameters: Parameters) -> aq.Beam:
         """Beam between `lower` and `upper`, under the loads of the parameters, in place of the cladding.
 
-        Mass, rotary inertia and load per length are those of the cladding, with what the gluing zones, of length G and
-        mean weight ½ at each end of the middle's l, have more of them than the beams there: s + (s − s₀) G/l, s of the
-        cladding, s₀ of the beams. Bending and these determine the section and so its stiffness along the rod, to which
-        a spring adds the remainder (`axial_spring`).
+        Mass, rotary inertia and load per length are those of the cladding, s, plus the excess over those of the beams,
+        s₀, in the gluing zones, of length G and mean weight ½ at each end of the middle's length l: s + (s − s₀) G/l.
+        These and the bending stiffness determine the section and so the axial stiffness, to which a spring adds the
+        remainder (`axial_spring`).
         """
         p, grid = parameters, self.zoom.grid
         low, high = self.zoom.cell.cladding.ends

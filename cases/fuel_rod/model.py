@@ -172,7 +172,7 @@ def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMass
 
 
 def points(grids: list[SpacerGrid]) -> dict[str, aq.SectionPoints]:
-    """Named points of all supports: those of the interfaces, and of each direction alone."""
+    """Named points of all supports: of the interfaces, and of each direction separately."""
     by_name = {}
     for grid in grids:
         for name, section_points in zip(grid.names, (grid.springs, grid.dimples), strict=True):

@@ -176,7 +176,7 @@ def errors(result: xarray.DataTree, parameters: Parameters) -> PatchErrors:
 
 
 def _at_top(points: Array, stress: Array, order: int) -> float:
-    """Stress at the top of the hole by least squares over nearby points; it is even in x."""
+    """Stress at the top of the hole by least squares over nearby points, as an even function of x."""
     x, y = points[0].ravel() / RADIUS, points[1].ravel() / RADIUS - 1.0
     distance = np.hypot(x, y)
     nearest = np.argsort(distance)[:40]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def forces(support_forces: Any, analytical: Any) -> "Figure":
     """Normal forces over displacements of the grid nodes, axial force over tube displacement; semi-analytical values.
 
-    support_forces: `arlequin.cases.grid_cell.SupportForces`; analytical: `arlequin.cases.reference.spacer_cell.CellByHand`.
+    support_forces: `arlequin.cases.grid_cell.SupportForces`; analytical: `CellByHand` of the reference.
     """
     from arlequin.plots import style
 

@@ -11,7 +11,7 @@ The bar is released compressed by ε, u₀ = ε(L − x), v₀ = 0: w = εc/2 on
 
     flight, p = 0:     w(t) = −w(t − T) = −εc/2     until u(0, t) = ε(L − ct) is 0, at t = L/c;
     contact, v(0) = 0: w(t) = w(t − T) = εc/2       while p = 2ρc w > 0: until the −εc/2 is back, at t = T = 2L/c;
-    flight, p = 0:     w(t) = −w(t − T) = εc/2      until 3L/c, where the last T of w is what it was at t = 0.
+    flight, p = 0:     w(t) = −w(t − T) = εc/2      until 3L/c, where w over the last T is that at t = 0.
 
 So w is εc/2 · (−1, +1, +1), of period 3L/c.
 Contact for t in [1, 2] L/c at p = εE, energy ε²EL/2; u, the integral of w, is piecewise linear.

@@ -9,7 +9,7 @@ over modes,
 
 ω = 0 with r = 1/m (n = 1, both directions) and R²/I = 2/m (n = 0, tangent) among them. Statics of n ≥ 2 (Michell):
 
-    D_n(0) = (1/4G) (1/(n − 1) + κ/(n + 1)),   κ = 3 − 4ν,    normal and tangential alike.
+    D_n(0) = (1/4G) (1/(n − 1) + κ/(n + 1)),   κ = 3 − 4ν,    normal and tangential.
 
 Hence near the force u/F = −(2/πE*) ln θ + C, with E* = 2G/(1 − ν) and the constant C of the direction:
 

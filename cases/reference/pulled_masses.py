@@ -54,7 +54,7 @@ class Harmonic:
         return np.asarray(-self.size * self.pulsation * np.sin(self.pulsation * np.asarray(t) - self.phase))
 
     def crossings(self, level: float) -> Iterator[float]:
-        """Increasing instants t > 0 at which r equals a level, if it reaches it."""
+        """Increasing instants t > 0 at which r equals a level; none if it is out of range."""
         share = (level - self.mean) / self.size if self.size > 0.0 else math.inf
         if abs(share) > 1.0:
             return
@@ -208,7 +208,7 @@ class PulledMasses:
         return replace(phase, end=start + self._time_to_rest(phase, limit - start) if limit > start else math.inf)
 
     def _time_to_rest(self, phase: Phase, last: float) -> float:
-        """Time after its start at which the first mass, in slip, comes to rest; ∞ where not before `last`."""
+        """Time after its start at which the first mass, in slip, comes to rest; ∞ if not before `last`."""
 
         def speed(t: float) -> float:
             return phase.sense * float(self._velocities(phase, t)[0])

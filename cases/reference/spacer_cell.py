@@ -2,7 +2,8 @@
 
 The contact line of each pad is divided into slices of length l; a slice k of the pad i, compressed by δ_k, carries
 f_k = l F'(δ_k) (`LineLayer`). With the approaches a_i of the grid nodes from first contact, stiffness K_i of each
-support, tilt stiffness T_i = K_i h²/12 of the springs spread over a back of height h, and the compliance G of the tube,
+support, tilt stiffness T_i = K_i h²/12 of the springs distributed over a back of height h, and the compliance G of the
+tube,
 
     δ_k = a_i − Σf/K_i − z_k Σ(z f)/T_i − Σ_l G_kl f_l        Σ over the slices of the pad i
 

@@ -1,4 +1,4 @@
-"""Mass held by friction on a shaken floor: stick-slip and mean wear power against the exact solution (SDND104).
+"""Mass with friction on a shaken floor: stick-slip and mean wear power against the exact solution (SDND104).
 
 The frame is that of the floor: its acceleration a₀ sin ωt acts on the mass as a gravity of −a₀ sin ωt, and the mass
 starts stuck. The work rate is F_n |V|, without μ; the friction power is μ times it. With η = μg/a₀ the mass sticks for

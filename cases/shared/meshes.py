@@ -20,7 +20,7 @@ N_P outwards. Keys without C lie on the circle (sphere), and so does every point
 
 **Points.** Structured blocks by transfinite interpolation, merged to a conforming mesh of any cell type and order.
 
-A block holds its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 use the even ones, cells of order 2
+A block has its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 use the even ones, cells of order 2
 all. Simplices by Kuhn's subdivision: corners reached by adding the directions of a cell in every order, so that every
 face is divided from its lowest to its highest index and blocks with equal numbering of a common face conform.
 """
