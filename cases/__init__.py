@@ -12,8 +12,8 @@ A case is a module or package with
     run(parameters, record, progress) -> result; replaces the default run (optional)
 
 `arlequin.cases.case.scalars` lists the scalars of every result. `scalars` only reads the result: it neither runs a
-model nor computes a reference. `check` and `figures` run no model either: `arlequin.cases.case.comparison` gives them
-the comparison runs. The first line of the case's docstring is its entry in lists.
+model nor computes a reference. `check` and `figures` run no model either: they get comparison runs from
+`arlequin.cases.case.comparison`. The first line of the case's docstring is its entry in lists.
 
     >>> from arlequin import cases
     >>> "bar_wall" in cases.names()
@@ -53,26 +53,26 @@ def resume(
 
     case: the case file; by default the one named in the result, provided that this user has run this version of it.
     """
-    from arlequin.cases.case.execution import resume as go_on
+    from arlequin.cases.case.execution import resume as resume_run
 
-    return go_on(path, progress, case)
+    return resume_run(path, progress, case)
 
 
 def compare(path: str | Path, case: str | None = None, *, anew: bool = False) -> dict[str, xarray.DataTree]:
-    """The comparison runs of a stored result, by name: those that are missing are computed and stored in it.
+    """Comparison runs of a stored result, by name; missing ones are computed and stored in it.
 
-    They are the models that the case of the result compares it with in its checks and figures, such as the all-fine
-    model; runs that fail are left out. anew: compute all of them again. case: as of `resume`.
+    These are the models with which checks and figures of the case compare the result, such as the all-fine model;
+    failed runs are omitted. anew: compute all of them again. case: as in `resume`.
     """
     from arlequin.cases.case import comparison
     from arlequin.cases.case.results import compared, opened
 
     result = opened(path, "compare")
-    made = compared(result, path, case)
-    comparison.compare(*made, path, anew=anew)
-    models = comparison.models_of(made[0], result, made[1])
+    case_and_parameters = compared(result, path, case)
+    comparison.compare(*case_and_parameters, path, anew=anew)
+    models = comparison.models_of(case_and_parameters[0], result, case_and_parameters[1])
     with comparison.stored_comparisons(path):
-        runs = {name: comparison.comparison(made[0].function("build"), models, name) for name in models}
+        runs = {name: comparison.comparison(case_and_parameters[0].function("build"), models, name) for name in models}
     return {name: run for name, run in runs.items() if run is not None}
 
 
@@ -113,8 +113,8 @@ def sweep(
     series: paths of time series to collect, such as "interface/contact/force" (variable "interface.contact.force").
     Other arguments: see `arlequin.sweep`.
 
-        found = cases.sweep("two_bars", {"velocity": "5:50:10", "elements": [50, 100]}, store="runs/two_bars.sweep")
-        found["impulse"].plot(x="velocity", hue="elements")
+        scalars = cases.sweep("two_bars", {"velocity": "5:50:10", "elements": [50, 100]}, store="runs/two_bars.sweep")
+        scalars["impulse"].plot(x="velocity", hue="elements")
     """
     from arlequin.cases.case.sweeping import sweep_case
 
@@ -134,12 +134,12 @@ def sweep(
 
 
 def study(name: str, /, **fixed: Any) -> Callable[..., Mapping[str, Any]]:
-    """A case as a function of its other parameters, which gives its scalars: the study of `arlequin.estimate`.
+    """Function of the remaining parameters of a case that returns its scalars, for `arlequin.estimate`.
 
     fixed: parameters that are the same in all samples. The ranges of the parameters are checked against distributions.
 
         study = cases.study("fuel_rod", grids=4, length=1.7, duration=0.5)
-        found = aq.estimate(study, "wear_power", {"friction": (0.2, 0.6), "seed": range(10**6)}, relative=0.05)
+        estimate = aq.estimate(study, "wear_power", {"friction": (0.2, 0.6), "seed": range(10**6)}, relative=0.05)
     """
     from arlequin.cases.case.sweeping import case_study
 
@@ -156,14 +156,13 @@ def report(
 ) -> Path:
     """Write the report of a result or a sweep as a self-contained HTML page and return its path.
 
-    Checks and figures of the case are computed from the result and its stored comparison runs (`compare`); what needs
-    others is left out. A GIF of `arlequin animate` beside the result is
-    included if it is newer than the result.
-    out: by default beside the result; for a sweep with the ending `-sweep.html`.
-    case: the case file; by default the one named in the result, provided that this user has run this version of it;
+    Checks and figures of the case are computed from the result and its stored comparison runs (`compare`), and omitted
+    if they need other ones. A GIF of `arlequin animate` beside the result is included if it is newer than the result.
+    out: by default beside the result; for a sweep with the ending `-sweep.html`. case: the case file; by default the
+    one named in the result, provided that this user has run this version of it;
         otherwise the report has generic figures only.
     member: of an ensemble, from 0; by default energies and interfaces of all members.
-    view: the side from which models in space are seen, as in `arlequin.plots.shape`; by default that of the contact.
+    view: direction of view of 3D models, as in `arlequin.plots.shape`; by default from the side of the contact.
     """
     import xarray
 
@@ -183,16 +182,16 @@ def report(
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
         with stored_comparisons(None), preferring(view):
-            return write_report(chosen(result, member), Path(out), named=case)
+            return write_report(chosen(result, member), Path(out), case_name=case)
     if is_sweep(result):
         if member is not None:
             raise UserError(f"member = {member}: is for the result of an ensemble, not for a sweep")
         target = beside(result, "-sweep.html") if out is None else Path(out)
         return write_sweep_report(open_sweep(result), target, case)
     suffix = "" if member is None else f"-member{member}"
-    film, mark = beside(result, f"{suffix}.gif"), Path(result) / "zarr.json"
+    animation, metadata = beside(result, f"{suffix}.gif"), Path(result) / "zarr.json"
     tree = chosen(opened(result, "report"), member)
-    newer = film.is_file() and film.stat().st_mtime >= mark.stat().st_mtime
+    is_current = animation.is_file() and animation.stat().st_mtime >= metadata.stat().st_mtime
     with stored_comparisons(result), preferring(view):
         target = beside(result, f"{suffix}.html") if out is None else Path(out)
-        return write_report(tree, target, film if newer else None, case)
+        return write_report(tree, target, animation if is_current else None, case)

@@ -3,8 +3,8 @@
 Formulations: penalty and Lagrange multipliers in an explicit scheme, displacement-level multipliers in an implicit
 Newmark scheme, and the velocity-level law in the θ-scheme; each is one run of `two_bars` with the same time step.
 
-* Penalty: at the default size its stiffness is half that of an element, the largest power of ten that is stable with
-  the explicit step; the end nodes bounce. With a tenth of it they do not, and the contact is soft (L1 error 10 %).
+** Penalty: at the default size its stiffness is half that of an element, the largest power of ten that is stable with
+  the explicit step; the end nodes bounce. A tenth of it avoids this, but the contact is soft (L1 error 10 %).
 * Explicit multiplier: acts on the velocity at half steps with a lumped mass, thus also at velocity level, and does not
   chatter. Its front is smoother and less accurate than that of the θ-scheme.
 * Newmark with β = 1/4, γ = 1/2 equals the θ-scheme with θ = 1/2 in the bulk; the two differ only in the contact law. A
@@ -95,13 +95,13 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
     p, bars = parameters, as_bars(parameters)
     explicit = replace(bars, scheme="central-difference", mass="lumped")
     implicit = two_bars.build(replace(bars, law="unilateral"))
-    found = (
+    variant_studies = (
         two_bars.build(replace(explicit, law="penalty")),
         two_bars.build(replace(explicit, law="unilateral")),
         replace(implicit, scheme=aq.Newmark(p.newmark_beta, p.newmark_gamma)),
         two_bars.build(bars),
     )
-    return dict(zip(VARIANTS, found, strict=True))
+    return dict(zip(VARIANTS, variant_studies, strict=True))
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
@@ -123,8 +123,8 @@ def _measured(result: xarray.DataTree) -> dict[tuple[str, str], Any]:
     """Measures of one variant, in the order of `MEASURES`."""
     pressure = np.concatenate([[0.0], mean_pressures(result)[1]])  # no initial pressure
     gap = result["interface/contact/gap_min"].values
-    found = (pressure, gap, stored_energy(result), rigid_velocity(result, "right"), worst_balance(result))
-    return {measure.key: values for measure, values in zip(MEASURES, found, strict=True)}
+    measured = (pressure, gap, stored_energy(result), rigid_velocity(result, "right"), worst_balance(result))
+    return {measure.key: values for measure, values in zip(MEASURES, measured, strict=True)}
 
 
 def reference(parameters: Parameters) -> Any:
@@ -146,60 +146,70 @@ def errors(result: xarray.DataTree, exact: Any) -> dict[str, float]:
 
 def _of_each(result: xarray.DataTree, measure: Callable[[Any], float]) -> dict[str, float]:
     """A measure of the pressure of each variant; nan for variants not computed."""
-    found = {name: result.dataset["pressure"].sel(variant=name).values[1:] for name in VARIANTS}
-    return {name: measure(pressure) if np.isfinite(pressure).all() else np.nan for name, pressure in found.items()}
+    pressures = {name: result.dataset["pressure"].sel(variant=name).values[1:] for name in VARIANTS}
+    return {name: measure(pressure) if np.isfinite(pressure).all() else np.nan for name, pressure in pressures.items()}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """The velocity-level law has the smallest error and no chatter, in contrast to the penalty and Newmark."""
     exact = reference(parameters)
     error, variation = errors(result, exact), variations(result, exact)
-    own, others = VARIANTS[-1], VARIANTS[:-1]
+    law, others = VARIANTS[-1], VARIANTS[:-1]
     checks = [
-        Check(f"{own}: L1 error against the least of the others", error[own], min(error[name] for name in others),
+        Check(f"{law}: L1 error against the least of the others", error[law], min(error[name] for name in others),
               0.0, "1", "at most"),
-        Check(f"{own}: L1 error", error[own], 0.0, two_bars.tolerance(as_bars(parameters)), "1", "at most"),
+        Check(f"{law}: L1 error", error[law], 0.0, two_bars.tolerance(as_bars(parameters)), "1", "at most"),
     ]  # fmt: skip
-    checks.append(Check(f"{own}: total variation", variation[own], 1.3 * 2.0, 0.0, "1", "at most"))
+    checks.append(Check(f"{law}: total variation", variation[law], 1.3 * 2.0, 0.0, "1", "at most"))
     checks += [
-        Check(f"{own}: total variation against {name}", variation[own], variation[name], 0.0, "1", "at most")
+        Check(
+            f"{law}: total variation against {name}",
+            variation[law],
+            variation[name],
+            0.0,
+            "1",
+            "at most",
+        )
         for name in ("penalty, explicit", "Lagrange, implicit Newmark")
     ]
-    energy = result.dataset["stored_energy"].sel(variant=own).values
+    energy = result.dataset["stored_energy"].sel(variant=law).values
     growth = float(energy.max() / energy[0]) - 1.0
     balance = float(result["ends/worst_balance"].max())
     return [
         *checks,
-        Check(f"{own}: energy over its initial value, largest less 1", growth, 0.0, 1e-12, "1", "at most"),
+        Check(f"{law}: energy over its initial value, largest less 1", growth, 0.0, 1e-12, "1", "at most"),
         Check("energy balance of all, worst step", balance, 0.0, BALANCE_LIMIT, "1", "absolute"),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Scalars of each variant with its name as a prefix (`lagrange_explicit_peak_pressure`); the largest imbalance."""
-    edges, ends, came = result.dataset["time"].values, result["ends"].dataset, 2.0 * parameters.velocity
-    out = {
+    edges, ends, approach_velocity = result.dataset["time"].values, result["ends"].dataset, 2.0 * parameters.velocity
+    scalars_by_name = {
         "balance": aq.Scalar(
             float(ends["worst_balance"].max()), "1", "largest relative energy imbalance of all variants"
         )
     }
     for name in VARIANTS:
-        own, end = (data.sel(variant=name) for data in (result.dataset, ends))
-        pressure, energy = own["pressure"].values[1:], own["stored_energy"].values
+        variant, variant_ends = (group.sel(variant=name) for group in (result.dataset, ends))
+        pressure, energy = variant["pressure"].values[1:], variant["stored_energy"].values
         start, stop = contact_ends(edges, pressure)
         # equal bars: mirror images
-        rebound = 2.0 * float(end["rebound"]) if stop < edges[-1] else np.nan
-        found = {
+        rebound = 2.0 * float(variant_ends["rebound"]) if stop < edges[-1] else np.nan
+        variant_scalars = {
             "peak_pressure": aq.Scalar(pressure.max(), "Pa", "largest contact pressure"),
-            "least_gap": aq.Scalar(float(own["gap"].min()), "m", "smallest gap"),
+            "least_gap": aq.Scalar(float(variant["gap"].min()), "m", "smallest gap"),
             "contact_span": aq.Scalar(stop - start, "s", "from the first contact to the end of the last"),
             "force_variation": aq.Scalar(roughness(pressure), "1", "total variation of the contact force / 2 peak"),
             "rebound_velocity": aq.Scalar(rebound, "m/s", "rebound velocity"),
-            "restitution": aq.Scalar(rebound / came, "1", "rebound velocity over approach velocity"),
+            "restitution": aq.Scalar(rebound / approach_velocity, "1", "rebound velocity over approach velocity"),
             "energy_loss": aq.Scalar(1.0 - energy[-1] / energy[0], "1", "lost fraction of the energy"),
         }
-        out |= {f"{identifier(name)}_{key}": replace(one, text=f"{one.text} ({name})") for key, one in found.items()}
-    return out
+        scalars_by_name |= {
+            f"{identifier(name)}_{key}": replace(scalar, text=f"{scalar.text} ({name})")
+            for key, scalar in variant_scalars.items()
+        }
+    return scalars_by_name
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -79,9 +79,9 @@ def _beam(p: Parameters, end: float) -> aq.Beam:
 
 
 def _solid(p: Parameters, start: float) -> aq.Solid:
-    along = max(1, round((p.length - start) / p.solid_size))
+    cells_along = max(1, round((p.length - start) / p.solid_size))
     y, z = p.height / 2, p.width / 2
-    mesh = aq.mesh.box((start, p.length), (-y, y), (-z, z), cells=(along, p.across, p.across))
+    mesh = aq.mesh.box((start, p.length), (-y, y), (-z, z), cells=(cells_along, p.across, p.across))
     pressure = p.force / (p.height * p.width)
     clamp = {"left": {"x": 0.0, "y": 0.0, "z": 0.0}} if p.model == "solid" else {}
     traction = {"right": lambda x, t: (0.0, pressure * t, 0.0)}
@@ -99,8 +99,8 @@ def deflection(result: xarray.DataTree, part: str, frame: int = -1) -> tuple[np.
     """Coordinates x (s,) of the sections of a part, m, and deflections (s,) of the nodes nearest to the axis, m."""
     group = result[f"part/{part}"].dataset
     position = group["position"].values
-    off = np.linalg.norm(position[:, 1:], axis=1)
-    nodes = np.flatnonzero(off <= off.min() * (1 + 1e-9) + 1e-12)
+    distance = np.linalg.norm(position[:, 1:], axis=1)
+    nodes = np.flatnonzero(distance <= distance.min() * (1 + 1e-9) + 1e-12)
     nodes = nodes[np.argsort(position[nodes, 0])]
     return position[nodes, 0], group["displacement"].isel(frame=frame).sel(component="y").values[nodes]
 
@@ -115,13 +115,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, theory = parameters, reference(parameters)
     expected = float(theory.deflection(p.length, p.force))
     checks = [Check("deflection of the tip against the theory", tip(result, p), expected, 0.005, "m")]
-    found = aq.natural_frequencies(system(p), MODES).frequencies
-    for n, (value, exact) in enumerate(zip(found, theory.frequencies(MODES), strict=True), 1):
+    frequencies = aq.natural_frequencies(system(p), MODES).frequencies
+    for n, (value, exact) in enumerate(zip(frequencies, theory.frequencies(MODES), strict=True), 1):
         checks.append(Check(f"frequency {n} against the theory", float(value), float(exact), 0.01, "Hz"))
     if p.model == "arlequin":
         solid = aq.natural_frequencies(system(replace(p, model="solid")), MODES).frequencies
-        for n, (value, other) in enumerate(zip(found, solid, strict=True), 1):
-            checks.append(Check(f"frequency {n} against the all-solid model", float(value), float(other), 0.01, "Hz"))
+        for n, (value, all_solid) in enumerate(zip(frequencies, solid, strict=True), 1):
+            checks.append(
+                Check(f"frequency {n} against the all-solid model", float(value), float(all_solid), 0.01, "Hz")
+            )
     # factorisation of a slender cantilever (condition number ≥ 1e8): errors up to 1e-10
     checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"))
     if p.model == "arlequin":

@@ -102,34 +102,34 @@ def bounces(result: xarray.DataTree, parameters: Parameters) -> Array:
 def by_impulse(result: xarray.DataTree, exact: BouncingBar, count: int) -> float:
     """Impulse of the first `count` periods over the exact impulse of one bounce."""
     edges, pressure = mean_pressures(result)
-    whole = edges[1:] <= count * exact.period
-    return float(np.sum((np.diff(edges) * pressure)[whole]) / exact.impulse(exact.period))
+    complete_periods = edges[1:] <= count * exact.period
+    return float(np.sum((np.diff(edges) * pressure)[complete_periods]) / exact.impulse(exact.period))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Plateaus of up to ten bounces, their impulse, and the energy."""
     exact = reference(parameters)
-    found = bounces(result, parameters)[:10]
+    plateau_pressures = bounces(result, parameters)[:10]
     checks = []
-    if found.size:
-        checks.append(Check("pressure of bounce 1", found[0], exact.pressure_in_contact, 0.02, "Pa"))
-    if found.size > 1:
-        worst = found[np.abs(found - exact.pressure_in_contact).argmax()]
-        name = f"pressure of bounces 1 to {found.size}, largest deviation"
+    if plateau_pressures.size:
+        checks.append(Check("pressure of bounce 1", plateau_pressures[0], exact.pressure_in_contact, 0.02, "Pa"))
+    if plateau_pressures.size > 1:
+        worst = plateau_pressures[np.abs(plateau_pressures - exact.pressure_in_contact).argmax()]
+        name = f"pressure of bounces 1 to {plateau_pressures.size}, largest deviation"
         checks.append(Check(name, worst, exact.pressure_in_contact, 0.03, "Pa"))
-    if found.size:
-        share = by_impulse(result, exact, found.size)
-        checks.append(Check("number of bounces by impulse", share, found.size, 0.05, "1"))
+    if plateau_pressures.size:
+        share = by_impulse(result, exact, plateau_pressures.size)
+        checks.append(Check("number of bounces by impulse", share, plateau_pressures.size, 0.05, "1"))
     return [*checks, *stored_checks(result, conserving(parameters)), *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Complete bounces: number by impulse, mean plateau, largest deviation from the mean."""
-    found, exact = bounces(result, parameters), reference(parameters)
-    mean = float(found.mean()) if found.size else np.nan
-    spread = float(np.abs(found - mean).max()) if found.size else np.nan
+    plateau_pressures, exact = bounces(result, parameters), reference(parameters)
+    mean = float(plateau_pressures.mean()) if plateau_pressures.size else np.nan
+    spread = float(np.abs(plateau_pressures - mean).max()) if plateau_pressures.size else np.nan
     return {
-        "impacts": aq.Scalar(by_impulse(result, exact, found.size), "1", "complete bounces, by impulse"),
+        "impacts": aq.Scalar(by_impulse(result, exact, plateau_pressures.size), "1", "complete bounces, by impulse"),
         "plateau_pressure": aq.Scalar(mean, "Pa", "mean plateau pressure of the bounces"),
         "plateau_spread": aq.Scalar(spread, "Pa", "largest deviation of a plateau from the mean"),
         "contact_pressure": contact_pressure(result),
@@ -141,7 +141,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Figures of the bar cases, and the plateau of each bounce."""
     exact = reference(parameters)
     figures = bar_figures(result, exact, parameters.law)
-    found = bounces(result, parameters)
-    if found.size:
-        figures["bounces"] = bounces_figure(found / exact.pressure_in_contact)
+    plateau_pressures = bounces(result, parameters)
+    if plateau_pressures.size:
+        figures["bounces"] = bounces_figure(plateau_pressures / exact.pressure_in_contact)
     return figures

@@ -81,18 +81,18 @@ def build(parameters: Parameters) -> aq.Study:
     mesh = half_disc(radius, ZONE * b, b / p.cells, kind=p.kind, order=int(p.order))
 
     def load(x: Array, t: float) -> Array:
-        pushed = shear * max(t - 1.0, 0.0)
+        tangential = shear * max(t - 1.0, 0.0)
         # ∫ x t_y dx = R Q
-        down = -0.5 * normal / radius * min(t, 1.0) + 1.5 * pushed / radius**2 * x[0]
-        return np.stack([np.full(x.shape[1:], 0.5 * pushed / radius), down])
+        normal_traction = -0.5 * normal / radius * min(t, 1.0) + 1.5 * tangential / radius**2 * x[0]
+        return np.stack([np.full(x.shape[1:], 0.5 * tangential / radius), normal_traction])
 
     def opposite(x: Array, t: float) -> Array:
         return -load(-x, t)
 
     upper = aq.Solid("upper", mesh, _material(p), plane="strain", tractions={"top": load})
-    hold = {"middle": {"x": 0.0, "y": 0.0}}
+    imposed = {"middle": {"x": 0.0, "y": 0.0}}
     lower = aq.Solid(
-        "lower", _with_middle(turned(mesh)), _material(p), plane="strain", tractions={"top": opposite}, imposed=hold
+        "lower", _with_middle(turned(mesh)), _material(p), plane="strain", tractions={"top": opposite}, imposed=imposed
     )
     chosen = laws_of(p.formulation, p.penalty, theory.contact)
     contact = aq.Interface(
@@ -104,10 +104,12 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _with_middle(mesh: Any) -> Any:
-    """The mesh with a boundary `middle`: the facets in the middle of the flat end."""
+    """Mesh with the additional boundary `middle`: the facets in the middle of the flat end."""
     top = mesh.boundaries["top"]
-    off = np.abs(mesh.p[0, mesh.facets[:, top]]).min(axis=0)
-    return replace(mesh, _boundaries={**mesh.boundaries, "middle": top[off <= off.min() + 1e-9 * np.ptp(mesh.p)]})
+    distance = np.abs(mesh.p[0, mesh.facets[:, top]]).min(axis=0)
+    return replace(
+        mesh, _boundaries={**mesh.boundaries, "middle": top[distance <= distance.min() + 1e-9 * np.ptp(mesh.p)]}
+    )
 
 
 @dataclass(frozen=True)
@@ -143,39 +145,39 @@ def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, ShearedContact.of(result, parameters)
-    nominal, exact = reference(p), reference(p, found.normal, found.shear)
-    beyond = float(np.max(np.abs(found.traction) - p.friction * found.pressure))
+    p, sheared = parameters, ShearedContact.of(result, parameters)
+    nominal, exact = reference(p), reference(p, sheared.normal, sheared.shear)
+    excess = float(np.max(np.abs(sheared.traction) - p.friction * sheared.pressure))
     steps = np.diff(result.dataset["energy"].sel(kind="friction").values)
     return [
-        Check("half-width of the stick zone", found.stick.half_width, exact.stick_half_width, STICK, "m"),
+        Check("half-width of the stick zone", sheared.stick.half_width, exact.stick_half_width, STICK, "m"),
         *hertz_checks(pressed(result, p), exact.contact, p.radius),
-        Check("shear force against the load", found.shear, nominal.shear, 1e-9, "N"),
+        Check("shear force against the load", sheared.shear, nominal.shear, 1e-9, "N"),
         Check(
-            "traction in excess of μp, over μp0", beyond / (p.friction * exact.contact.peak), 0.0, 1e-10, "1", "at most"
+            "traction in excess of μp, over μp0", excess / (p.friction * exact.contact.peak), 0.0, 1e-10, "1", "at most"
         ),
         Check("friction energy, smallest increment", float(steps.min()), 0.0, 0.0, "J", "at least"),
-        *equilibrium_checks(result, found.normal, nominal.contact.load),
+        *equilibrium_checks(result, sheared.normal, nominal.contact.load),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = ShearedContact.of(result, parameters)
+    sheared = ShearedContact.of(result, parameters)
     return {
         **pressed_scalars(pressed(result, parameters)),
-        "stick_radius": aq.Scalar(found.stick.half_width, "m", "half-width of the stick zone"),
-        "shear_force": aq.Scalar(found.shear, "N", "shear force"),
-        "force_ratio": aq.Scalar(found.shear / found.normal, "1", "shear over normal force"),
+        "stick_radius": aq.Scalar(sheared.stick.half_width, "m", "half-width of the stick zone"),
+        "shear_force": aq.Scalar(sheared.shear, "N", "shear force"),
+        "force_ratio": aq.Scalar(sheared.shear / sheared.normal, "1", "shear over normal force"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    found = ShearedContact.of(result, parameters)
-    exact = reference(parameters, found.normal, found.shear)
+    sheared = ShearedContact.of(result, parameters)
+    exact = reference(parameters, sheared.normal, sheared.shear)
     return {
-        "tractions": traction_figure(found, exact),
+        "tractions": traction_figure(sheared, exact),
         "pressure": pressure_figure(pressed(result, parameters), exact.contact),
         "energies": plots.energies(result),
     }

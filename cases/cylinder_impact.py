@@ -6,12 +6,12 @@ In the Arlequin model the lowest rows are a fine part and the rows above a coars
 end at the free surface far from the contact. There are no coarse cells at the contact.
 
 As long as the edge of the contact moves faster than the waves, up to the half-width R V/c, it emits a front of that
-size. If it is larger than the distance of the coarse nodes it is sharp: it crosses the disc and comes back, and the
-coarse cells must carry it without dispersion and the junction absorb what they cannot carry. The coarse part then has
+size. A front larger than the distance of the coarse nodes is sharp: it crosses the disc and returns; the coarse mesh
+must propagate it without dispersion, and the junction absorb what the mesh cannot resolve. The coarse part then has
 first-order cells with the mass of reduced dispersion (`coarse_mass`) at the ratio 4, and absorbs; else, where the depth
 of the contact's stress counts, second-order cells at the ratio 7. Oscillation is checked in the latter case only: at
 500 m/s the force of the all-fine model oscillates too. Difference from all fine at 500 m/s, step by step (L2, peak),
-total variation / 2 peak (all fine: 1.24); free depth and zone are one coarse cell where nothing is said:
+total variation / 2 peak (all fine: 1.24); free depth and zone are one coarse cell unless given:
 
     order 1, ratio 4, consistent, free 3 mm          2.5 %  2.8 %  2.2
     order 1, ratio 4, dispersion                     0.86 % 0.00 % 1.1   the default
@@ -84,11 +84,11 @@ SolidScheme = Literal[
     "theta", "newmark", "hht", "modified-mean-acceleration", "generalised-alpha", "central-difference"
 ]  # fmt: skip
 CoarseMass = Literal["consistent", "lumped", "redistributed", "dispersion"]
-AGREEMENT = 0.01  # force of the Arlequin model against all fine
+AGREEMENT = 0.01  # tolerance of the force of the Arlequin model, relative to all fine
 SMOOTH = ("unilateral-velocity", "asperities", "multilevel")  # laws without oscillation of the contact force
 ALL_FINE, NEWMARK = "all fine", "Newmark, contact on the gap"  # names of comparison runs
 SHARP_RATIO, BLUNT_RATIO = 4, 7  # coarse over fine cells where the wave front is sharp and where it is not
-LARGEST_FREE = 0.8  # of the radius: the overlap stays below the middle of the disc
+LARGEST_FREE = 0.8  # over the radius, so that the overlap is below the middle of the disc
 
 
 @dataclass(frozen=True)
@@ -192,12 +192,12 @@ class Coarse:
 
     @classmethod
     def of(cls, parameters: Parameters) -> "Coarse":
-        """The given values, else those for the kind of wave front (module docstring)."""
+        """Values of the parameters, else defaults for the kind of wave front (module docstring)."""
         p, front = parameters, sharp(parameters)
         ratio = p.ratio or (SHARP_RATIO if front else BLUNT_RATIO)
         order = p.coarse_order or (1 if front else 2)
-        corrects = front and order == 1 and p.mass == "consistent"
-        mass = p.coarse_mass or ("dispersion" if corrects else p.mass)
+        use_dispersion = front and order == 1 and p.mass == "consistent"
+        mass = p.coarse_mass or ("dispersion" if use_dispersion else p.mass)
         cell = ratio * p.size
         return cls(ratio, order, mass, p.free or cell, p.overlap or cell)
 
@@ -212,7 +212,7 @@ class MeshRows:
 
     @classmethod
     def of(cls, parameters: Parameters) -> "MeshRows":
-        """Whole numbers of coarse cells, even along the side, so that a node is at the lowest point."""
+        """Integer numbers of coarse cells, even along the side, so that a node is at the lowest point."""
         p, coarse = parameters, Coarse.of(parameters)
         cell = coarse.ratio * p.size
         return cls(
@@ -227,14 +227,18 @@ def build(parameters: Parameters) -> aq.Study:
     rows = MeshRows.of(p)
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
 
-    def solid(name: str, *which: int, order: int = 1, mass: str = p.mass) -> aq.Solid:
-        return aq.Solid(name, disc_of_square(p.radius, *which), material, plane="strain", mass=mass, order=order)
+    def solid(name: str, *rows_and_side: int, order: int = 1, mass: str = p.mass) -> aq.Solid:
+        return aq.Solid(
+            name, disc_of_square(p.radius, *rows_and_side), material, plane="strain", mass=mass, order=order
+        )
 
     junctions = []
     if p.arlequin:
-        own = Coarse.of(p)
-        ratio = own.ratio
-        coarse = solid("coarse", rows.free, rows.side, rows.side, ratio, order=own.order, mass=own.mass)
+        coarse_model = Coarse.of(p)
+        ratio = coarse_model.ratio
+        coarse = solid(
+            "coarse", rows.free, rows.side, rows.side, ratio, order=coarse_model.order, mass=coarse_model.mass
+        )
         fine = solid("fine", 0, rows.free + ratio * rows.glued, rows.side)
         # cell numbering by rows or columns: the overlap is found from positions in the square
         square = aq.mesh.rectangle((0, 1), (0, 1), cells=(rows.side // ratio, (rows.side - rows.free) // ratio))
@@ -261,7 +265,7 @@ def step(parameters: Parameters) -> float:
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
     """The all-fine model; two values of θ; Newmark's scheme (β = 1/4, γ = 1/2) with gap-level contact.
 
-    They end soon after the release of the result. The latter record the pressures at every step.
+    They end soon after the release of the result. The θ and Newmark runs record the pressures at every step.
     """
     p = to_release(result, parameters)
     models = {ALL_FINE: replace(p, arlequin=False)} if p.arlequin else {}
@@ -271,7 +275,7 @@ def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Pa
 
 
 def to_release(result: xarray.DataTree, parameters: Parameters) -> Parameters:
-    """The same parameters with the run ending a quarter of a contact duration after the release."""
+    """Parameters with the end of the run a quarter of a contact duration after the release."""
     end = LATER * released(result)
     return replace(parameters, duration=min(end, parameters.duration)) if end > 0.0 else parameters
 
@@ -280,8 +284,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
     checks = agreement(result, p)
     if p.law in SMOOTH and not sharp(p):
-        found = roughness(force_means(result))
-        checks.append(Check("total variation / 2 peak (1: no oscillation)", found, 1.0, 0.1, "1", "at most"))
+        variation = roughness(force_means(result))
+        checks.append(Check("total variation / 2 peak (1: no oscillation)", variation, 1.0, 0.1, "1", "at most"))
     parts = tuple(result["part"].children)
     checks.append(momentum_check(result, parts, ("x", "y"), "contact"))
     return [*checks, *vibration(result, ovalling(p.radius, p.young, p.poisson, p.density)), *energy_checks(result)]
@@ -289,22 +293,22 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def agreement(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of the Arlequin against the all-fine model."""
-    whole = comparison(build, comparisons(result, parameters), ALL_FINE)
-    if whole is None:
+    all_fine = comparison(build, comparisons(result, parameters), ALL_FINE)
+    if all_fine is None:
         return []
     p = to_release(result, parameters)
-    fine = force_means(whole)
+    fine = force_means(all_fine)
     force = force_means(result)[: fine.size]
     distance = float(np.linalg.norm(force - fine) / np.linalg.norm(fine)) if fine.any() else float("nan")
-    found = [
+    checks = [
         Check("contact force against the all-fine model, L2", distance, 0.0, AGREEMENT, "1", "at most"),
         Check("largest contact force", float(force.max()), float(fine.max()), AGREEMENT, "N/m"),
         Check("contact impulse", float(force.sum() * step(p)), float(fine.sum() * step(p)), AGREEMENT, "N s/m"),
     ]
-    if 0.0 < released(whole) < p.duration:
-        own, other = (centre_velocity(each, "y") for each in (result, whole))
-        found.append(Check("velocity of the rebound", own, other, AGREEMENT, "m/s"))
-    return found
+    if 0.0 < released(all_fine) < p.duration:
+        rebound, fine_rebound = (centre_velocity(run, "y") for run in (result, all_fine))
+        checks.append(Check("velocity of the rebound", rebound, fine_rebound, AGREEMENT, "m/s"))
+    return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -314,23 +318,23 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    p, others = to_release(result, parameters), comparisons(result, parameters)
-    runs = {name: run for name in others if (run := comparison(build, others, name)) is not None}
-    own = {"Arlequin" if p.arlequin else ALL_FINE: result}
+    p, compared = to_release(result, parameters), comparisons(result, parameters)
+    runs = {name: run for name in compared if (run := comparison(build, compared, name)) is not None}
+    first_panel = {"Arlequin" if p.arlequin else ALL_FINE: result}
     if ALL_FINE in runs:
-        own[ALL_FINE] = runs.pop(ALL_FINE)
+        first_panel[ALL_FINE] = runs.pop(ALL_FINE)
     name = f"θ = {p.theta:g}, {p.law}" if p.scheme == "theta" else f"{p.scheme}, {p.law}"
 
     def titled(text: str, tree: xarray.DataTree) -> str:
         return f"{text}: total variation / 2 peak = {roughness(force_means(tree)):.3f}"
 
-    panels = {titled(name, result): own}
+    panels = {titled(name, result): first_panel}
     if NEWMARK in runs:
         panels[titled(NEWMARK, runs[NEWMARK])] = {"Newmark": runs[NEWMARK]}
     force = force_panels(panels, component="y")
     # the force panels omit a long flight
     force.axes[0].set_xlim(0.0, force.axes[0].get_xlim()[1] * p.duration / parameters.duration)
-    drawn = {"energies": plots.energies(result), "force": force}
+    figures_by_name = {"energies": plots.energies(result), "force": force}
     if runs:
-        drawn["pressure"] = pressure_panels({name: NodePressures.of(run) for name, run in runs.items()})
-    return drawn | {"shape": plots.shape(result, "velocity", frame=result.sizes["frame"] // 3, component=1)}
+        figures_by_name["pressure"] = pressure_panels({name: NodePressures.of(run) for name, run in runs.items()})
+    return figures_by_name | {"shape": plots.shape(result, "velocity", frame=result.sizes["frame"] // 3, component=1)}

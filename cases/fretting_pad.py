@@ -1,6 +1,6 @@
 """Fretting wear of a cylindrical pad on a plane over many cycles, with cycle jumps.
 
-Plane strain, quasi-static. The pad is a half-cylinder whose flat top is kept level and pressed through the soft spring
+Plane strain, quasi-static. The pad is a half-cylinder whose flat top does not rotate and is pressed by the soft spring
 of an arm; the top oscillates with the given amplitude. The load is applied in a few steps before the cycles. Most
 cycles are extrapolated (`arlequin.CycleJump`); `jumps=0` computes all of them.
 """
@@ -26,7 +26,7 @@ from arlequin.run.run import Progress
 
 _PRESSING = 4  # steps of the loading
 _ZONE = 2.2  # half-width of the refined surface over that of the initial contact
-_ARM = 200.0  # compression of the arm's spring over the Hertzian approach: the force hardly changes with wear
+_ARM = 200.0  # compression of the arm's spring over the Hertzian approach, so that wear hardly changes the force
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def system(parameters: Parameters) -> aq.System:
     mesh = half_disc(p.radius, _ZONE * b, b / p.cells)
     swing = {"x": lambda t: p.amplitude * np.sin(2.0 * np.pi * max(t - p.lead, 0.0))}
     pad = aq.Solid("pad", mesh, _material(p), plane="strain", imposed={"top": swing})
-    way = _ARM * b**2 / p.radius
+    arm_compression = _ARM * b**2 / p.radius
     mass = p.density * p.radius**2
     holder = aq.PointMasses("holder", (0.0, p.radius), mass, imposed={"all": {"x": 0.0}})
-    press: dict[str, Any] = {"x": 0.0, "y": lambda t: -way * min(t / p.lead, 1.0)}
+    press: dict[str, Any] = {"x": 0.0, "y": lambda t: -arm_compression * min(t / p.lead, 1.0)}
     support = aq.PointMasses("support", (0.0, 1.1 * p.radius), mass, imposed={"all": press})
     ends = holder.boundary("all"), support.boundary("all")
     contact = aq.Interface(
@@ -85,7 +85,7 @@ def system(parameters: Parameters) -> aq.System:
         [pad, holder, support],
         interfaces=[contact],
         relations=[aq.Relation("level", [(pad.boundary("top"), "y", 1.0), (holder.boundary("all"), "y", -1.0)])],
-        springs=[aq.Spring("arm", *ends, stiffness=p.force / way, direction=(0.0, 1.0))],
+        springs=[aq.Spring("arm", *ends, stiffness=p.force / arm_compression, direction=(0.0, 1.0))],
     )
 
 
@@ -117,11 +117,11 @@ class FrettingHistory:
         group = result["interface/contact"].dataset
         cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
         ends = np.searchsorted(result.dataset["time"].values, p.lead + cycles - 0.5 / p.steps)
-        spent = result.dataset["energy"].sel(kind="friction").values
+        friction_energy = result.dataset["energy"].sel(kind="friction").values
         x, depth = worn_profile(result)
         return cls(
             cycles=cycles,
-            friction=spent[ends] - spent[ends - p.steps],
+            friction=friction_energy[ends] - friction_energy[ends - p.steps],
             volume=group["worn_volume"].values[ends],
             x=x,
             depth=depth,
@@ -129,19 +129,19 @@ class FrettingHistory:
 
     def expected(self, parameters: Parameters) -> float:
         """Expected volume k/μ Σ E over all cycles, m²; dissipation E of a cycle, linear between computed cycles."""
-        each = np.interp(np.arange(1.0, self.cycles[-1] + 1.0), self.cycles, self.friction)
-        return float(parameters.wear / parameters.friction * each.sum())
+        dissipation = np.interp(np.arange(1.0, self.cycles[-1] + 1.0), self.cycles, self.friction)
+        return float(parameters.wear / parameters.friction * dissipation.sum())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, FrettingHistory.of(result, parameters)
-    uneven = float(np.abs(found.depth - found.depth[::-1]).max() / found.depth.max())
+    p, history = parameters, FrettingHistory.of(result, parameters)
+    uneven = float(np.abs(history.depth - history.depth[::-1]).max() / history.depth.max())
     return [
         # wear uses the force at the end of a step, friction its mean: first-order difference at reversals
         Check(
             "worn volume against k/μ of the friction work",
-            float(found.volume[-1]),
-            found.expected(p),
+            float(history.volume[-1]),
+            history.expected(p),
             1 / p.steps,
             "m3",
         ),
@@ -155,17 +155,19 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             "at most",
         )
         if p.jumps is None
-        else Check("computed cycles", found.cycles.size, 1.0, 0.0, "1", "at least"),
+        else Check("computed cycles", history.cycles.size, 1.0, 0.0, "1", "at least"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = FrettingHistory.of(result, parameters)
+    history = FrettingHistory.of(result, parameters)
     return {
         "scar_width": scar_width(result),
-        "cycle_friction_energy": aq.Scalar(found.friction[-1], "J", "energy dissipated by friction in the last cycle"),
-        "cycles_stepped": aq.Scalar(found.cycles.size, "1", "number of computed cycles"),
+        "cycle_friction_energy": aq.Scalar(
+            history.friction[-1], "J", "energy dissipated by friction in the last cycle"
+        ),
+        "cycles_stepped": aq.Scalar(history.cycles.size, "1", "number of computed cycles"),
         "jump_error": aq.Scalar(result.attrs["jump_error"], "1", "largest error estimate of a jump"),
     }
 

@@ -70,8 +70,8 @@ class Parameters:
         """Gap under the pressure, m; 0 if the substrates are in contact."""
         if self.law == "unilateral":
             return 0.0
-        whole = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
-        crushed = self.asperity_height * (self.pressure / whole) ** (1.0 / self.asperity_exponent)
+        full_pressure = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
+        crushed = self.asperity_height * (self.pressure / full_pressure) ** (1.0 / self.asperity_exponent)
         if self.law == "asperities" and crushed > self.asperity_height:
             raise aq.UserError.parameter(
                 "asperity_height",
@@ -92,14 +92,14 @@ def build(parameters: Parameters) -> aq.Study:
     mesh = aq.mesh.rectangle(
         (0.0, p.width), (0.0, p.height), cells=(max(1, round(p.cells * p.width / p.height)), p.cells)
     )
-    first, shear = p.material.lame()
-    stiffness = first + 2.0 * shear
-    lateral = p.pressure * first / stiffness
-    held = p.holder == "springs"
+    lame_lambda, shear = p.material.lame()
+    stiffness = lame_lambda + 2.0 * shear
+    lateral = p.pressure * lame_lambda / stiffness
+    on_springs = p.holder == "springs"
     pad = aq.Solid(
         "pad", _with_sides(mesh, p.height / p.cells), p.material, plane="strain", mass=p.mass,
         tractions={"left": (lateral, 0.0), "right": (-lateral, 0.0)},
-        imposed_velocity={"top": {"y": 0.0} if held else {"x": motion(p), "y": 0.0}, "sides": {"y": 0.0}},
+        imposed_velocity={"top": {"y": 0.0} if on_springs else {"x": motion(p), "y": 0.0}, "sides": {"y": 0.0}},
     )  # fmt: skip
     plane = aq.RigidPlane(point=(0.0, -p.gap), normal=(0.0, 1.0))
     laws: tuple[Any, ...] = ()
@@ -118,7 +118,7 @@ def build(parameters: Parameters) -> aq.Study:
 
     parts: list[Any] = [pad]
     springs = []
-    if held:
+    if on_springs:
         drive: Any = {"all": {"x": motion(p), "y": 0.0}}
         mass = p.density * p.width * p.height
         parts.append(aq.PointMasses("support", (0.5 * p.width, p.height), mass, imposed_velocity=drive))
@@ -135,7 +135,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _with_sides(mesh: Any, cell: float) -> Any:
-    """The mesh with a boundary `sides`: left and right without the corners of the base."""
+    """Mesh with the additional boundary `sides`: left and right without the corners of the base."""
     facets = np.concatenate([mesh.boundaries["left"], mesh.boundaries["right"]])
     above = mesh.p[1][mesh.facets[:, facets]].min(axis=0) > 0.5 * cell
     return replace(mesh, _boundaries={**mesh.boundaries, "sides": facets[above]})
@@ -175,13 +175,13 @@ class BaseMotion:
         area = float(result["interface/contact"].dataset["area"].sum())
         force = result["interface/contact"].dataset["force"].sel(component="x").values[1:]
         fine = _refined(edges, 16)
-        means = np.diff(column.slip(fine)[::16]) / np.diff(edges)
+        mean_slip = np.diff(column.slip(fine)[::16]) / np.diff(edges)
         tractions = column.base(0.5 * (fine[1:] + fine[:-1]))[1].reshape(-1, 16).mean(axis=1)
         return cls(
             edges=edges,
             slip=base_slip(result),
             traction=-force / area,
-            exact_slip=means,
+            exact_slip=mean_slip,
             exact_traction=tractions,
             spent=dissipated(result, p),
             expected=column.dissipated(fine)[::16],
@@ -198,16 +198,16 @@ def base_slip(result: xarray.DataTree) -> Array:
     """Mean slip velocity of the base over each step (t,), m/s."""
     group = result["part/pad"].dataset
     base = group["position"].values[:, 1] == 0.0
-    moved = group["displacement"].sel(component="x").values[:, base]
+    displacement = group["displacement"].sel(component="x").values[:, base]
     weights = _trapezoid(group["position"].values[base, 0])
-    return np.asarray(np.diff(moved @ weights) / np.diff(result.dataset["time"].values))
+    return np.asarray(np.diff(displacement @ weights) / np.diff(result.dataset["time"].values))
 
 
 def dissipated(result: xarray.DataTree, parameters: Parameters) -> Array:
     """Energy dissipated by friction (t + 1,), J/m²."""
     energy = result.dataset["energy"]
-    known = "friction" in energy["kind"].values
-    return energy.sel(kind="friction").values / parameters.width if known else np.zeros(energy.sizes["time"])
+    has_friction = "friction" in energy["kind"].values
+    return energy.sel(kind="friction").values / parameters.width if has_friction else np.zeros(energy.sizes["time"])
 
 
 def most_dissipated(parameters: Parameters, time: float) -> float:
@@ -244,21 +244,24 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         fall = float(np.diff(base.spent).min(initial=0.0))
         group = result["interface/contact"].dataset
         pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
-        beyond = float((traction - parameters.friction * pressure).max() / (parameters.friction * pressure.max()))
-        most = most_dissipated(parameters, float(base.edges[-1]))
-        spent, expected = float(base.spent[-1] / most), float(base.expected[-1] / most)
+        excess = float((traction - parameters.friction * pressure).max() / (parameters.friction * pressure.max()))
+        largest_dissipation = most_dissipated(parameters, float(base.edges[-1]))
+        dissipation, expected_dissipation = (
+            float(base.spent[-1] / largest_dissipation),
+            float(base.expected[-1] / largest_dissipation),
+        )
         checks += [
-            Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
+            Check("dissipation over μ p V t at the end", dissipation, expected_dissipation, 0.005, "1", "absolute"),
             Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m2", "at most"),
-            Check("traction in excess of μ p, any point and time", beyond, 0.0, 1e-10, "1", "at most"),
+            Check("traction in excess of μ p, any point and time", excess, 0.0, 1e-10, "1", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     p, slip = parameters, np.abs(base_slip(result))
-    most = most_dissipated(p, float(result.dataset["time"][-1]))
-    share = float(dissipated(result, p)[-1] / most) if most else np.nan
+    largest_dissipation = most_dissipated(p, float(result.dataset["time"][-1]))
+    share = float(dissipated(result, p)[-1] / largest_dissipation) if largest_dissipation else np.nan
     force = np.abs(result["interface/contact"].dataset["force"].sel(component="x").values[1:])
     return {
         "slip_velocity": aq.Scalar(slip.mean(), "m/s", "mean slip velocity of the base"),

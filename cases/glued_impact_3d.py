@@ -1,4 +1,4 @@
-"""Impact of a square bar in 3D, coarse with a fine tip, on a rough or smooth wall: a benchmark of any size.
+"""Impact of a square bar in 3D, coarse with a fine tip, on a rough or smooth wall: a scalable benchmark.
 
 The rounded end of an elastic bar hits a rigid wall. Fine hexahedra at that end are coupled by an Arlequin junction to
 hexahedra `ratio` times as large elsewhere; the contact has asperities in front of the unilateral law, or that law
@@ -6,8 +6,8 @@ alone, and friction. `cells` over the width sets the size of the model: 12 gives
 78 a million with the default tip.
 
 Reference: the same model with fine cells everywhere, up to `REFERENCE_DOFS` unknowns. Models
-of any size are checked by the energy balance, the momentum, and the impulse of the contact, which no energy can bring
-above m (V + |v|), |v| the initial velocity with its part along the wall.
+of any size are checked by the energy balance, the momentum, and the energetic bound m (V + |v|) of the contact impulse,
+|v| the magnitude of the initial velocity including its tangential component.
 """
 
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ from arlequin.models.checks import integer, non_negative, positive, positive_int
 from arlequin.models.types import Array
 
 ALL_FINE = "all fine"  # name of the comparison run
-REFERENCE_DOFS = 40_000  # of the all-fine model, up to which it is run for comparison
+REFERENCE_DOFS = 40_000  # largest number of dofs of an all-fine model run for comparison
 OVERLAP = 2  # coarse cells of the gluing zone
-REACH = 2  # coarse cells of the fine part in front of the gluing zone, at least
+REACH = 2  # least number of coarse cells of the fine part in front of the gluing zone
 
 
 @dataclass(frozen=True)
@@ -71,49 +71,49 @@ class Parameters:
 
     @property
     def size(self) -> float:
-        """Fine cells, m."""
+        """Size of the fine cells, m."""
         return self.width / self.cells
 
     @property
     def coarse_size(self) -> float:
-        """Coarse cells, m."""
+        """Size of the coarse cells, m."""
         return self.ratio * self.size
 
     @property
     def free(self) -> float:
-        """Where the fine part stands alone from, m: a whole number of coarse cells from the end."""
-        wanted = max(REACH, round(self.tip * self.width / self.coarse_size))
-        return self.length - wanted * self.coarse_size
+        """Start of the free fine part, m: an integer number of coarse cells from the end."""
+        cells = max(REACH, round(self.tip * self.width / self.coarse_size))
+        return self.length - cells * self.coarse_size
 
     @property
     def junction(self) -> float:
-        """Where the gluing zone begins, m."""
+        """Start of the gluing zone, m."""
         return self.free - OVERLAP * self.coarse_size
 
     @property
     def wave_speed(self) -> float:
-        """Of waves along the bar, m/s."""
+        """Speed of waves along the bar, m/s."""
         return float(np.sqrt(self.young / self.density))
 
     @property
     def mass(self) -> float:
-        """Of the bar without its rounding, kg."""
+        """Mass of the bar without its rounding, kg."""
         return self.density * self.length * self.width**2
 
 
 def part(parameters: Parameters, name: str, start: float, end: float, size: float) -> aq.Solid:
-    """The bar between two places (m), with its rounded end at x = length."""
+    """Part of the bar between x = start and x = end (m), with a rounded end at x = length."""
     p = parameters
-    across = round(p.width / size)
-    along = max(1, round((end - start) / size))
-    mesh = aq.mesh.box((start, end), (0.0, p.width), (0.0, p.width), cells=(along, across, across))
-    places = mesh.p.copy()
+    cells_across = round(p.width / size)
+    cells_along = max(1, round((end - start) / size))
+    mesh = aq.mesh.box((start, end), (0.0, p.width), (0.0, p.width), cells=(cells_along, cells_across, cells_across))
+    points = mesh.p.copy()
     # cells are bent in the last half of the fine tip
-    bent = p.length - 0.5 * (p.length - p.free)
-    share = np.clip((places[0] - bent) / (p.length - bent), 0.0, None)
-    places[0] -= share * ((places[1:] - 0.5 * p.width) ** 2).sum(axis=0) / (2.0 * p.radius)
+    curved_from = p.length - 0.5 * (p.length - p.free)
+    share = np.clip((points[0] - curved_from) / (p.length - curved_from), 0.0, None)
+    points[0] -= share * ((points[1:] - 0.5 * p.width) ** 2).sum(axis=0) / (2.0 * p.radius)
     return aq.Solid(
-        name, replace(mesh, doflocs=places), aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+        name, replace(mesh, doflocs=points), aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     )
 
 
@@ -138,7 +138,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The all-fine model, unless it is too large."""
+    """All-fine model, unless it is too large."""
     p = replace(parameters, model="fine")
     nodes = (p.cells + 1) ** 2 * (round(p.length / p.size) + 1)
     return {ALL_FINE: p} if parameters.model == "glued" and 3 * nodes <= REFERENCE_DOFS else {}
@@ -150,28 +150,28 @@ def force(result: xarray.DataTree) -> Array:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Energy, momentum and impulse; against the all-fine model where that is small."""
+    """Checks of energy, momentum and impulse, and by the all-fine model if that is small."""
     p = parameters
-    pushed = np.abs(force(result))
-    impulse = float(pushed.sum()) * result.attrs["step"]
+    contact_force = np.abs(force(result))
+    impulse = float(contact_force.sum()) * result.attrs["step"]
     # the kinetic energy at the end, at least |p|²/2m, is at most that at the start
-    most = p.mass * (p.velocity + float(np.hypot(p.velocity, p.sliding)))
+    largest_impulse = p.mass * (p.velocity + float(np.hypot(p.velocity, p.sliding)))
     parts = [name for name in ("coarse", "fine") if name in result["part"].children]
     checks = [
-        Check("impulse of the contact over its bound", impulse / most, 1.0, 0.0, "1", "at most"),
+        Check("impulse of the contact over its bound", impulse / largest_impulse, 1.0, 0.0, "1", "at most"),
         momentum_check(result, parts, ("x",), "contact"),
         *energy_checks(result),
     ]
     fine = comparison(build, comparisons(result, p), ALL_FINE)
     if fine is None:
         return checks
-    exact = np.abs(force(fine))
-    # waves that the coarse cells cannot carry stay in the tip: force in the mean, impulse closely
-    error = float(np.abs(pushed - exact).sum() / exact.sum())
+    fine_force = np.abs(force(fine))
+    # unresolved waves remain in the tip: the force agrees in the mean, the impulse closely
+    error = float(np.abs(contact_force - fine_force).sum() / fine_force.sum())
     return [
-        Check("impulse against the all-fine model", impulse, float(exact.sum()) * fine.attrs["step"], 1e-3, "N s"),
+        Check("impulse against the all-fine model", impulse, float(fine_force.sum()) * fine.attrs["step"], 1e-3, "N s"),
         Check("contact force against the all-fine model, L1 error", error, 0.0, 0.01, "1", "at most"),
-        Check("peak force against the all-fine model", float(pushed.max()), float(exact.max()), 0.015, "N"),
+        Check("peak force against the all-fine model", float(contact_force.max()), float(fine_force.max()), 0.015, "N"),
         *checks,
     ]
 

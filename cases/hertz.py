@@ -102,8 +102,8 @@ def build(parameters: Parameters) -> aq.Study:
     master: Any = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     if p.partner == "block":
         mesh = graded_block(BLOCK * p.radius, 2 * BLOCK * p.radius, zone, size, kind=p.kind, order=int(p.order))
-        held = {"left": {"x": 0.0}, "bottom": {"y": 0.0}}
-        parts.append(aq.Solid("block", mesh, materials[1], plane="strain", imposed=held))
+        block_supports = {"left": {"x": 0.0}, "bottom": {"y": 0.0}}
+        parts.append(aq.Solid("block", mesh, materials[1], plane="strain", imposed=block_supports))
         master = parts[1].boundary("top")
     chosen = laws_of(p.formulation, p.penalty, theory)
     contact = aq.Interface(
@@ -114,16 +114,16 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
-    """Contact after the last step; the model holds half of it."""
+    """Contact after the last step; the model has half of it."""
     gauss = build(parameters).system.interfaces[0].slave if parameters.multiplier == "gauss" else None
     return PressedContact.of(result, 0.5, gauss)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, pressed(result, parameters)
+    p, contact = parameters, pressed(result, parameters)
     load = reference(p).load if p.displacement is None else None
-    exact = reference(p, found.force)
-    return hertz_checks(found, exact, p.radius) + equilibrium_checks(result, found.force, load)
+    exact = reference(p, contact.force)
+    return hertz_checks(contact, exact, p.radius) + equilibrium_checks(result, contact.force, load)
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -133,6 +133,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    found = pressed(result, parameters)
-    exact = reference(parameters, found.force)
-    return {"pressure": pressure_figure(found, exact), "energies": plots.energies(result)}
+    contact = pressed(result, parameters)
+    exact = reference(parameters, contact.force)
+    return {"pressure": pressure_figure(contact, exact), "energies": plots.energies(result)}

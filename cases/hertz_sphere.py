@@ -105,9 +105,9 @@ def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, pressed(result, parameters)
-    exact = reference(p, found.force)
-    return hertz_checks(found, exact, p.radius) + equilibrium_checks(result, found.force, reference(p).load)
+    p, contact = parameters, pressed(result, parameters)
+    exact = reference(p, contact.force)
+    return hertz_checks(contact, exact, p.radius) + equilibrium_checks(result, contact.force, reference(p).load)
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -117,5 +117,8 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    found = pressed(result, parameters)
-    return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}
+    contact = pressed(result, parameters)
+    return {
+        "pressure": pressure_figure(contact, reference(parameters, contact.force)),
+        "energies": plots.energies(result),
+    }

@@ -40,7 +40,7 @@ class Parameters:
 
 
 def as_wave(parameters: Parameters) -> wave_junction.Parameters:
-    """The equivalent parameters of `wave_junction`."""
+    """Equivalent parameters of `wave_junction`."""
     p = parameters
     return wave_junction.Parameters(
         ratio=p.ratio,
@@ -59,52 +59,54 @@ def layout(parameters: Parameters) -> BarLayout:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    p, where = parameters, layout(parameters)
+    p, bar_layout = parameters, layout(parameters)
     study = wave_junction.build(as_wave(p))
     if p.model in ("arlequin", "absorbing"):
         return study
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     h = p.coarse_size / p.ratio
     if p.model == "fine":
-        whole = aq.mesh.interval(0.0, where.end, cells=round(where.end / h))
-        parts = [aq.Bar("fine", whole, material, imposed={"left": {"x": 0.0}, "right": {"x": 0.0}})]
+        mesh = aq.mesh.interval(0.0, bar_layout.end, cells=round(bar_layout.end / h))
+        parts = [aq.Bar("fine", mesh, material, imposed={"left": {"x": 0.0}, "right": {"x": 0.0}})]
         junctions: list[Any] = []
     else:
-        joint = where.coarse_start
-        left = aq.mesh.interval(0.0, joint, cells=round(joint / h))
-        right = aq.mesh.interval(joint, where.end, cells=round((where.end - joint) / p.coarse_size))
-        fine = aq.Bar("fine", left, material, imposed={"left": {"x": 0.0}})
-        coarse = aq.Bar("coarse", right, material, imposed={"right": {"x": 0.0}})
+        interface = bar_layout.coarse_start
+        fine_mesh = aq.mesh.interval(0.0, interface, cells=round(interface / h))
+        coarse_mesh = aq.mesh.interval(
+            interface, bar_layout.end, cells=round((bar_layout.end - interface) / p.coarse_size)
+        )
+        fine = aq.Bar("fine", fine_mesh, material, imposed={"left": {"x": 0.0}})
+        coarse = aq.Bar("coarse", coarse_mesh, material, imposed={"right": {"x": 0.0}})
         parts, junctions = [coarse, fine], [aq.Tie(coarse.boundary("left"), fine.boundary("right"))]
     return replace(study, system=replace(study.system, parts=parts, junctions=junctions))
 
 
-def left_behind(result: xarray.DataTree, parameters: Parameters) -> float:
+def remaining_fraction(result: xarray.DataTree, parameters: Parameters) -> float:
     """Final energy before the overlap over the initial energy."""
-    where = layout(parameters)
+    bar_layout = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
-    return stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY) / start
+    return stretch_energy(result, "fine", 0.0, bar_layout.coarse_start, YOUNG, DENSITY) / start
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The other models, with their last fields only."""
-    others = [model for model in MODELS if model != parameters.model]
-    return {model: replace(parameters, model=model, fields_every=10**6) for model in others}
+    """Other models, with final fields only."""
+    other_models = [model for model in MODELS if model != parameters.model]
+    return {model: replace(parameters, model=model, fields_every=10**6) for model in other_models}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Energy left before the overlap: none if transmitted (fine) or absorbed, all for the two other couplings."""
-    fraction = left_behind(result, parameters)
+    fraction = remaining_fraction(result, parameters)
     if parameters.model in ("fine", "absorbing"):
-        first = Check("energy left before the overlap", fraction, 0.0, 2e-2, "1", "at most")
+        energy_check = Check("energy left before the overlap", fraction, 0.0, 2e-2, "1", "at most")
     else:
-        first = Check("reflected energy (none resolved by the coarse cells)", fraction, 1.0, 0.05, "1")
-    return [first, *energy_checks(result)]
+        energy_check = Check("reflected energy (none resolved by the coarse cells)", fraction, 1.0, 0.05, "1")
+    return [energy_check, *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    back = left_behind(result, parameters)
-    return {"reflected_energy": aq.Scalar(back, "1", "fraction of the energy left before the overlap")}
+    fraction = remaining_fraction(result, parameters)
+    return {"reflected_energy": aq.Scalar(fraction, "1", "fraction of the energy left before the overlap")}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
@@ -112,9 +114,9 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
     finals: dict[str, Any] = {}
-    others = comparisons(result, parameters)
+    variants = comparisons(result, parameters)
     for model in MODELS:
-        run = result if model == parameters.model else comparison(build, others, model)
+        run = result if model == parameters.model else comparison(build, variants, model)
         if run is not None:
-            finals[model] = (run, left_behind(run, others.get(model, parameters)))
+            finals[model] = (run, remaining_fraction(run, variants.get(model, parameters)))
     return {"energies": plots.energies(result), "models": four_models(finals)}

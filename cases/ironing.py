@@ -95,9 +95,9 @@ def drag(parameters: Parameters, t: float) -> float:
 @dataclass(frozen=True)
 class SliderForces:
     """Contact forces on the slider from its own stresses and from those of the block, (t, component), N; displacement
-    of the slider, way (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
+    of the slider (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
 
-    way: Array
+    displacement: Array
     slider: Array
     block: Array
     moment: Array
@@ -113,17 +113,17 @@ class SliderForces:
             part, assembled = parts[name], parts[name].assemble()
             nodes = part.boundary(boundary).nodes
             nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the ends of the arc belong to the top
-            moved = result[f"part/{name}"].dataset["displacement"].values
-            forces = np.array([assembled.internal(u.ravel())[0].reshape(-1, 2)[nodes] for u in moved])
-            place = part.positions[nodes] + moved[:, nodes]
+            displacements = result[f"part/{name}"].dataset["displacement"].values
+            forces = np.array([assembled.internal(u.ravel())[0].reshape(-1, 2)[nodes] for u in displacements])
+            positions = part.positions[nodes] + displacements[:, nodes]
             totals[name] = forces.sum(axis=1)
-            moments += (place[..., 0] * forces[..., 1] - place[..., 1] * forces[..., 0]).sum(axis=1)
-        way = np.array([drag(p, t) for t in time])
-        return cls(way, totals["slider"], totals["block"], moments)
+            moments += (positions[..., 0] * forces[..., 1] - positions[..., 1] * forces[..., 0]).sum(axis=1)
+        displacement = np.array([drag(p, t) for t in time])
+        return cls(displacement, totals["slider"], totals["block"], moments)
 
     def sliding(self, distance: float) -> Any:
         """Steps of the second half of the sliding phase, in full slip."""
-        return self.way >= 0.5 * distance
+        return self.displacement >= 0.5 * distance
 
     @property
     def imbalance(self) -> float:
@@ -132,14 +132,14 @@ class SliderForces:
 
     def ripple(self, distance: float) -> tuple[float, float]:
         """Peak-to-peak variation of the horizontal and vertical force in sliding, over the mean vertical force."""
-        some = self.slider[self.sliding(distance)]
-        horizontal, vertical = np.ptp(some, axis=0) / some[:, 1].mean()
+        in_sliding = self.slider[self.sliding(distance)]
+        horizontal, vertical = np.ptp(in_sliding, axis=0) / in_sliding[:, 1].mean()
         return float(horizontal), float(vertical)
 
     def ratio(self, distance: float) -> float:
         """Mean horizontal over mean vertical force in sliding, against the motion."""
-        some = self.slider[self.sliding(distance)].mean(axis=0)
-        return float(-some[0] / some[1])
+        mean = self.slider[self.sliding(distance)].mean(axis=0)
+        return float(-mean[0] / mean[1])
 
 
 def reference(parameters: Parameters) -> float:
@@ -149,8 +149,8 @@ def reference(parameters: Parameters) -> float:
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
     """Nodal collocation and the mortar method, unless the result is by it."""
-    others: list[Parameters] = [replace(parameters, multiplier=name) for name in METHODS]  # type: ignore[arg-type]
-    return {p.multiplier: p for p in others if p.multiplier != method(parameters)}
+    variants: list[Parameters] = [replace(parameters, multiplier=name) for name in METHODS]  # type: ignore[arg-type]
+    return {p.multiplier: p for p in variants if p.multiplier != method(parameters)}
 
 
 def method(parameters: Parameters) -> str:
@@ -175,13 +175,18 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]
     if p.friction > 0.0:
-        group, spent = result["interface/contact"].dataset, result.dataset["energy"].sel(kind="friction").values
+        group, friction_energy = (
+            result["interface/contact"].dataset,
+            result.dataset["energy"].sel(kind="friction").values,
+        )
         pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
         sliding = forces.sliding(p.distance)[:, None] & (pressure > 0.0)
-        off = float(np.abs(traction - p.friction * pressure)[sliding].max() / (p.friction * pressure.max()))
+        traction_error = float(np.abs(traction - p.friction * pressure)[sliding].max() / (p.friction * pressure.max()))
         checks += [
-            Check("traction of sliding points, deviation from μ p", off, 0.0, 1e-10, "1", "at most"),
-            Check("friction energy, largest decrease", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
+            Check("traction of sliding points, deviation from μ p", traction_error, 0.0, 1e-10, "1", "at most"),
+            Check(
+                "friction energy, largest decrease", float(-np.diff(friction_energy).min()), 0.0, 0.0, "J", "at most"
+            ),
         ]
     return checks
 
@@ -204,14 +209,14 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Forces of this run, of nodal collocation and of the mortar method."""
     from arlequin import plots
 
-    own, others = method(parameters), comparisons(result, parameters)
-    found = {}
-    for name in dict.fromkeys((*METHODS, own)):
-        run = result if name == own else comparison(build, others, name)
+    multiplier, variants = method(parameters), comparisons(result, parameters)
+    forces_by_multiplier = {}
+    for name in dict.fromkeys((*METHODS, multiplier)):
+        run = result if name == multiplier else comparison(build, variants, name)
         if run is not None:
-            found[name] = SliderForces.of(run, others.get(name, parameters))
+            forces_by_multiplier[name] = SliderForces.of(run, variants.get(name, parameters))
     return {
         "energies": plots.energies(result),
-        "forces": ironing_forces(found, parameters.friction),
+        "forces": ironing_forces(forces_by_multiplier, parameters.friction),
         "shape": plots.shape(result, "displacement", component=1),
     }

@@ -4,9 +4,9 @@ A plane bar (plane stress, ν = 0) hits a wall with its right end. The last fift
 the rest is coarse; an Arlequin junction couples them over the last cells of the coarse part. References: the all-fine
 model and, since ν = 0 makes the bar uniaxial, the delay equation of the 1D bar.
 
-The impact sends a front, steeper than the coarse cells can carry, into the fine tip. The junction absorbs its shortest
-waves (column `absorbed`), and the coarse part, whose mass cancels the leading numerical dispersion, carries the rest to
-the free end and back. L1 error of the contact pressure over the impulse, and its total variation over twice the jump:
+The impact emits a front, steeper than the coarse mesh can resolve, into the fine tip. The junction absorbs its shortest
+waves (column `absorbed`); the others travel to the free end and back in the coarse part, whose mass cancels the leading
+numerical dispersion. L1 error of the contact pressure over the impulse, and its total variation over twice the jump:
 
     exact                                                       1
     all fine                                            0.35 %  1.20
@@ -119,23 +119,23 @@ class TipMesh:
 
 def read_tip(path: str) -> TipMesh:
     """Mesh of the tip from a file; its boundary "right" is the contact surface."""
-    return _read_tip(path, _written(path))
+    return _read_tip(path, _modified(path))
 
 
-def _written(path: str) -> int:
+def _modified(path: str) -> int:
     """Modification time of the file, ns, which invalidates cached results of an earlier version."""
     return Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
 
 
 @lru_cache(maxsize=4)
-def _read_tip(path: str, written: int) -> TipMesh:
+def _read_tip(path: str, modified: int) -> TipMesh:
     mesh = aq.mesh.read(path, boundaries=("right",))
     if mesh.dim() != 2:
         raise aq.UserError.parameter("mesh", path, f"is a mesh in {mesh.dim()}D: the tip must be a plane mesh")
     (x0, y0), (x1, y1) = mesh.p.min(axis=1), mesh.p.max(axis=1)
     # means over the cells: also for unstructured meshes
-    along, across = np.ptp(mesh.p[:, mesh.t], axis=1).mean(axis=1)
-    return TipMesh(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
+    size_along, across = np.ptp(mesh.p[:, mesh.t], axis=1).mean(axis=1)
+    return TipMesh(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(size_along), float(across)))
 
 
 def wave_speed(parameters: Parameters) -> float:
@@ -151,10 +151,10 @@ def build(parameters: Parameters) -> aq.Study:
         )
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     if p.model == "fine":
-        along = max(1, round(p.length / tip.size))
-        across = max(1, round((tip.y[1] - tip.y[0]) / tip.sizes[1]))
-        whole = aq.mesh.rectangle((0.0, p.length), tip.y, cells=(along, across))
-        parts = [aq.Solid("fine", whole, material, plane="stress", mass=p.mass)]
+        cells_along = max(1, round(p.length / tip.size))
+        cells_across = max(1, round((tip.y[1] - tip.y[0]) / tip.sizes[1]))
+        mesh = aq.mesh.rectangle((0.0, p.length), tip.y, cells=(cells_along, cells_across))
+        parts = [aq.Solid("fine", mesh, material, plane="stress", mass=p.mass)]
         junctions = []
     else:
         inner = tip.x[0] + p.overlap
@@ -163,9 +163,9 @@ def build(parameters: Parameters) -> aq.Study:
                 "overlap", p.overlap, f"must be less than the tip's length of {p.length - tip.x[0]:g} m"
             )
         cells = (max(1, round(inner / p.coarse_size)), max(1, round((tip.y[1] - tip.y[0]) / p.coarse_size)))
-        rest = aq.mesh.rectangle((0.0, inner), tip.y, cells=cells)
+        mesh_of_coarse = aq.mesh.rectangle((0.0, inner), tip.y, cells=cells)
         mass = p.mass if p.coarse_mass == "same" else "dispersion"
-        coarse = aq.Solid("coarse", rest, material, plane="stress", mass=mass)
+        coarse = aq.Solid("coarse", mesh_of_coarse, material, plane="stress", mass=mass)
         fine = aq.Solid("fine", tip.mesh, material, plane="stress", mass=p.mass)
         parts = [coarse, fine]
         junctions = [aq.Junction(coarse, fine, mediator=p.mediator, absorbing=p.absorbing)]
@@ -185,12 +185,13 @@ def reference(parameters: Parameters) -> Any:
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The all-fine model with the same parameters."""
+    """All-fine model with the same parameters."""
     return {ALL_FINE: replace(parameters, model="fine")} if parameters.model == "arlequin" else {}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Contact impulse: waves too short for the coarse cells remain in the tip and disturb the pressure itself."""
+    """Checks of the contact impulse, as waves not resolved by the coarse cells remain in the tip and disturb the
+    pressure."""
     p = parameters
     edges, pressure = mean_pressures(result)
     impulse = float(np.sum(np.diff(edges) * pressure))
@@ -209,7 +210,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Scalars of the bar as a whole."""
+    """Scalars of the complete bar."""
     return bar_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 

@@ -3,10 +3,9 @@
 One half of the bar along its axis y, thinner at the middle y = 0 (`imperfection` of the radius, none at the end);
 finite multiplicative plasticity (`aq.J2`), load steps of `Static`; axisymmetric, or a quarter of the section in 3D. The
 ends contract freely, so that a bar without imperfection stays uniform and its largest load is Considère's. With an
-imperfection, slices in uniaxial stress give the load up to their own largest load (`arlequin.cases.reference.tension`);
-the neck then carries slightly more, because adjacent sections restrain its contraction, and the load falls. No
-published values were found for these data: beyond the largest load the reference is the common limit of two kinds of
-cells.
+imperfection, slices in uniaxial stress give the load up to their largest load (`arlequin.cases.reference.tension`); the
+neck then carries slightly more, because adjacent sections restrain its contraction, and the load falls. No published
+values are available for these data: beyond the largest load the reference is the common limit of two kinds of cells.
 
     neck's radius / 6.413 mm at elongations of 8, 10, 12, 14 mm; largest load (kN, at 5.64 mm); steps=200
 
@@ -50,9 +49,9 @@ from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.types import Array
 
 BALANCE = 1e-10
-NEAR = 2e-3  # relative, on the load: the neck is restrained already before the largest load of the slices
+NEAR = 2e-3  # relative tolerance of the load: the neck is restrained already before the largest load of the slices
 WORK = 1e-2  # relative difference of stress-update work and internal work at the default load step
-FIRST = 0.2  # cell length at the middle over the mean one
+FIRST = 0.2  # cell length at the middle over the mean length
 
 
 @dataclass(frozen=True)
@@ -90,23 +89,23 @@ def build(parameters: Parameters) -> aq.Study:
     """Statics: the elongation is proportional to the time, 0 to 1; half of it is imposed on the end of the model."""
     p = parameters
     rows = max(2, round(p.elements * p.length / (2 * p.radius)))
-    held: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"y": lambda t: 0.5 * p.elongation * t}}
+    imposed: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"y": lambda t: 0.5 * p.elongation * t}}
     plane = "axisymmetric" if p.dimension == "axisymmetric" else None
     if plane:
         mesh = aq.mesh.rectangle((0.0, p.radius), (0.0, 0.5 * p.length), cells=(p.elements, rows))
-        held |= {"left": {"r": 0.0}}
+        imposed |= {"left": {"r": 0.0}}
     else:
         mesh = quarter_cylinder(p.radius, 0.5 * p.length, p.elements, rows)
-        held |= {"left": {"x": 0.0}, "back": {"z": 0.0}}
+        imposed |= {"left": {"x": 0.0}, "back": {"z": 0.0}}
     points, half = mesh.p.copy(), 0.5 * p.length
     points[1] = half * np.interp(
         points[1] / half, np.linspace(0.0, 1.0, rows + 1), graded(rows, FIRST / rows, 1.0)[::2]
     )
-    across = [i for i in range(len(points)) if i != 1]
-    points[across] *= thickness(p, points[1]) / p.radius
+    transverse_axes = [i for i in range(len(points)) if i != 1]
+    points[transverse_axes] *= thickness(p, points[1]) / p.radius
     mesh = replace(mesh, doflocs=points)
     order = 1 if p.order == "linear" else 2
-    bar = aq.Solid("bar", mesh, steel_of(p), order=order, plane=plane, kinematics="finite", imposed=held)
+    bar = aq.Solid("bar", mesh, steel_of(p), order=order, plane=plane, kinematics="finite", imposed=imposed)
     return aq.Study(aq.System([bar]), aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
@@ -130,10 +129,10 @@ class TensileTest:
         elongation = p.elongation * result.dataset["time"].values
         work = result.dataset["energy"].sel(kind="external_work").values / share
         bar = result["part/bar"].dataset
-        start = bar["position"].values
-        foot = start[:, 1] <= 1e-9 * p.length
-        across = np.delete(start[foot] + bar["displacement"].values[:, foot], 1, axis=2)
-        neck = np.linalg.norm(across, axis=2).max(axis=1)
+        reference_positions = bar["position"].values
+        foot = reference_positions[:, 1] <= 1e-9 * p.length
+        radial = np.delete(reference_positions[foot] + bar["displacement"].values[:, foot], 1, axis=2)
+        neck = np.linalg.norm(radial, axis=2).max(axis=1)
         load = np.concatenate([[np.nan], np.diff(work) / np.diff(elongation)])
         return cls(elongation, load, p.elongation * result.dataset["frame_time"].values, neck)
 
@@ -144,7 +143,7 @@ class TensileTest:
         return float(self.load[k]), float(0.5 * (self.elongation[k] + self.elongation[k - 1]))
 
     def beside(self, elongation: Array, force: Array) -> Array:
-        """Differences (s,) from a load curve (k,), N, for the load steps that it covers."""
+        """Differences (s,) from a load curve (k,), N, for the load steps within its range."""
         covered = self.elongation[self.elongation <= elongation[-1]]
         ends = np.interp(covered, elongation, force)
         return np.asarray(self.load[1 : covered.size] - 0.5 * (ends[1:] + ends[:-1]))
@@ -158,8 +157,8 @@ def thickness(parameters: Parameters, height: Array | float) -> Array:
 
 def share_of_circle(parameters: Parameters) -> float:
     """Area of the meshed section over that of the circle; in 3D a polygon."""
-    turn = 0.25 * np.pi / max(1, parameters.elements // 2)
-    return 1.0 if parameters.dimension == "axisymmetric" else float(np.sin(turn) / turn)
+    angle = 0.25 * np.pi / max(1, parameters.elements // 2)
+    return 1.0 if parameters.dimension == "axisymmetric" else float(np.sin(angle) / angle)
 
 
 def sliced(parameters: Parameters, loads: int = 400) -> tuple[Array, Array]:
@@ -168,47 +167,54 @@ def sliced(parameters: Parameters, loads: int = 400) -> tuple[Array, Array]:
     x, weights = np.polynomial.legendre.leggauss(6)  # the stretch is smooth except at the limit of the thinnest slice
     ends = 0.5 * p.length * np.linspace(0.0, 1.0, 9) ** 2
     middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
-    places, weights = (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * weights).ravel()
+    positions, weights = (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * weights).ravel()
     pi = np.pi * share_of_circle(p)
-    areas = pi * thickness(p, places) ** 2
-    most = pi * float(thickness(p, 0.0)) ** 2 * float(metal.load(metal.limit))
-    forces = most * np.sin(np.linspace(0.0, 0.5 * np.pi, loads))  # finer where the curve is flat
+    areas = pi * thickness(p, positions) ** 2
+    largest_load = pi * float(thickness(p, 0.0)) ** 2 * float(metal.load(metal.limit))
+    forces = largest_load * np.sin(np.linspace(0.0, 0.5 * np.pi, loads))  # finer where the curve is flat
     stretches = [np.expm1(metal.stretched(force, areas)) for force in forces]
     return np.array([2.0 * float(weights @ stretch) for stretch in stretches]), forces
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Load against the slices up to their largest load, and bounds of the largest load; no closed form beyond."""
+    """Checks of the load by the slices up to their largest load, and of bounds of the largest load."""
     p, pull, metal = parameters, TensileTest.of(result, parameters), reference(parameters)
     elongation, force = sliced(p)
     energy = result.dataset["energy"]
     work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
-    missing = float(energy.sel(kind="scheme")[-1])
+    scheme_energy = float(energy.sel(kind="scheme")[-1])
     worst = float(np.abs(pull.beside(elongation, force)).max(initial=0.0) / force[-1])
     checks = [
         Check("load before necking, largest difference from slices, relative", worst, 0.0, NEAR, "1", "at most"),
-        Check("stress-update work less internal work", missing / work, 0.0, WORK, "1", "absolute"),
+        Check("stress-update work less internal work", scheme_energy / work, 0.0, WORK, "1", "absolute"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
     ]
     if p.elongation <= elongation[-1] * (1.0 + 1.0 / p.steps):
         return checks
-    load, at = pull.largest
+    load, elongation_at_largest = pull.largest
     thickest = np.pi * share_of_circle(p) * p.radius**2 * float(metal.load(metal.limit))
-    near, step = NEAR * force[-1], p.elongation / p.steps
+    tolerance, step = NEAR * force[-1], p.elongation / p.steps
     return [
-        Check("largest load, lower bound (slices)", load, float(force[-1]), near, "N", "at least"),
-        Check("largest load, upper bound (uniform bar)", load, thickest, near, "N", "at most"),
-        Check("elongation at the largest load, lower bound (slices)", at, float(elongation[-1]), step, "m", "at least"),
+        Check("largest load, lower bound (slices)", load, float(force[-1]), tolerance, "N", "at least"),
+        Check("largest load, upper bound (uniform bar)", load, thickest, tolerance, "N", "at most"),
+        Check(
+            "elongation at the largest load, lower bound (slices)",
+            elongation_at_largest,
+            float(elongation[-1]),
+            step,
+            "m",
+            "at least",
+        ),
         *checks,
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     pull = TensileTest.of(result, parameters)
-    load, at = pull.largest
+    load, elongation_at_largest = pull.largest
     return {
         "peak_load": aq.Scalar(load, "N", "largest load"),
-        "necking_elongation": aq.Scalar(at, "m", "elongation at the largest load"),
+        "necking_elongation": aq.Scalar(elongation_at_largest, "m", "elongation at the largest load"),
         "final_load": aq.Scalar(pull.load[-1], "N", "final load"),
         "neck_radius": aq.Scalar(pull.neck[-1], "m", "final radius of the neck"),
     }
@@ -218,7 +224,10 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
     pull = TensileTest.of(result, parameters)
-    drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}
+    figures_by_name = {
+        "energies": plots.energies(result),
+        "pull": pull_figure(pull, parameters.radius, sliced(parameters)),
+    }
     if parameters.dimension == "axisymmetric":
-        drawn["shape"] = plots.shape(result, "plastic_strain")
-    return drawn
+        figures_by_name["shape"] = plots.shape(result, "plastic_strain")
+    return figures_by_name

@@ -69,8 +69,8 @@ def system(parameters: Parameters) -> aq.System:
     symmetry: dict[str, Any] = {"left": {"x": 0.0}, **({"back": {"z": 0.0}} if p.solid else {})}
     options: dict[str, Any] = {"order": int(p.order), "plane": None if p.solid else "strain"}
     lower = aq.Solid("lower", meshes[0], material, imposed={**symmetry, "bottom": {"y": 0.0}}, **options)
-    pressed = {**symmetry, "top": {"y": lambda t: -p.compression * t}}
-    upper = aq.Solid("upper", meshes[1], material, imposed=pressed, **options)
+    upper_imposed = {**symmetry, "top": {"y": lambda t: -p.compression * t}}
+    upper = aq.Solid("upper", meshes[1], material, imposed=upper_imposed, **options)
     sides = (upper.boundary("bottom"), lower.boundary("top"))
     slave, master = sides if p.slave == "upper" else sides[::-1]
     contact = aq.Interface(
@@ -92,15 +92,15 @@ def reference(parameters: Parameters) -> float:
 def stress_errors(result: xarray.DataTree, parameters: Parameters) -> dict[str, Array]:
     """Largest error of a stress component in each cell (c,), over the pressure, by part."""
     p, pressure = parameters, reference(parameters)
-    out = {}
+    errors_by_part = {}
     for part in system(p).parts:
         assert isinstance(part, aq.Solid)
         u = result[f"part/{part.name}"].dataset["displacement"].values[-1].ravel()
         exact = np.zeros(len(part.stress_components))
         exact[1] = -pressure
         exact[2] = 0.0 if p.solid else -p.poisson * pressure
-        out[part.name] = np.abs(part.stress(u) - exact).max(axis=(1, 2)) / pressure
-    return out
+        errors_by_part[part.name] = np.abs(part.stress(u) - exact).max(axis=(1, 2)) / pressure
+    return errors_by_part
 
 
 def worst_error(result: xarray.DataTree, parameters: Parameters) -> float:
@@ -117,42 +117,44 @@ def variant(parameters: Parameters) -> str:
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
     """Plain and stabilised forms by multiplier and slave; P2 with quadratic cells only.
 
-    Not for six-node triangles: the integrals of their corner functions are zero.
+    P2 is excluded for six-node triangles: the integrals of their corner functions are zero.
     """
     p = parameters
-    left_out = {"P2"} if p.order == 1 or p.cells == "tet" else set()
-    names = [name for name in MULTIPLIERS[1:] if name not in left_out]
+    excluded = {"P2"} if p.order == 1 or p.cells == "tet" else set()
+    names = [name for name in MULTIPLIERS[1:] if name not in excluded]
     runs = [
         replace(p, multiplier=name, slave=slave, stabilised=stabilised)
         for name, slave, stabilised in product(names, SLAVES, (False, True))
     ]
-    return {variant(own): own for own in runs}
+    return {variant(run): run for run in runs}
 
 
 def trial(parameters: Parameters) -> float | None:
-    """Worst error of a run; None if it is refused because the multipliers are not determined, nan if it is absent."""
-    name, own = variant(parameters), {variant(parameters): parameters}
+    """Worst error of a run; None if it is refused because the multipliers are not unique, nan if it is absent."""
+    name, model = variant(parameters), {variant(parameters): parameters}
     try:
-        run = comparison(build, own, name)
+        run = comparison(build, model, name)
     except aq.UserError as refusal:
         if refusal.code != 1:  # usage error
             raise
         return None
     if run is None:
-        return None if is_refused(own, name) else np.nan
+        return None if is_refused(model, name) else np.nan
     return worst_error(run, parameters)
 
 
 def survey(
     result: xarray.DataTree, parameters: Parameters
 ) -> dict[tuple[Multiplier, Slave], tuple[float | None, float | None]]:
-    """Worst errors of the plain and stabilised forms by multiplier and slave; without those that are absent."""
-    found: dict[tuple[Multiplier, Slave], list[float | None]] = {}
-    for own in comparisons(result, parameters).values():
-        found.setdefault((own.multiplier, own.slave), []).append(trial(own))
+    """Worst errors of the plain and stabilised forms by multiplier and slave, without absent runs."""
+    errors: dict[tuple[Multiplier, Slave], list[float | None]] = {}
+    for variant_parameters in comparisons(result, parameters).values():
+        errors.setdefault((variant_parameters.multiplier, variant_parameters.slave), []).append(
+            trial(variant_parameters)
+        )
     return {
-        which: (plain, stabilised)
-        for which, (plain, stabilised) in found.items()
+        key: (plain, stabilised)
+        for key, (plain, stabilised) in errors.items()
         if any(error is None or np.isfinite(error) for error in (plain, stabilised))
     }
 
@@ -184,7 +186,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Largest errors of all multipliers; in 2D also the error field of this run."""
     errors = survey(result, parameters)
-    out = {"multipliers": patch_survey(errors, parameters.cells, int(parameters.order))} if errors else {}
+    figures_by_name = {"multipliers": patch_survey(errors, parameters.cells, int(parameters.order))} if errors else {}
     if not parameters.solid:
-        out["stress"] = patch_errors(result, stress_errors(result, parameters))
-    return out
+        figures_by_name["stress"] = patch_errors(result, stress_errors(result, parameters))
+    return figures_by_name

@@ -7,9 +7,9 @@ springs softer than
 
     k_c = N(b − a)/D_c (1 + mV²/(N a D_c)).
 
-The measured growth rate is that of the part of the motion along this eigenvector, (u − Vt, u̇ − V, ln θ). With a large
-`perturbation`, or a long run on a soft spring, the motion becomes a stick-slip of orders of magnitude in the slip rate;
-it is compared with an integration of the ordinary differential equation.
+The measured growth rate is that of the component of the motion along this eigenvector, (u − Vt, u̇ − V, ln θ). With a
+large `perturbation`, or a long run on a soft spring, stick-slip develops with slip rates over orders of magnitude; it
+is compared with an integration of the ordinary differential equation.
 
 Source: Ruina, J. Geophys. Res. 88 (1983) 10359–10370.
 """
@@ -53,22 +53,22 @@ class Parameters:
 
 
 def reference(parameters: Parameters) -> SpringSlider:
-    """The spring-slider with the stiffness of the parameters."""
+    """Spring-slider with the stiffness of the parameters."""
     p = parameters
-    own = SpringSlider(
+    unit_slider = SpringSlider(
         p.mass, p.force, 1.0, p.velocity, p.coefficient, p.direct, p.evolution, p.distance, p.reference_velocity,
         p.law == "slip",
     )  # fmt: skip
-    if own.critical_stiffness <= 0.0:
+    if unit_slider.critical_stiffness <= 0.0:
         raise aq.UserError.parameter("evolution", p.evolution, f"must be above the direct effect, {p.direct:g}")
-    return SpringSlider(**(vars(own) | {"stiffness": p.stiffness_ratio * own.critical_stiffness}))
+    return SpringSlider(**(vars(unit_slider) | {"stiffness": p.stiffness_ratio * unit_slider.critical_stiffness}))
 
 
 def start(parameters: Parameters) -> Array:
     """(u, u̇, ψ) at the start: steady sliding and the real part of the eigenvector of λ."""
     p, exact = parameters, reference(parameters)
-    right = exact.eigenvectors[0]
-    shape = (right / right[1] * p.perturbation * p.velocity).real
+    eigenvector = exact.eigenvectors[0]
+    shape = (eigenvector / eigenvector[1] * p.perturbation * p.velocity).real
     return np.array([0.0, p.velocity, exact.steady[1]]) + shape
 
 
@@ -79,10 +79,10 @@ def build(parameters: Parameters) -> aq.Study:
         p.coefficient, p.direct, p.evolution, p.distance, p.reference_velocity, p.law,
         state=p.distance / p.reference_velocity * float(np.exp(psi)),
     )  # fmt: skip
-    ahead = exact.force * exact.steady[0]
+    initial_force = exact.force * exact.steady[0]
 
     def pull(t: float) -> tuple[float, float]:
-        return ahead + exact.stiffness * p.velocity * t, -p.force
+        return initial_force + exact.stiffness * p.velocity * t, -p.force
 
     block = aq.PointMasses("block", [[0.0, 0.0]], mass=p.mass, forces={"all": pull})
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -105,50 +105,51 @@ def motion(result: xarray.DataTree, parameters: Parameters) -> tuple[Array, Arra
 
 
 def growth(result: xarray.DataTree, parameters: Parameters) -> complex:
-    """λ, 1/s, of the part of the motion along the eigenvector, over the run."""
+    """λ, 1/s, fitted to the component of the motion along the eigenvector over the run."""
     p, exact = parameters, reference(parameters)
-    times, found = motion(result, p)
-    small = found - np.array([0.0, p.velocity, exact.steady[1]])
-    along = small @ exact.eigenvectors[1]
+    times, states = motion(result, p)
+    deviation = states - np.array([0.0, p.velocity, exact.steady[1]])
+    amplitude = deviation @ exact.eigenvectors[1]
     return complex(
-        np.polyfit(times, np.unwrap(np.angle(along)), 1)[0] * 1j + np.polyfit(times, np.log(np.abs(along)), 1)[0]
+        np.polyfit(times, np.unwrap(np.angle(amplitude)), 1)[0] * 1j
+        + np.polyfit(times, np.log(np.abs(amplitude)), 1)[0]
     )
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Growth rate of small motions, or the motion itself where it is not small; balance."""
+    """Checks of the growth rate of small motions, or of the motion itself if it is large; energy balance."""
     p, exact = parameters, reference(parameters)
-    times, found = motion(result, p)
+    times, states = motion(result, p)
     limit = max(BALANCE_LIMIT, 2.0**-50 * result.sizes["time"])
     balance = Check("energy balance, worst step", worst_balance(result), 0.0, limit, "1", "absolute")
     order = 1e-3 * max(1.0, (100.0 / p.steps) ** (2 if p.theta == 0.5 else 1))
-    if np.abs(found[:, 1] / p.velocity - 1.0).max() < 1e-2:
-        rate, wanted = growth(result, p), exact.growth
+    if np.abs(states[:, 1] / p.velocity - 1.0).max() < 1e-2:
+        rate, exact_growth = growth(result, p), exact.growth
         # near the critical stiffness the growth is small beside the frequency
-        near = order * max(abs(wanted.real), 0.02 * abs(wanted))
+        growth_limit = order * max(abs(exact_growth.real), 0.02 * abs(exact_growth))
         return [
-            Check("growth rate of small motions", rate.real, wanted.real, near, "1/s", "absolute"),
-            Check("angular frequency", abs(rate.imag), wanted.imag, order * abs(wanted), "1/s", "absolute"),
+            Check("growth rate of small motions", rate.real, exact_growth.real, growth_limit, "1/s", "absolute"),
+            Check("angular frequency", abs(rate.imag), exact_growth.imag, order * abs(exact_growth), "1/s", "absolute"),
             balance,
         ]
-    some = np.unique(np.linspace(0, times.size - 1, 400).astype(int))
-    wanted_motion = exact.motion(start(p), times[some])
-    size = float(np.abs(wanted_motion[:, 0]).max())
-    off = float(np.abs(found[some, 0] - wanted_motion[:, 0]).max())
+    samples = np.unique(np.linspace(0, times.size - 1, 400).astype(int))
+    exact_states = exact.motion(start(p), times[samples])
+    size = float(np.abs(exact_states[:, 0]).max())
+    error = float(np.abs(states[samples, 0] - exact_states[:, 0]).max())
     return [
-        Check("largest error of the displacement, relative", off / size, 0.0, 20.0 * order, "1", "absolute"),
+        Check("largest error of the displacement, relative", error / size, 0.0, 20.0 * order, "1", "absolute"),
         balance,
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Growth rate and largest slip rate."""
-    _, found = motion(result, parameters)
+    _, states = motion(result, parameters)
     rate = growth(result, parameters)
     return {
         "growth_rate": aq.Scalar(rate.real, "1/s", "growth rate of the motion about steady sliding"),
         "angular_frequency": aq.Scalar(abs(rate.imag), "1/s", "angular frequency about steady sliding"),
-        "largest_slip_rate": aq.Scalar(float(found[:, 1].max()), "m/s", "largest slip rate"),
+        "largest_slip_rate": aq.Scalar(float(states[:, 1].max()), "m/s", "largest slip rate"),
     }
 
 
@@ -159,35 +160,37 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
 
 
 def _slip_figure(result: xarray.DataTree, parameters: Parameters) -> Any:
-    """Mean slip rates of the steps over the time, and friction over slip rate."""
+    """Mean slip rates of the steps over time, and friction over slip rate."""
     from arlequin.plots import style
 
     p, exact = parameters, reference(parameters)
-    times, found = motion(result, p)
-    own = exact.motion(start(p), times)
+    times, states = motion(result, p)
+    exact_states = exact.motion(start(p), times)
     contact = result["interface/contact"].dataset
     friction = contact["force"].values[1:, 0] / -p.force
     slid, middle = times * p.velocity / p.distance, 0.5 * (times[1:] + times[:-1]) * p.velocity / p.distance
-    rate = (np.diff(found[:, 0]) / np.diff(times)) / p.velocity + 1.0
+    rate = (np.diff(states[:, 0]) / np.diff(times)) / p.velocity + 1.0
     steady = np.array([rate.min(), rate.max()])
     line = [exact.friction(v * p.velocity, -np.log(v * p.velocity / p.reference_velocity)) for v in steady]
-    small, start_mu = rate.max() < 1.1, exact.steady[0]
-    with style.panels(2, 6.0, ratios=(1.0, 1.0)) as (figure, (course, path)):
-        off = 1.0 if small else 0.0
-        course.plot(slid, own[:, 1] / p.velocity - off, color=style.REFERENCE, linewidth=3.0, alpha=0.5)
-        course.plot(middle, rate - off, color=style.COLOURS[0])
-        path.plot(rate - off, friction - off * start_mu, color=style.COLOURS[0], label="steps")
-        path.plot(steady - off, np.array(line) - off * start_mu, "--", color=style.REFERENCE, label="steady sliding")
-        course.plot([], [], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="differential equation")
-        text = "Slip rate / V − 1 (1)" if small else "Slip rate / V (1)"
-        course.set_xlabel("Slip of the spring's end, $Vt/D_c$ (1)")
-        course.set_ylabel(text)
-        path.set_xlabel(text)
-        path.set_ylabel("Friction coefficient − steady one (1)" if small else "Friction coefficient (1)")
-        if not small:
-            course.set_yscale("log")
-            path.set_xscale("log")
-        handles = [*path.get_legend_handles_labels()[0], *course.get_legend_handles_labels()[0]]
-        labels = [*path.get_legend_handles_labels()[1], *course.get_legend_handles_labels()[1]]
+    is_small, start_mu = rate.max() < 1.1, exact.steady[0]
+    with style.panels(2, 6.0, ratios=(1.0, 1.0)) as (figure, (history, friction_panel)):
+        offset = 1.0 if is_small else 0.0
+        history.plot(slid, exact_states[:, 1] / p.velocity - offset, color=style.REFERENCE, linewidth=3.0, alpha=0.5)
+        history.plot(middle, rate - offset, color=style.COLOURS[0])
+        friction_panel.plot(rate - offset, friction - offset * start_mu, color=style.COLOURS[0], label="steps")
+        friction_panel.plot(
+            steady - offset, np.array(line) - offset * start_mu, "--", color=style.REFERENCE, label="steady sliding"
+        )
+        history.plot([], [], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="differential equation")
+        text = "Slip rate / V − 1 (1)" if is_small else "Slip rate / V (1)"
+        history.set_xlabel("Slip of the spring's end, $Vt/D_c$ (1)")
+        history.set_ylabel(text)
+        friction_panel.set_xlabel(text)
+        friction_panel.set_ylabel("Friction coefficient − steady one (1)" if is_small else "Friction coefficient (1)")
+        if not is_small:
+            history.set_yscale("log")
+            friction_panel.set_xscale("log")
+        handles = [*friction_panel.get_legend_handles_labels()[0], *history.get_legend_handles_labels()[0]]
+        labels = [*friction_panel.get_legend_handles_labels()[1], *history.get_legend_handles_labels()[1]]
         figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return figure

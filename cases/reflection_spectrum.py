@@ -1,12 +1,12 @@
 """Plane waves through a junction: reflected and absorbed energy and phase against wavelength and angle.
 
-Each wavelength is one solution in the frequency domain (`aq.PlaneWaves`), for waves from either side: the fine and the
-coarse lattice are continued without end. Beside the junction of the parameters stand the plain Arlequin junction
-(consistent mass, multipliers on the coarse mesh, nothing absorbed) and, in one dimension, a point junction (`Tie`) and
-one mesh whose cell size jumps at a node. Waves below two cells of the lattice in which they start are left out (nan).
+Each wavelength is one solution in the frequency domain (`aq.PlaneWaves`), for waves from either side, with infinite
+fine and coarse lattices. The junction of the parameters is compared with the plain Arlequin junction (consistent mass,
+multipliers on the coarse mesh, no absorption) and, in one dimension, with a point junction (`Tie`) and one mesh whose
+cell size jumps at a node. Waves below two cells of the lattice of the incident wave are omitted (nan).
 
-Reflected energy of waves along the axis from the fine side, mesh ratios 3.3 and 7.3, the defaults (`plain`: as above,
-in a zone of six cells too), and what the defaults absorb:
+Reflected energy of waves along the axis from the fine side, mesh ratios 3.3 and 7.3, by the defaults (`plain`: as
+above, also in a zone of six cells), and energy absorbed by the defaults:
 
     wavelength   defaults        plain          one mesh       absorbed
     1 H          1e-4, 4e-4      1              1              1
@@ -17,8 +17,8 @@ in a zone of six cells too), and what the defaults absorb:
     10 H         1e-5            2e-6           8e-5           2e-5
 
 The largest are 1e-3 for all waves of at least 2.9 fine cells, and 4e-6 above 10 H; from 2.9 down to 2.4 fine cells,
-where waves of the fine lattice nearly stand still, 1.5e-3. Obliquely, in plane strain, at most 1e-2 at 30° and 60°, but
-for P waves of 2 H at 60°: 0.03.
+with nearly zero group velocity in the fine lattice, 1.5e-3. Obliquely, in plane strain, at most 1e-2 at 30° and 60°,
+but for P waves of 2 H at 60°: 0.03.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ OTHERS = {
     "point": "point junction",
     "single": "one mesh with the jump of cell size",
 }
-POISSON = 0.3  # of the plane models
-STRIP = 6  # coarse cells in the height of the plane models
+POISSON = 0.3  # Poisson's ratio of the plane models
+STRIP = 6  # coarse cells over the height of the plane models
 MEASURES = tuple(
     measure
     for start in STARTS
@@ -103,7 +103,7 @@ def is_plane(parameters: Parameters) -> bool:
 
 
 def part(parameters: Parameters, name: str, ends: tuple[float, float], size: float, mass: str) -> Any:
-    """A bar, or a strip in plane strain, of cells of about `size` (m)."""
+    """Bar, or strip in plane strain, with cells of about `size` (m)."""
     p = parameters
     material = aq.LinearElastic(young=YOUNG, poisson=POISSON if is_plane(p) else 0.0, density=DENSITY)
     cells = max(3, round((ends[1] - ends[0]) / size))
@@ -114,42 +114,42 @@ def part(parameters: Parameters, name: str, ends: tuple[float, float], size: flo
     return aq.Solid(name, mesh, material, plane="strain", mass=mass)
 
 
-def glued(parameters: Parameters, own: bool = True) -> aq.System:
-    """The system of the parameters, or with the plain junction."""
-    p, big, small = parameters, parameters.coarse_size, parameters.coarse_size / parameters.ratio
-    fine = part(p, "fine", (-3.0 * big, p.overlap), small, "consistent")
-    end = big * np.ceil(p.overlap / big + 8.0)
-    coarse = part(p, "coarse", (0.0, end), big, p.coarse_mass if own else "consistent")
+def glued(parameters: Parameters, configured: bool = True) -> aq.System:
+    """System with the junction of the parameters, or with the plain junction if not `configured`."""
+    p, coarse_size, fine_size = parameters, parameters.coarse_size, parameters.coarse_size / parameters.ratio
+    fine = part(p, "fine", (-3.0 * coarse_size, p.overlap), fine_size, "consistent")
+    end = coarse_size * np.ceil(p.overlap / coarse_size + 8.0)
+    coarse = part(p, "coarse", (0.0, end), coarse_size, p.coarse_mass if configured else "consistent")
     weights = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
-    if not own:
+    if not configured:
         return aq.System([coarse, fine], [aq.Junction(coarse, fine)])
     junction = aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=p.mediator, absorbing=p.absorbing)
     return aq.System([coarse, fine], [junction])
 
 
 def point(parameters: Parameters) -> aq.System:
-    """Both bars, joined at their ends."""
-    p, big = parameters, parameters.coarse_size
-    fine = part(p, "fine", (-3.0 * big, 0.0), big / p.ratio, "consistent")
-    coarse = part(p, "coarse", (0.0, 8.0 * big), big, "consistent")
+    """System of both bars, connected at their ends."""
+    p, coarse_size = parameters, parameters.coarse_size
+    fine = part(p, "fine", (-3.0 * coarse_size, 0.0), coarse_size / p.ratio, "consistent")
+    coarse = part(p, "coarse", (0.0, 8.0 * coarse_size), coarse_size, "consistent")
     return aq.System([coarse, fine], [aq.Tie(coarse.boundary("left"), fine.boundary("right"))])
 
 
 def single(parameters: Parameters) -> aq.System:
-    """One mesh with the jump of cell size at a node."""
-    p, big = parameters, parameters.coarse_size
-    fine = np.linspace(-3.0 * big, 0.0, max(3, round(3.0 * p.ratio)) + 1)
-    x = np.concatenate([fine, big * np.arange(1.0, 9.0)])
+    """System of one mesh with the jump of cell size at a node."""
+    p, coarse_size = parameters, parameters.coarse_size
+    fine = np.linspace(-3.0 * coarse_size, 0.0, max(3, round(3.0 * p.ratio)) + 1)
+    x = np.concatenate([fine, coarse_size * np.arange(1.0, 9.0)])
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     return aq.System([aq.Bar("bar", aq.mesh.line(x), material)])
 
 
 def scattering(parameters: Parameters) -> dict[str, aq.PlaneWaves]:
-    """The models by name; "" is that of the parameters."""
+    """Models by name; "": with the junction of the parameters."""
     models: dict[str, Callable[[], aq.System]] = {
         "": lambda: glued(parameters),
-        "plain": lambda: glued(parameters, own=False),
+        "plain": lambda: glued(parameters, configured=False),
     }
     if not is_plane(parameters):
         models |= {"point": lambda: point(parameters), "single": lambda: single(parameters)}
@@ -171,40 +171,40 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
 
 def _scattered(parameters: Parameters, models: dict[str, aq.PlaneWaves], length: float) -> dict[tuple[str, str], float]:
-    """Fractions at one wavelength; nan where the lattice in which the wave starts does not carry it."""
+    """Energy fractions and phases at one wavelength; nan if it cannot propagate in the lattice of the incident wave."""
     p = parameters
-    found = {measure.key: np.nan for measure in MEASURES}
-    along = length / max(np.cos(np.deg2rad(p.angle)), 1e-3)
+    fractions = {measure.key: np.nan for measure in MEASURES}
+    axial_wavelength = length / max(np.cos(np.deg2rad(p.angle)), 1e-3)
     for start in STARTS:
-        if along <= 2.05 / (p.ratio if start == "fine" else 1.0):
+        if axial_wavelength <= 2.05 / (p.ratio if start == "fine" else 1.0):
             continue
         for name, model in models.items():
             side: Literal["left", "right"] = "left" if start == "fine" else "right"
             wave = model.scatter(length * p.coarse_size, p.wave, p.angle, side)
             if name:
-                found["spectrum", f"{start}_{name}"] = wave.reflected
+                fractions["spectrum", f"{start}_{name}"] = wave.reflected
                 continue
-            found["spectrum", start] = wave.reflected
-            found["spectrum", f"{start}_absorbed"] = wave.absorbed
-            found["spectrum", f"{start}_amplitude"] = wave.amplitude
-            found["spectrum", f"{start}_phase"] = wave.phase
-    return found
+            fractions["spectrum", start] = wave.reflected
+            fractions["spectrum", f"{start}_absorbed"] = wave.absorbed
+            fractions["spectrum", f"{start}_amplitude"] = wave.amplitude
+            fractions["spectrum", f"{start}_phase"] = wave.phase
+    return fractions
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Reflection from the fine side: of all waves where it absorbs, of resolved ones, and against one mesh."""
+    """Checks of the reflection from the fine side: all waves if absorbing, resolved waves, comparison with one mesh."""
     p, spectrum = parameters, result["spectrum"].dataset
     waves = spectrum["wavelength"].values
-    # near the shortest wave of the fine lattice the group stands still, and no damping is gradual for it
-    carried = waves * p.ratio >= 2.9 / np.cos(np.deg2rad(p.angle))
+    # near the shortest wave of the fine lattice the group velocity vanishes: no damping is gradual for it
+    resolved = waves * p.ratio >= 2.9 / np.cos(np.deg2rad(p.angle))
     checks = []
 
     def largest(name: str, where: np.ndarray) -> float:
         return float(np.nanmax(np.abs(spectrum[name].values[where])))
 
-    if p.absorbing and p.mediator == "grid" and p.coarse_mass == "dispersion" and carried.any():
+    if p.absorbing and p.mediator == "grid" and p.coarse_mass == "dispersion" and resolved.any():
         limit = 1e-3 if not is_plane(p) else 4e-2 if p.angle else 3e-3
-        checks.append(Check("reflected energy, fine side", largest("fine", carried), 0.0, limit, "1", "at most"))
+        checks.append(Check("reflected energy, fine side", largest("fine", resolved), 0.0, limit, "1", "at most"))
         long = waves >= 7.999
         if long.any():
             name = "absorbed energy for wavelengths ≥ 8 H, fine side"
@@ -215,7 +215,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         worst = largest("fine", long)
         checks.append(Check(name, worst, 0.0, 1e-5 if not p.angle else 1e-4, "1", "at most"))
         checks.append(Check("lag of the transmitted wave", largest("fine_phase", long), 0.0, 1e-2, "rad", "at most"))
-        middle = long & (waves <= 20.001)  # beyond, both are below 1e-6
+        middle = long & (waves <= 20.001)  # for longer waves both are below 1e-6
         if not is_plane(p) and middle.any():
             worst, single = largest("fine", middle), largest("fine_single", middle)
             checks.append(Check("the reflection over that of one mesh, 10 to 20 H", worst, single, 0.0, "1", "at most"))
@@ -223,16 +223,18 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Largest reflection of each side."""
-    out = {}
+    """Scalars: largest reflection from each side."""
+    scalars_by_name = {}
     spectrum = result["spectrum"].dataset
     for key, text in (("", "junction"), *((f"_{key}", name) for key, name in OTHERS.items())):
         for start in STARTS:
             values = spectrum[f"{start}{key}"].values
-            known = values[np.isfinite(values)]
-            about = f"largest reflected energy, {start} side: {text}"
-            out[f"reflected_energy_{start}{key}"] = aq.Scalar(known.max() if known.size else np.nan, "1", about)
-    return out
+            finite = values[np.isfinite(values)]
+            text_of_scalar = f"largest reflected energy, {start} side: {text}"
+            scalars_by_name[f"reflected_energy_{start}{key}"] = aq.Scalar(
+                finite.max() if finite.size else np.nan, "1", text_of_scalar
+            )
+    return scalars_by_name
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -72,8 +72,10 @@ def build(parameters: Parameters) -> aq.Study:
         mass="lumped",
     )
     wall = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
-    rough = aq.Coulomb(p.friction) if p.friction else None
-    contact = aq.Interface("wall", body.boundary("outside"), wall, aq.Unilateral(), multiplier="nodes", friction=rough)
+    friction = aq.Coulomb(p.friction) if p.friction else None
+    contact = aq.Interface(
+        "wall", body.boundary("outside"), wall, aq.Unilateral(), multiplier="nodes", friction=friction
+    )
     tilt = np.deg2rad(p.angle)
     velocity = p.velocity * np.sin(tilt), -p.velocity * np.cos(tilt)
     scheme = aq.Theta(0.5) if p.scheme == "theta" else aq.CentralDifference()
@@ -88,14 +90,14 @@ def restitution(result: xarray.DataTree, parameters: Parameters) -> float:
     return rigid_velocity(result, "ring", "y") / (p.velocity * np.cos(np.deg2rad(p.angle)))
 
 
-def lasted(result: xarray.DataTree) -> float:
+def contact_duration(result: xarray.DataTree) -> float:
     """Time from the first to the last contact, s; nan without any."""
     force = result["interface/wall"].dataset["force"].sel(component="y").values[1:]
     start, end = contact_ends(result.dataset["time"].values, force)
     return end - start
 
 
-def squeezed(result: xarray.DataTree) -> float:
+def height_ratio(result: xarray.DataTree) -> float:
     """Smallest height of the ring over its height at rest."""
     group = result["part/ring"].dataset
     heights = np.ptp((group["position"].values + group["displacement"].values)[:, :, 1], axis=1)
@@ -118,7 +120,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         momentum_check(result, ("ring",), ("x", "y"), "wall"),
         *stored_checks(result, False)[:1],
         Check("rebound velocity over impact velocity", e, 1.0, 0.0, "1", "at most"),
-        Check("smallest height over the initial height", squeezed(result), 1.0, 0.0, "1", "at most"),
+        Check("smallest height over the initial height", height_ratio(result), 1.0, 0.0, "1", "at most"),
         Check(
             "largest penetration over the displacement of a step",
             deepest,
@@ -132,10 +134,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Scalars of the impact normal to the wall."""
-    before = parameters.velocity * np.cos(np.deg2rad(parameters.angle))
+    approach_velocity = parameters.velocity * np.cos(np.deg2rad(parameters.angle))
     return {
-        **impact_scalars(result, before, rigid_velocity(result, "ring", "y"), "y", "wall"),
-        "least_height": aq.Scalar(squeezed(result), "1", "smallest height of the ring over its height at rest"),
+        **impact_scalars(result, approach_velocity, rigid_velocity(result, "ring", "y"), "y", "wall"),
+        "least_height": aq.Scalar(height_ratio(result), "1", "smallest height of the ring over its height at rest"),
     }
 
 

@@ -1,16 +1,16 @@
-"""Gap, preload and friction of the supports of a rod, found from one record of its displacement.
+"""Identification of gap, preload and friction of the supports of a rod from one record of its displacement.
 
 A clamped tube is pressed by a spring at mid-span, with the preload N and friction μ, and has a stop behind a gap at 0.8
 of its length. A force at its tip sweeps through the first frequencies, so that the rod lifts off the spring, slides
 along it and knocks on the stop. The record is the displacement of a point near the tip, along the diagonal of both
 planes, once in `every` steps; noise is added to it.
 
-The parameters are found from a guess that is wrong by `off` by `arlequin.fit`, whose gradients are tangents of the run:
-without noise they are those that made the record, to 1 % (check) and in fact much better; with noise the truth lies in
-the ellipse of 95 %, for 95 of 100 records.
+The parameters are identified by `arlequin.fit`, with gradients by tangents of the run, from a guess with the relative
+error `off`: without noise the true parameters are recovered to 1 % (check) and in fact much better; with noise they lie
+in the ellipse of 95 %, for 95 of 100 records.
 
-Results over `trial`, 0 without noise: `found`, `deviation` (gap, preload, friction), `fit` (distance of the truth by
-the covariance, bound of the ellipse, rest, evaluations).
+Results over `trial`, 0 without noise: `found`, `deviation` (gap, preload, friction), `fit` (distance of the true
+parameters by the covariance, bound of the ellipse, rms residual `rest`, evaluations).
 
 Source: Seber & Wild, Nonlinear Regression, Wiley 1989; Liu, Gordis & others on nonlinear identification by
 sensitivities are compared in Kerschen et al., Mech. Syst. Signal Process. 20 (2006) 505–592.
@@ -36,9 +36,9 @@ from arlequin.run.run import Progress
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-UNITS = {"gap": "m", "preload": "N", "friction": "1"}  # of what is sought
-NEAR = 0.01  # of each parameter, without noise
-_STOP, _SEEN = 0.8, 0.9  # of the length: places of the stop and of the record
+UNITS = {"gap": "m", "preload": "N", "friction": "1"}  # identified parameters
+NEAR = 0.01  # relative tolerance of each parameter without noise
+_STOP, _RECORD_AT = 0.8, 0.9  # positions of the stop and of the record over the length
 
 
 @dataclass(frozen=True)
@@ -79,25 +79,25 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def identified(parameters: Parameters) -> Callable[[float, float, float], aq.Study]:
-    """The study as a function of the parameters that are sought; the rod is reduced once."""
+    """Study as a function of the parameters to be identified; the rod is reduced once."""
     p = parameters
     zircaloy = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     section = aq.Section.tube(p.radius, p.radius - p.thickness, zircaloy.poisson)
     clamped = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
-    places = {"spring": 0.5 * p.length, "stop": _STOP * p.length}
+    heights = {"spring": 0.5 * p.length, "stop": _STOP * p.length}
 
     def sweep(t: float) -> tuple[float, float, float]:
-        turned = 2.0 * np.pi * (p.lowest * t + 0.5 * (p.highest - p.lowest) * t**2 / p.duration)
-        along = p.force * float(np.sin(turned))
-        return along, 0.8 * along, 0.0
+        phase = 2.0 * np.pi * (p.lowest * t + 0.5 * (p.highest - p.lowest) * t**2 / p.duration)
+        force_x = p.force * float(np.sin(phase))
+        return force_x, 0.8 * force_x, 0.0
 
     beam = aq.Beam.between(
         "rod", (0.0, 0.0, 0.0), (0.0, 0.0, p.length), 20, zircaloy, section, imposed=clamped,
         damping=aq.Rayleigh(10.0, 1e-6), end_loads={"right": sweep},
-        points={name: aq.SectionPoints([z], [(0.0, 0.0, 0.0)]) for name, z in places.items()},
+        points={name: aq.SectionPoints([z], [(0.0, 0.0, 0.0)]) for name, z in heights.items()},
     )  # fmt: skip
-    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in places])
-    touches = {name: rod.boundary(name) for name in places}
+    rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in heights])
+    skins = {name: rod.boundary(name) for name in heights}
 
     def study(gap: float, preload: float, friction: float) -> aq.Study:
         laws = {
@@ -106,40 +106,40 @@ def identified(parameters: Parameters) -> Callable[[float, float, float], aq.Stu
         }
         reach = {"spring": preload / p.spring, "stop": -gap}
         interfaces = []
-        for name, skin in touches.items():
-            # the support stands at −x of the rod and pushes along +x
-            plane = aq.RigidPlanes(skin.positions + np.array([reach[name], 0.0, 0.0]), [[1.0, 0.0, 0.0]])
-            rubs = aq.Coulomb(friction, stiffness=p.spring) if name == "spring" else None
-            interfaces.append(aq.Interface(name, skin, plane, laws[name], friction=rubs))
+        for name, surface in skins.items():
+            # supports are at −x of the rod and push along +x
+            plane = aq.RigidPlanes(surface.positions + np.array([reach[name], 0.0, 0.0]), [[1.0, 0.0, 0.0]])
+            friction_law = aq.Coulomb(friction, stiffness=p.spring) if name == "spring" else None
+            interfaces.append(aq.Interface(name, surface, plane, laws[name], friction=friction_law))
         system = aq.System([rod], interfaces=interfaces)
         return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.every)
 
     return study
 
 
-def seen(result: xarray.DataTree) -> Array:
-    """The record: displacement near the tip along the diagonal of both planes, m."""
+def record_of(result: xarray.DataTree) -> Array:
+    """Record: displacement near the tip along the diagonal of both planes, m."""
     rod = result["part/rod"].dataset
     heights = rod["position"].values[:, 2]
-    node = int(np.abs(heights - _SEEN * heights.max()).argmin())
+    node = int(np.abs(heights - _RECORD_AT * heights.max()).argmin())
     return np.asarray(rod["displacement"].values[1:, node, :2].sum(axis=1) / sqrt(2.0))
 
 
 def guess(parameters: Parameters) -> dict[str, float]:
-    """The first guess: alternately too large and too small."""
-    signs = dict(zip(UNITS, (1.0, -1.0, 1.0), strict=True))
-    return {name: getattr(parameters, name) * (1.0 + sign * parameters.off) for name, sign in signs.items()}
+    """Initial guess: alternately too large and too small."""
+    sign_of = dict(zip(UNITS, (1.0, -1.0, 1.0), strict=True))
+    return {name: getattr(parameters, name) * (1.0 + sign * parameters.off) for name, sign in sign_of.items()}
 
 
-def found(result: xarray.DataTree, parameters: Parameters, seed: int | None = None) -> xarray.Dataset:
-    """What `arlequin.fit` finds from the record, with the noise of a seed, or without any."""
-    p, record = parameters, seen(result)
+def identify(result: xarray.DataTree, parameters: Parameters, seed: int | None = None) -> xarray.Dataset:
+    """Parameters identified by `arlequin.fit` from the record, with noise of a seed, or without noise."""
+    p, record = parameters, record_of(result)
     if seed is not None:
         record = record + p.noise * np.random.default_rng(seed).standard_normal(record.size)
     bounds = {name: (0.3 * value, 3.0 * value) for name, value in guess(p).items()}
     return aq.fit(
-        identified(p), {"record": (seen, record)}, guess(p), bounds=bounds, deviation=p.noise, starts=0, units=UNITS,
-        progress=False,
+        identified(p), {"record": (record_of, record)}, guess(p), bounds=bounds, deviation=p.noise, starts=0,
+        units=UNITS, progress=False,
     )  # fmt: skip
 
 
@@ -156,32 +156,37 @@ def _measures() -> tuple[Measure, ...]:
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """What is found, over `trial`: 0 without noise, then with noise of other seeds."""
+    """Identified parameters over `trial`: 0 without noise, then with noise of other seeds."""
     p = parameters
-    made = build(p).run(progress=False)
+    measured_run = build(p).run(progress=False)
     truth = np.array([getattr(p, name) for name in UNITS])
 
-    def one(trial: int) -> dict[tuple[str, str], float]:
-        own = found(made, p, p.seed + trial if trial else None)
-        apart = own["value"].values - truth
-        out = {("found", name): float(value) for name, value in zip(UNITS, own["value"].values, strict=True)}
-        out |= {("deviation", name): float(value) for name, value in zip(UNITS, own["deviation"].values, strict=True)}
-        distance = float(apart @ np.linalg.solve(own["covariance"].values, apart))
-        out |= {("fit", "distance"): distance, ("fit", "bound"): own.attrs["ellipse"]}
-        return out | {("fit", "rest"): own.attrs["noise"] * p.noise, ("fit", "evaluations"): own.attrs["evaluations"]}
+    def measures_of_trial(trial: int) -> dict[tuple[str, str], float]:
+        estimate = identify(measured_run, p, p.seed + trial if trial else None)
+        deviation = estimate["value"].values - truth
+        measures = {("found", name): float(value) for name, value in zip(UNITS, estimate["value"].values, strict=True)}
+        measures |= {
+            ("deviation", name): float(value) for name, value in zip(UNITS, estimate["deviation"].values, strict=True)
+        }
+        distance = float(deviation @ np.linalg.solve(estimate["covariance"].values, deviation))
+        measures |= {("fit", "distance"): distance, ("fit", "bound"): estimate.attrs["ellipse"]}
+        return measures | {
+            ("fit", "rest"): estimate.attrs["noise"] * p.noise,
+            ("fit", "evaluations"): estimate.attrs["evaluations"],
+        }
 
     trials = "trial", list(range(p.trials + 1))
-    return collect_runs(one, _measures(), trials, of=parameters, record=record, progress=progress)
+    return collect_runs(measures_of_trial, _measures(), trials, of=parameters, record=record, progress=progress)
 
 
 def coverage(result: xarray.DataTree) -> float:
-    """Share of the records with noise whose ellipse of 95 % holds the truth."""
+    """Fraction of records with noise whose ellipse of 95 % contains the true parameters."""
     fit = result["fit"].dataset
     return float((fit["distance"].values[1:] <= fit["bound"].values[1:]).mean())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Without noise the truth; with noise ellipses that hold it as often as they should."""
+    """Checks of the parameters without noise, and of the coverage of the ellipses with noise."""
     p = parameters
     exact = result["found"].dataset.isel(trial=0)
     checks = [
@@ -194,25 +199,25 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def fewest(trials: int) -> float:
-    """Share that is exceeded with a probability of 99.9 % where it is 95 % on the whole."""
+    """Coverage that is exceeded with a probability of 99.9 % if the true coverage is 95 %."""
     from scipy.stats import binom
 
     return float(binom.ppf(1e-3, trials, 0.95)) / trials
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """The parameters found from the first record with noise, their standard deviations, and the coverage."""
-    out: dict[str, aq.Scalar] = {}
+    """Parameters identified from the first record with noise, their standard deviations, and the coverage."""
+    scalars_by_name: dict[str, aq.Scalar] = {}
     for name, unit in UNITS.items():
         value, deviation = (float(result[group].dataset[name][1]) for group in ("found", "deviation"))
-        out[f"found_{name}"] = aq.Scalar(value, unit, f"{name} found from a record with noise")
-        out[f"deviation_{name}"] = aq.Scalar(deviation, unit, f"standard deviation of {name}")
-    out["coverage"] = aq.Scalar(coverage(result), "1", "share of ellipses of 95 % that hold the truth")
-    return out
+        scalars_by_name[f"found_{name}"] = aq.Scalar(value, unit, f"{name} found from a record with noise")
+        scalars_by_name[f"deviation_{name}"] = aq.Scalar(deviation, unit, f"standard deviation of {name}")
+    scalars_by_name["coverage"] = aq.Scalar(coverage(result), "1", "share of ellipses of 95 % that hold the truth")
+    return scalars_by_name
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> "dict[str, Figure]":
-    """The estimates of all records with noise, with their intervals of 95 %, relative to the truth."""
+    """Estimates of all records with noise, with intervals of 95 %, relative to the true parameters."""
     from arlequin.plots import style
 
     values, deviations = result["found"].dataset, result["deviation"].dataset
@@ -220,8 +225,8 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> "dict[str, Figur
     with style.panels(3, 5.4, sharex=True) as (figure, panels):
         for panel, name in zip(panels, UNITS, strict=True):
             truth = getattr(parameters, name)
-            middle, reach = (100.0 * own[name].values[1:] / truth for own in (values, deviations))
-            panel.errorbar(number, middle - 100.0, yerr=1.96 * reach, fmt="o", capsize=3, color=style.COLOURS[0])
+            middle, half_width = (100.0 * group[name].values[1:] / truth for group in (values, deviations))
+            panel.errorbar(number, middle - 100.0, yerr=1.96 * half_width, fmt="o", capsize=3, color=style.COLOURS[0])
             panel.axhline(0.0, linestyle="--", linewidth=0.8, color=style.REFERENCE)
             panel.set_ylabel(f"{name.capitalize()} (%)")
         panels[0].set_title("Estimate − truth, over the truth", loc="left")

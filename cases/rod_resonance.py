@@ -2,9 +2,9 @@
 
 A rod in four grids, three of them linear springs; at the second one it has a gap on both sides, and beyond it an
 impact element (`ImpactElement`). The frame is shaken by a harmonic acceleration; the rod is reduced to its modes. The
-branch of periodic motions over the frequency (`aq.periodic`) bends to higher frequencies as the rod meets the grid, and
-folds twice; between the folds two motions are stable. Transients in which the frequency rises and falls slowly follow
-one each, and jump to the other at the folds: the last contact of a rising and the first of a falling frequency.
+branch of periodic motions over the frequency (`aq.periodic`) hardens by contact with the grid, with two folds; between
+the folds two motions are stable. Transients with slowly rising and falling frequency follow one of them each, and jump
+to the other at the folds: the last contact for a rising and the first for a falling frequency.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from arlequin.results.recorder import Record
 from arlequin.run.multi_run import Measure, collect_runs
 from arlequin.run.run import Progress
 
-GRIDS, LOOSE = 4, 1  # of them the one with the gap, from 0
+GRIDS, LOOSE = 4, 1  # number of grids, index of the one with a gap
 MARGIN = 0.1  # m, from an end of the rod to its first grid
 SWEEPS = ("falling", "rising")
 MEASURES = (
@@ -60,12 +60,12 @@ class Parameters:
 
 
 def system(parameters: Parameters, acceleration: Any) -> aq.System:
-    """The rod in the frame that is shaken by an acceleration (t) across it, m/s²."""
+    """Rod in the frame shaken by a transverse acceleration (t), m/s²."""
     p = parameters
-    places = [MARGIN + p.pitch * i for i in range(GRIDS)]
-    edges = [0.0, *places, places[-1] + MARGIN]
+    heights = [MARGIN + p.pitch * i for i in range(GRIDS)]
+    edges = [0.0, *heights, heights[-1] + MARGIN]
     nodes = np.concatenate([np.linspace(a, b, p.cells, endpoint=False) for a, b in pairwise(edges)])
-    names = {f"grid{i + 1}": aq.SectionPoints(place) for i, place in enumerate(places)}
+    names = {f"grid{i + 1}": aq.SectionPoints(height) for i, height in enumerate(heights)}
     cladding = aq.LinearElastic(young=9.9e10, poisson=0.37, density=6550.0)
     radius = 0.5 * p.outer_diameter
     tube = aq.Section.tube(radius, radius - p.thickness, 0.37)
@@ -74,12 +74,14 @@ def system(parameters: Parameters, acceleration: Any) -> aq.System:
         points=names, imposed={"left": {"x": 0.0}},
     )  # fmt: skip
     rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in names], damping=p.damping)
-    held = [name for i, name in enumerate(names) if i != LOOSE]
-    springs = [aq.Spring(name, rod.boundary(name), stiffness=p.grid_stiffness, direction=(0.0, 1.0)) for name in held]
+    spring_grids = [name for i, name in enumerate(names) if i != LOOSE]
+    springs = [
+        aq.Spring(name, rod.boundary(name), stiffness=p.grid_stiffness, direction=(0.0, 1.0)) for name in spring_grids
+    ]
     law, loose = aq.ImpactElement(p.stop_stiffness, p.stop_damping), list(names)[LOOSE]
     interfaces = [
         aq.Interface(
-            side, rod.boundary(loose), aq.RigidPlane(point=(places[LOOSE], sign * p.gap), normal=(0.0, -sign)), law
+            side, rod.boundary(loose), aq.RigidPlane(point=(heights[LOOSE], sign * p.gap), normal=(0.0, -sign)), law
         )
         for side, sign in (("above", 1.0), ("below", -1.0))
     ]
@@ -88,7 +90,7 @@ def system(parameters: Parameters, acceleration: Any) -> aq.System:
 
 @lru_cache(maxsize=2)
 def branch(parameters: Parameters) -> xarray.Dataset:
-    """The periodic motions from the highest frequency on."""
+    """Branch of periodic motions, from the highest frequency down."""
     p = parameters
     if not p.lowest < p.highest:
         raise aq.UserError.parameter("lowest", p.lowest, f"must be below the highest frequency, {p.highest:g} Hz")
@@ -101,63 +103,70 @@ def branch(parameters: Parameters) -> xarray.Dataset:
 
 
 def jump(parameters: Parameters, sweep: str) -> float:
-    """Frequency at which a transient of slowly changing frequency begins or ceases to touch the loose grid, Hz."""
+    """Frequency of the first or last contact with the loose grid in a transient of slowly changing frequency, Hz."""
     p, rises = parameters, sweep == "rising"
-    first, last = (p.lowest, p.highest) if rises else (p.highest, p.lowest)
+    start_frequency, end_frequency = (p.lowest, p.highest) if rises else (p.highest, p.lowest)
     rate = p.rate if rises else -p.rate
-    duration = (last - first) / rate
-    shaken = system(p, lambda t: p.acceleration * np.cos(2.0 * np.pi * (first * t + 0.5 * rate * t**2)))
+    duration = (end_frequency - start_frequency) / rate
+    shaken = system(p, lambda t: p.acceleration * np.cos(2.0 * np.pi * (start_frequency * t + 0.5 * rate * t**2)))
     step = 1.0 / (200.0 * p.highest)
     result = aq.simulate(
         shaken, aq.Theta(0.5), duration=duration, step=step, fields_every=10**9, progress=False
     )  # fmt: skip
     time = result.dataset["time"].values
-    touches = np.minimum(*(result[f"interface/{side}"].dataset["gap_min"].values for side in ("above", "below"))) < 0.0
+    in_contact = (
+        np.minimum(*(result[f"interface/{side}"].dataset["gap_min"].values for side in ("above", "below"))) < 0.0
+    )
     if not rises:
-        # the transient of the start, which is from rest
-        touches &= time > 20.0 / p.highest
-    at = time[touches]
+        # without the initial transient from rest
+        in_contact &= time > 20.0 / p.highest
+    at = time[in_contact]
     if not at.size:
         return float("nan")
-    return float(first + rate * (at[-1] if rises else at[0]))
+    return float(start_frequency + rate * (at[-1] if rises else at[0]))
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """The motions of the branch over `point`, and the jumps of both transients."""
-    p, found = parameters, branch(parameters)
+    """Motions of the branch over `point`, and the jumps of both transients."""
+    p, motions = parameters, branch(parameters)
     jumps = {sweep: jump(p, sweep) for sweep in SWEEPS}
-    half = 0.5 * np.ptp(found["gap"].values[:, :, 0], axis=1)
+    amplitudes = 0.5 * np.ptp(motions["gap"].values[:, :, 0], axis=1)
 
-    def one(i: int) -> dict[tuple[str, str], float]:
-        kind = str(found["bifurcation"].values[i])
-        motion = [float(found["frequency"][i]), float(half[i]), float(found["stable"][i]), float(kind == "fold")]
+    def measures_of_point(i: int) -> dict[tuple[str, str], float]:
+        kind = str(motions["bifurcation"].values[i])
+        motion = [
+            float(motions["frequency"][i]),
+            float(amplitudes[i]),
+            float(motions["stable"][i]),
+            float(kind == "fold"),
+        ]
         values = [*motion, jumps["falling"], jumps["rising"]]
         return {measure.key: value for measure, value in zip(MEASURES, values, strict=True)}
 
-    points = "point", list(range(found.sizes["point"]))
-    return collect_runs(one, MEASURES, points, of=parameters, record=record, progress=progress)
+    points = "point", list(range(motions.sizes["point"]))
+    return collect_runs(measures_of_point, MEASURES, points, of=parameters, record=record, progress=progress)
 
 
 def folds(result: xarray.DataTree) -> tuple[float, float]:
-    """Frequencies of the lower and the upper fold, Hz; nan without."""
-    found = result["branch"].dataset
-    at = found["frequency"].values[found["fold"].values > 0.5]
+    """Frequencies of the lower and the upper fold, Hz; nan without folds."""
+    motions = result["branch"].dataset
+    at = motions["frequency"].values[motions["fold"].values > 0.5]
     return (float(at.min()), float(at.max())) if at.size >= 2 else (float("nan"), float("nan"))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The folds against the jumps of the transients, which are late by about √(rate)."""
-    p, found = parameters, result["branch"].dataset
+    """Checks of the folds by the jumps of the transients, which are delayed by about √(rate)."""
+    p, motions = parameters, result["branch"].dataset
     low, high = folds(result)
     checks = []
     if np.isfinite(low):
-        late = max(0.01, 0.01 * np.sqrt(p.rate / 0.02))
+        tolerance = max(0.01, 0.01 * np.sqrt(p.rate / 0.02))
         falling, rising = (float(result["jumps"].dataset[sweep][0]) for sweep in SWEEPS)
         checks = [
-            Check("lower fold and jump at falling frequency", low, falling, late, "Hz"),
-            Check("upper fold and jump at rising frequency", high, rising, late, "Hz"),
+            Check("lower fold and jump at falling frequency", low, falling, tolerance, "Hz"),
+            Check("upper fold and jump at rising frequency", high, rising, tolerance, "Hz"),
         ]
-    ends = float(found["frequency"][0]), float(found["frequency"][-1])
+    ends = float(motions["frequency"][0]), float(motions["frequency"][-1])
     checks.append(Check("highest frequency of the branch", ends[0], p.highest, 1e-12, "Hz"))
     checks.append(Check("lowest frequency of the branch", ends[1], p.lowest, 1e-9, "Hz"))
     return checks
@@ -177,17 +186,17 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    found = result["branch"].to_dataset()
-    kinds = np.where(found["fold"].values > 0.5, "fold", "")
-    found = found.assign(
-        amplitude_rod=(("point", "node", "component"), found["amplitude"].values[:, None, None]),
+    motions = result["branch"].to_dataset()
+    kinds = np.where(motions["fold"].values > 0.5, "fold", "")
+    motions = motions.assign(
+        amplitude_rod=(("point", "node", "component"), motions["amplitude"].values[:, None, None]),
         bifurcation=("point", kinds),
     )
-    figure = plots.frequency_response(found)
+    figure = plots.frequency_response(motions)
     axes = figure.axes[0]
     for sweep, dash in zip(SWEEPS, (":", "-."), strict=True):
-        place = float(result["jumps"].dataset[sweep][0])
-        axes.axvline(place, color="black", linestyle=dash, linewidth=1.0, label=f"jump, {sweep} frequency")
+        jump_frequency = float(result["jumps"].dataset[sweep][0])
+        axes.axvline(jump_frequency, color="black", linestyle=dash, linewidth=1.0, label=f"jump, {sweep} frequency")
     axes.set_title("Loose grid", loc="left")
     axes.legend()
     return {"response": figure}

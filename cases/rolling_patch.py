@@ -1,14 +1,13 @@
-"""Fine patch that follows a cylinder sliding over a long coarse block, against the fine patch everywhere.
+"""Moving fine patch below a cylinder that slides over a long coarse block, compared with fine cells everywhere.
 
 An elastic half-cylinder is pressed by a given depth into an elastic block on a fixed base and dragged along it, with or
-without friction; plane strain, dynamics of the θ-scheme with a damping that lets the start die away. The surface of the
-block has fine cells in a patch of a few contact widths alone: coupled to the coarse block by an Arlequin junction at
-its sides and its bottom, it moves on by one coarse cell when the contact has moved by 0.6 of it
-(`aq.levels.MovingPatch`).
-With patch=everywhere the fine cells reach along the whole block and stay.
+without friction; plane strain, dynamics of the θ-scheme with damping of the initial transient. The surface of the block
+has fine cells only in a patch of a few contact widths: coupled to the coarse block by an Arlequin junction at its sides
+and its bottom, it is shifted by one coarse cell when the contact has moved by 0.6 of it (`aq.levels.MovingPatch`).
+With patch=everywhere the fine cells extend along the complete block.
 
 In steady sliding the exact force is constant and the horizontal one μ times the vertical one, up to the surface strain.
-What a move of the patch changes of the energy is the column `switch`.
+The energy change by shifts of the patch is the column `switch`.
 
     block, coarse cells along it       40      80     160     320
     dofs, moving patch              3,616   4,336   5,776   8,656
@@ -16,7 +15,7 @@ What a move of the patch changes of the energy is the column `switch`.
     a move, steps' worth               15      16      17      18
     a step with the patch everywhere 1.12    1.48    3.3       –
 
-A step costs what the patch and the contact cost; of the track there is the coarse part of one back-substitution.
+The cost of a step is that of patch and contact; that of the track is the coarse part of one back-substitution.
 """
 
 from dataclasses import dataclass, replace
@@ -36,8 +35,8 @@ from arlequin.models.checks import integer, non_negative, positive, within
 from arlequin.models.types import Array
 
 EVERYWHERE = "patch everywhere"
-NEAR = 0.01  # of the patch everywhere: forces, and the largest pressure
-LOST = 1e-4  # largest sum of what the moves change, of the external work
+NEAR = 0.01  # relative tolerance of forces and largest pressure, by the patch everywhere
+SWITCH_ENERGY = 1e-4  # limit of the total energy change by shifts of the patch over the external work
 
 
 @dataclass(frozen=True)
@@ -74,16 +73,16 @@ class Parameters:
         if not 2 * self.zone < self.width:
             raise aq.UserError.parameter("width", self.width, f"must be more than twice the zone, {self.zone} cells")
         if not self.zone < self.deep < round(self.height / self.size):
-            most = round(self.height / self.size)
-            raise aq.UserError.parameter("deep", self.deep, f"must be between the zone and the height, {most} cells")
+            rows = round(self.height / self.size)
+            raise aq.UserError.parameter("deep", self.deep, f"must be between the zone and the height, {rows} cells")
         low, high = 0.5 * self.width * self.size, self.length - 0.5 * self.width * self.size
-        first, last = self.before, self.before + self.way(self.duration)
-        if not (low <= first and last + self.size <= high):
-            rule = f"must hold the patch on its way from {first:g} to {last:g} m behind the end of the block"
+        start, end = self.before, self.before + self.sliding_distance(self.duration)
+        if not (low <= start and end + self.size <= high):
+            rule = f"must hold the patch on its way from {start:g} to {end:g} m behind the end of the block"
             raise aq.UserError.parameter("length", self.length, rule)
 
-    def way(self, t: float) -> float:
-        """Way of the cylinder at the time t, m: at rest while it is pressed, then started evenly."""
+    def sliding_distance(self, t: float) -> float:
+        """Displacement of the cylinder at the time t, m: at rest while it is pressed, then uniformly accelerated."""
         s = max(t - self.pressing, 0.0) / self.pressing
         return self.speed * self.pressing * (s - 0.5 if s > 1.0 else 0.5 * s * s)
 
@@ -99,7 +98,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The cylinder at x = 0, the block, and the patch."""
+    """System of the cylinder at x = 0, the block and the patch."""
     p = parameters
     options: dict[str, Any] = {"plane": "strain", "mass": "lumped", "damping": aq.Rayleigh(mass=p.damping)}
     soft, hard = (
@@ -112,10 +111,10 @@ def system(parameters: Parameters) -> aq.System:
         imposed={"bottom": {"x": 0.0, "y": 0.0}}, **options,
     )  # fmt: skip
     disc = half_disc(p.radius, 2.0 * np.sqrt(p.radius * p.depth), p.cylinder_size)
-    motion = {"x": p.way, "y": lambda t: -p.press(t)}
+    motion = {"x": p.sliding_distance, "y": lambda t: -p.press(t)}
     cylinder = aq.Solid("cylinder", disc, hard, imposed={"top": motion}, **options)
 
-    def at(k: int) -> aq.levels.Level:
+    def patch_at(k: int) -> aq.levels.Level:
         half = 0.5 * p.width * p.size
         low, high = k * p.size - half, k * p.size + half
         if p.patch == "everywhere":
@@ -123,28 +122,28 @@ def system(parameters: Parameters) -> aq.System:
         fine = round((high - low) / p.size) * p.ratio, p.deep * p.ratio
         mesh = aq.mesh.rectangle((low, high), (-p.deep * p.size, 0.0), cells=fine)
         patch = aq.Solid("patch", mesh, soft, **options)
-        glue = aq.Junction(block, patch, name="rim", zone=aq.zones.Box(width=p.zone * p.size))
+        junction = aq.Junction(block, patch, name="rim", zone=aq.zones.Box(width=p.zone * p.size))
         contact = aq.Interface(
             "contact", cylinder.boundary("contact"), patch.boundary("top"), aq.Unilateral(level="gap"),
             friction=aq.Coulomb(p.friction) if p.friction else None,
         )  # fmt: skip
-        return aq.levels.Level([patch], junctions=[glue], interfaces=[contact])
+        return aq.levels.Level([patch], junctions=[junction], interfaces=[contact])
 
-    def followed(state: Any) -> float:
+    def cylinder_position(state: Any) -> float:
         return float(state.displacement("cylinder")[:, 0].mean())
 
-    moving = aq.levels.MovingPatch("patch", at, followed, pitch=p.size)
-    found = aq.System([block, cylinder], levels=[moving])
-    return found if p.patch == "moving" else found.at({"patch": 0})
+    moving_patch = aq.levels.MovingPatch("patch", patch_at, cylinder_position, pitch=p.size)
+    full_system = aq.System([block, cylinder], levels=[moving_patch])
+    return full_system if p.patch == "moving" else full_system.at({"patch": 0})
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The patch everywhere."""
+    """Model with the patch everywhere."""
     return {EVERYWHERE: replace(parameters, patch="everywhere")} if parameters.patch == "moving" else {}
 
 
 def reference(parameters: Parameters) -> float:
-    """Horizontal over vertical force in sliding: μ."""
+    """Ratio of horizontal to vertical force in sliding: μ."""
     return parameters.friction
 
 
@@ -154,48 +153,48 @@ def forces(result: xarray.DataTree) -> Array:
 
 
 def sliding(result: xarray.DataTree, parameters: Parameters, dim: str = "time") -> Any:
-    """Instants at full speed."""
+    """Whether an instant (t,) is in sliding at full speed."""
     values = result.dataset["time" if dim == "time" else "frame_time"].values
     return values > 2.0 * parameters.pressing
 
 
-def deviations(result: xarray.DataTree, whole: xarray.DataTree, parameters: Parameters) -> dict[str, float]:
+def deviations(result: xarray.DataTree, fine_everywhere: xarray.DataTree, parameters: Parameters) -> dict[str, float]:
     """Largest difference of the forces over the largest force, and of the largest pressure over the largest one."""
-    one, other = forces(result), forces(whole)
-    largest = np.abs(other).max()
-    peaks = [tree["interface/contact"].dataset["pressure"].values.max(axis=1) for tree in (result, whole)]
+    computed, reference_forces = forces(result), forces(fine_everywhere)
+    largest = np.abs(reference_forces).max()
+    peaks = [tree["interface/contact"].dataset["pressure"].values.max(axis=1) for tree in (result, fine_everywhere)]
     return {
-        "horizontal force": float(np.abs(one - other)[:, 0].max() / largest),
-        "vertical force": float(np.abs(one - other)[:, 1].max() / largest),
+        "horizontal force": float(np.abs(computed - reference_forces)[:, 0].max() / largest),
+        "vertical force": float(np.abs(computed - reference_forces)[:, 1].max() / largest),
         "largest pressure": float(np.abs(peaks[0] - peaks[1]).max() / peaks[1].max()),
     }
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, some = parameters, sliding(result, parameters)
+    p, in_sliding = parameters, sliding(result, parameters)
     checks = []
-    if some.any() and p.friction:
-        mean = forces(result)[some].mean(axis=0)
+    if in_sliding.any() and p.friction:
+        mean = forces(result)[in_sliding].mean(axis=0)
         ratio = float(-mean[0] / mean[1])
         allowed = 0.05 * p.friction + 1e-3  # surface strain
         checks.append(Check("horizontal over vertical force", ratio, reference(p), allowed, "1", "absolute"))
-    whole = comparison(build, comparisons(result, p), EVERYWHERE)
-    if whole is not None:
-        for name, value in deviations(result, whole, p).items():
+    fine_everywhere = comparison(build, comparisons(result, p), EVERYWHERE)
+    if fine_everywhere is not None:
+        for name, value in deviations(result, fine_everywhere, p).items():
             checks.append(Check(f"{name}, from the patch everywhere", value, 0.0, NEAR, "1", "at most"))
     if p.patch == "moving":
         energy = result.dataset["energy"]
-        moved = np.abs(np.diff(energy.sel(kind="switch").values)).sum()
-        share = float(moved / np.abs(energy.sel(kind="external_work").values).max())
-        checks.append(Check("energy that moves of the patch change", share, 0.0, LOST, "1", "at most"))
+        switch_energy = np.abs(np.diff(energy.sel(kind="switch").values)).sum()
+        share = float(switch_energy / np.abs(energy.sel(kind="external_work").values).max())
+        checks.append(Check("energy that moves of the patch change", share, 0.0, SWITCH_ENERGY, "1", "at most"))
     checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Forces in sliding, pressure and moves."""
-    some = sliding(result, parameters)
-    mean = forces(result)[some].mean(axis=0) if some.any() else np.full(2, np.nan)
+    """Scalars of forces in sliding, pressure and shifts of the patch."""
+    in_sliding = sliding(result, parameters)
+    mean = forces(result)[in_sliding].mean(axis=0) if in_sliding.any() else np.full(2, np.nan)
     pressure = float(result["interface/contact"].dataset["pressure"].values.max())
     moves = 0
     if "levels" in result.children:
@@ -212,17 +211,17 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.plots import style
 
-    whole = comparison(build, comparisons(result, parameters), EVERYWHERE)
+    fine_everywhere = comparison(build, comparisons(result, parameters), EVERYWHERE)
     time = result.dataset["time"].values
-    runs = {"patch": result} if whole is None else {"patch": result, "patch everywhere": whole}
+    runs = {"patch": result} if fine_everywhere is None else {"patch": result, "patch everywhere": fine_everywhere}
     with style.panels(2, 5.0, sharex=True) as (figure, (above, below)):
         for i, (name, tree) in enumerate(runs.items()):
-            own, line = forces(tree) / 1e3, "-" if i else "--"
+            force, line = forces(tree) / 1e3, "-" if i else "--"
             colour = style.REFERENCE if i else style.COLOURS[0]
             width = 3.0 if i else 1.5
             above.plot(
                 1e3 * time,
-                own[:, 1],
+                force[:, 1],
                 line,
                 color=colour,
                 linewidth=width,
@@ -231,7 +230,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
                 zorder=2 - i,
             )
             above.plot(
-                1e3 * time, -own[:, 0], line, color=colour, linewidth=width, alpha=0.6 if i else 1.0, zorder=2 - i
+                1e3 * time, -force[:, 0], line, color=colour, linewidth=width, alpha=0.6 if i else 1.0, zorder=2 - i
             )
         above.set_ylabel("Vertical and\nhorizontal force (kN/m)")
         above.legend()

@@ -2,8 +2,8 @@
 
 The contact law is the table of `rough_press`, fitted to half-space solutions for samples of a self-affine roughness. On
 a smooth wall a bar of velocity V has the pressure ρcV for 2L/c and leaves with V. Asperities of height h make the
-pressure rise over the time h/V: contact begins earlier and ends later, and part of the energy stays in waves, so that
-the centre is slower. These effects are of first order in the roughness. The exact history for any law follows from a
+pressure rise over the time h/V: contact begins earlier and ends later, and part of the energy remains in waves, so that
+the rebound is slower. These effects are of first order in the roughness. The exact history for any law follows from a
 delay equation (`arlequin.cases.reference.layered_rod`).
 
 For a ball (Hertz: cells and step as in `sphere_impact`) the compliance of the asperities prolongs the contact.
@@ -52,7 +52,7 @@ from arlequin.cases.shared.roughness import (
 from arlequin.cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
 from arlequin.models.checks import positive, positive_integer
 
-LEVEL = 0.01  # of ρcV: least pressure counted as contact
+LEVEL = 0.01  # least pressure counted as contact, over ρcV
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def build(parameters: Parameters) -> aq.Study:
         contact = smooth.system.interfaces[0]
         wall = aq.RigidPlane(point=(0.0, -start(p)), normal=(0.0, 1.0))
         system = replace(smooth.system, interfaces=[replace(contact, master=wall, normal=laws(p))])
-        longer = smooth.duration + 2.0 * start(p) / p.velocity
-        return replace(smooth, system=system, duration=longer)
+        duration = smooth.duration + 2.0 * start(p) / p.velocity
+        return replace(smooth, system=system, duration=duration)
     gap = start(p)
     mesh = aq.mesh.interval(gap, gap + p.length, cells=p.elements)
     bar = aq.Bar("bar", mesh, aq.LinearElastic(young=p.young, density=p.density))
@@ -161,27 +161,27 @@ def exact_impact(exact: LayeredRod) -> ImpactMeasures:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, measured(result, parameters)
+    p, computed = parameters, measured(result, parameters)
     checks = []
     if p.body == "bar" and p.smooth == "no":
         exact = reference(p)
-        wanted, error = exact_impact(exact), l1_error(*mean_pressures(result), exact)
+        expected, error = exact_impact(exact), l1_error(*mean_pressures(result), exact)
         checks += [
             Check("pressure, L1 error over the impulse", error, 0.0, 0.02, "1", "at most"),
-            Check("duration of the contact", found.duration, wanted.duration, 0.02, "s"),
-            Check("rebound velocity over V", found.restitution, wanted.restitution, 0.01, "1"),
+            Check("duration of the contact", computed.duration, expected.duration, 0.02, "s"),
+            Check("rebound velocity over V", computed.restitution, expected.restitution, 0.01, "1"),
         ]
     elif p.body == "bar":
         transit = 2.0 * p.length / np.sqrt(p.young / p.density)
-        checks.append(Check("duration of the contact", found.duration, transit, 0.02, "s"))
-        checks.append(Check("rebound velocity over V", found.restitution, 1.0, 0.02, "1"))
+        checks.append(Check("duration of the contact", computed.duration, transit, 0.02, "s"))
+        checks.append(Check("rebound velocity over V", computed.restitution, 1.0, 0.02, "1"))
     else:
         smooth = sphere_impact.reference(ball(p))
         time = np.linspace(0.0, smooth.duration, 20001)
         hertz = float(np.ptp(time[smooth.force(time) > LEVEL * smooth.peak.load]))
         kind: Any = "at least" if p.smooth == "no" else "relative"
         checks.append(
-            Check("duration of the contact, Hertz", found.duration, hertz, 0.02 * (kind == "relative"), "s", kind)
+            Check("duration of the contact, Hertz", computed.duration, hertz, 0.02 * (kind == "relative"), "s", kind)
         )
     axis, part = ("y", "ball") if p.body == "ball" else ("x", "bar")
     return [
@@ -192,27 +192,29 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:
-    """The same parameters with wavelengths, and thus heights, multiplied by a factor."""
+    """Parameters with wavelengths, and thus heights, multiplied by a factor."""
     return replace(parameters, cutoff=factor * parameters.cutoff)
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Scalars; contact duration as in the check, without negligible pressures at its ends."""
-    p, found = parameters, measured(result, parameters)
+    """Scalars of the impact; contact duration as in the check, without negligible pressures at its ends."""
+    p, measures = parameters, measured(result, parameters)
     axis = "y" if p.body == "ball" else "x"
-    span = aq.Scalar(found.duration, "s", "from the first to the last step with more than 1 % of the pressure")
-    return impact_scalars(result, p.velocity, found.restitution * p.velocity, axis) | {"contact_span": span}
+    span = aq.Scalar(measures.duration, "s", "from the first to the last step with more than 1 % of the pressure")
+    return impact_scalars(result, p.velocity, measures.restitution * p.velocity, axis) | {"contact_span": span}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
     p = parameters
-    drawn = {"energies": plots.energies(result)}
+    figures_by_name = {"energies": plots.energies(result)}
     if p.body == "bar" and p.smooth == "no":
         factors = 2.0 ** -np.arange(0.0, 6.5, 0.5)
         heights = [Roughness.of(scaled(p, f)).moments.rms_height for f in factors]
-        found = [exact_impact(reference(scaled(p, f))) for f in factors]
-        drawn["pressure"] = history_figure(result, reference(p))
-        drawn["roughness"] = roughness_figure(np.array(heights), found, p, (heights[0], measured(result, p)))
-    return drawn
+        impacts = [exact_impact(reference(scaled(p, f))) for f in factors]
+        figures_by_name["pressure"] = history_figure(result, reference(p))
+        figures_by_name["roughness"] = roughness_figure(
+            np.array(heights), impacts, p, (heights[0], measured(result, p))
+        )
+    return figures_by_name

@@ -53,7 +53,7 @@ from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.types import Array
 
-WITHIN = 0.05  # tolerance of a table fitted to the half-space
+WITHIN = 0.05  # relative tolerance of a table fitted to the half-space
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def pressures(parameters: Parameters) -> Array:
 
 def gap_of(law: Any, pressure: float) -> float:
     """Gap, m, at which the law gives a pressure."""
-    way = pressure / law.stiffness_bound()  # at least
-    low = law.height - way
+    depth = pressure / law.stiffness_bound()  # at least
+    low = law.height - depth
     while float(law.pressure(np.array(low))) < pressure:
-        way *= 2.0
-        low -= way
-    within = 1e-16 * (law.height - low)
-    return float(brentq(lambda g: float(law.pressure(np.array(g))) - pressure, low, law.height, xtol=within))
+        depth *= 2.0
+        low -= depth
+    tolerance = 1e-16 * (law.height - low)
+    return float(brentq(lambda g: float(law.pressure(np.array(g))) - pressure, low, law.height, xtol=tolerance))
 
 
 def motion(parameters: Parameters) -> Array:
@@ -111,11 +111,11 @@ def build(parameters: Parameters) -> aq.Study:
     mesh = aq.mesh.rectangle((0.0, p.height / p.cells), (start, start + p.height), cells=(1, p.cells))
     path, steps = np.append(0.0, motion(p)), np.linspace(0.0, 1.0, p.loads + 1)
 
-    def down(t: float) -> float:
+    def top_displacement(t: float) -> float:
         return -float(np.interp(t, steps, path))
 
-    held: dict[str, Any] = {"top": {"y": down}, "left": {"x": 0.0}, "right": {"x": 0.0}}
-    block = aq.Solid("block", mesh, aq.LinearElastic(p.young, p.poisson), plane="strain", imposed=held)
+    imposed: dict[str, Any] = {"top": {"y": top_displacement}, "left": {"x": 0.0}, "right": {"x": 0.0}}
+    block = aq.Solid("block", mesh, aq.LinearElastic(p.young, p.poisson), plane="strain", imposed=imposed)
     wall = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     interface = aq.Interface("contact", block.boundary("bottom"), wall, law)
     return aq.Study(aq.System([block], interfaces=[interface]), aq.Static(), 1.0, 1.0 / p.loads)
@@ -135,13 +135,13 @@ def law_energy(result: xarray.DataTree) -> float:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
-    fit, (gaps, found) = law_of(p), pressed(result)
+    fit, (gaps, pressure) = law_of(p), pressed(result)
     energy = law_energy(result)
     checks = [
-        Check("pressure of the loads, largest error", _worst(found, pressures(p)), 0.0, 1e-9, "1", "at most"),
+        Check("pressure of the loads, largest error", _worst(pressure, pressures(p)), 0.0, 1e-9, "1", "at most"),
         Check(
             "pressure against the law at the computed gap, largest error",
-            _worst(found, fit.law.pressure(gaps)),
+            _worst(pressure, fit.law.pressure(gaps)),
             0.0,
             1e-9,
             "1",
@@ -151,10 +151,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "at most"),
     ]
     if p.law == "half-space":
-        rough = Roughness.of(p)
-        curve, unit = half_space(rough, p.seeds), p.young / (1.0 - p.poisson**2) * rough.slope
-        off = _worst(fit.law.pressure(curve.gaps * rough.moments.rms_height), LOADS * unit)
-        checks.append(Check("law against the half-space, 1e-4 to 0.2 E* h'rms", off, 0.0, WITHIN, "1", "at most"))
+        roughness = Roughness.of(p)
+        curve, unit = half_space(roughness, p.seeds), p.young / (1.0 - p.poisson**2) * roughness.slope
+        fit_error = _worst(fit.law.pressure(curve.gaps * roughness.moments.rms_height), LOADS * unit)
+        checks.append(Check("law against the half-space, 1e-4 to 0.2 E* h'rms", fit_error, 0.0, WITHIN, "1", "at most"))
     return checks
 
 
@@ -175,9 +175,9 @@ def _worst(values: Array, exact: Array) -> float:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    gaps, pressures_found = pressed(result)
+    gaps, computed = pressed(result)
     return {
-        "final_pressure": aq.Scalar(pressures_found[-1], "Pa", "final mean contact pressure"),
+        "final_pressure": aq.Scalar(computed[-1], "Pa", "final mean contact pressure"),
         "final_gap": aq.Scalar(gaps[-1], "m", "final mean gap"),
         "first_gap": aq.Scalar(gaps[0], "m", "mean gap at the smallest load"),
         "law_energy": aq.Scalar(law_energy(result), "J/m2", "final energy of the asperities per area"),
@@ -187,9 +187,9 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    rough = Roughness.of(parameters)
+    roughness = Roughness.of(parameters)
     return {
-        "surface": plots.topography(rough.sample(0)),
+        "surface": plots.topography(roughness.sample(0)),
         "pressure": gap_figure(parameters, pressed(result), law_of(parameters)),
         "area": area_figure(parameters),
     }

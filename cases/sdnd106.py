@@ -1,15 +1,15 @@
-"""Two masses joined by a spring, one held by static and dynamic friction: stick, slip, stick exactly (SDND106).
+"""Two masses connected by a spring, one with static and dynamic friction: exact stick and slip phases (SDND106).
 
-A force of 3000 N pulls the second mass up to 0.2 s, then nothing does; the first is pressed on the floor by 10 kN, with
-μ_s = 0.3 and μ_d = 0.2. The spring tears it loose at 35.12 ms; it comes to rest at 314.9 ms and sticks for good.
+A force of 3000 N pulls the second mass up to 0.2 s; the first is pressed on the floor by 10 kN, with μ_s = 0.3 and
+μ_d = 0.2. It starts to slip at 35.12 ms, comes to rest at 314.9 ms and then sticks.
 
                      x₂(0.02)    x₁(0.15)    x₂(0.15)    x₂(0.339965), m
     Code_Aster       0.11221     1.35332     1.80751     3.96813
     exact            0.112210    1.353338    1.807532    3.968131
 
-Its values at 0.15 s are 1.3e-5 below the exact motion (`arlequin.cases.reference.pulled_masses`), against which the run
-is checked. With `events=locate` it differs by 1e-10 of the way at the default step, order 4; the load may jump, as it
-does so at the end of a step. With `events=step` release and rest take effect at the end of a step, order 1.
+The published values at 0.15 s are 1.3e-5 below the exact motion (`arlequin.cases.reference.pulled_masses`), by which
+the run is checked. With `events=locate` the relative error is 1e-10 at the default step, of order 4; the jump of the
+load is at the end of a step. With `events=step` release and rest take effect at the end of a step, order 1.
 
 Source of the case: Code_Aster V5.01.106 (SDND106).
 """
@@ -33,9 +33,9 @@ from arlequin.models.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# of Code_Aster: time, s; number of the mass; position, m
+# Code_Aster: time, s; number of the mass; position, m
 PUBLISHED = ((0.02, 2, 0.11221), (0.15, 1, 1.35332), (0.15, 2, 1.80751), (0.339965, 2, 3.96813))
-NEAR = 1e-4  # of a published value
+NEAR = 1e-4  # relative tolerance of published values
 STICKS = 2  # the status of a point that sticks
 
 
@@ -96,7 +96,7 @@ def reference(parameters: Parameters) -> PulledMasses:
 
 
 def motion(result: xarray.DataTree) -> CubicHermiteSpline:
-    """x₁ and x₂, m, over the time, s: cubic in each step."""
+    """x₁ and x₂, m, over time, s: cubic in each step."""
     part = result["part/masses"].dataset
     fields = (part[name].values[:, :, 0] for name in ("displacement", "velocity"))
     return CubicHermiteSpline(part["frame_time"].values, *fields)
@@ -114,7 +114,7 @@ def changes(result: xarray.DataTree) -> Array:
 
 
 def tolerance(parameters: Parameters) -> float:
-    """Of positions over the largest one: order 4 in ω Δt with located events, else 1; instants: see `check`."""
+    """Tolerance of positions over the largest one: order 4 in ω Δt with located events, else 1; instants: `check`."""
     p = parameters
     if p.events == "locate":
         return max(1e-9, 0.5 * p.phase**4)
@@ -124,39 +124,42 @@ def tolerance(parameters: Parameters) -> float:
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of the published positions, the motion, the changes of state, the friction loss and the balance."""
     p, exact, limit = parameters, reference(parameters), tolerance(parameters)
-    time, way = result["part/masses"].dataset["frame_time"].values, motion(result)
-    places = exact.positions(time)
-    size = float(np.abs(places).max())
+    time, spline = result["part/masses"].dataset["frame_time"].values, motion(result)
+    positions = exact.positions(time)
+    size = float(np.abs(positions).max())
     checks = []
     if exact == PulledMasses():
-        at = [each for each in PUBLISHED if each[0] <= p.end]
-        near = NEAR if p.events == "locate" else max(NEAR, limit)
+        published_points = [point for point in PUBLISHED if point[0] <= p.end]
+        tolerance_at = NEAR if p.events == "locate" else max(NEAR, limit)
         checks = [
-            Check(f"x{which}({t:g} s), published", float(way(t)[which - 1]), value, near, "m") for t, which, value in at
+            Check(f"x{mass_number}({t:g} s), published", float(spline(t)[mass_number - 1]), value, tolerance_at, "m")
+            for t, mass_number, value in published_points
         ]
-    apart = float(np.abs(way(time) - places).max()) / max(size, 1e-300)
-    checks.append(Check("positions, largest error over the largest position", apart, 0.0, limit, "1", "absolute"))
-    events, found = np.array([event.time for event in exact.events(p.end)]), changes(result)
-    checks.append(Check("changes of state", found.size, float(events.size), 0.0, "1", "absolute"))
-    if events.size and found.size == events.size:
-        late = float(np.abs(found - events).max())
-        near = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
-        checks.append(Check("changes of state, largest error of an instant", late, 0.0, near, "s", "absolute"))
-    lost = float(result.dataset["energy"].sel(kind="friction").values[-1])
+    error = float(np.abs(spline(time) - positions).max()) / max(size, 1e-300)
+    checks.append(Check("positions, largest error over the largest position", error, 0.0, limit, "1", "absolute"))
+    events, instants = np.array([event.time for event in exact.events(p.end)]), changes(result)
+    checks.append(Check("changes of state", instants.size, float(events.size), 0.0, "1", "absolute"))
+    if events.size and instants.size == events.size:
+        instant_error = float(np.abs(instants - events).max())
+        tolerance_at = (10.0 * limit if p.events == "locate" else limit + p.phase) * p.step / p.phase  # step/phase: 1/ω
+        checks.append(
+            Check("changes of state, largest error of an instant", instant_error, 0.0, tolerance_at, "s", "absolute")
+        )
+    loss = float(result.dataset["energy"].sel(kind="friction").values[-1])
     work = p.static * p.normal * size
-    checks.append(Check("friction loss", lost, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute"))
+    checks.append(Check("friction loss", loss, exact.friction_loss(float(time[-1])), limit * work, "J", "absolute"))
     return [*checks, *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """First slip, last change of state, way of the first mass."""
-    found = changes(result)
-    first, last = (float(found[0]), float(found[-1])) if found.size else (np.nan, np.nan)
-    place = float(result["part/masses"].dataset["displacement"].values[-1, 0, 0])
+    """Scalars: first slip, last change of state, final position of the first mass."""
+    instants = changes(result)
+    first_slip, last_change = (float(instants[0]), float(instants[-1])) if instants.size else (np.nan, np.nan)
+    final_position = float(result["part/masses"].dataset["displacement"].values[-1, 0, 0])
     return {
-        "first_slip": aq.Scalar(first, "s", "time of the first slip"),
-        "last_change": aq.Scalar(last, "s", "time of the last change of state"),
-        "final_position": aq.Scalar(place, "m", "position of the first mass at the end"),
+        "first_slip": aq.Scalar(first_slip, "s", "time of the first slip"),
+        "last_change": aq.Scalar(last_change, "s", "time of the last change of state"),
+        "final_position": aq.Scalar(final_position, "m", "position of the first mass at the end"),
     }
 
 
@@ -170,22 +173,26 @@ def _motion_figure(result: xarray.DataTree, parameters: Parameters) -> "Figure":
     """Positions of both masses, velocity of the first, friction on it over the normal force."""
     from arlequin.plots import style
 
-    p, exact, way = parameters, reference(parameters), motion(result)
+    p, exact, spline = parameters, reference(parameters), motion(result)
     time = result.dataset["time"].values
-    fine, found = np.linspace(0.0, time[-1], 2001), changes(result)
-    places, speeds, own = exact.positions(fine), exact.velocities(fine), result["part/masses"].dataset
+    fine, instants = np.linspace(0.0, time[-1], 2001), changes(result)
+    exact_positions, exact_velocities, masses = (
+        exact.positions(fine),
+        exact.velocities(fine),
+        result["part/masses"].dataset,
+    )
     force = result["interface/floor"].dataset["force"].values[:, 0]
     with style.panels(3, 6.5, sharex=True) as (figure, panels):
         for k, name in enumerate(("first", "second")):
             label = "exact" if k == 0 else None
-            panels[0].plot(fine, places[:, k], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label=label)
-            panels[0].plot(fine, way(fine)[:, k], "--", color=style.COLOURS[k], label=f"{name} mass, computed")
+            panels[0].plot(fine, exact_positions[:, k], color=style.REFERENCE, linewidth=3.0, alpha=0.5, label=label)
+            panels[0].plot(fine, spline(fine)[:, k], "--", color=style.COLOURS[k], label=f"{name} mass, computed")
         if exact == PulledMasses():
-            shown = np.array([(t, x) for t, _, x in PUBLISHED if t <= time[-1]])
-            panels[0].plot(*shown.T, "o", color=style.COLOURS[2], markersize=5, label="Code_Aster")
+            published_points = np.array([(t, x) for t, _, x in PUBLISHED if t <= time[-1]])
+            panels[0].plot(*published_points.T, "o", color=style.COLOURS[2], markersize=5, label="Code_Aster")
         panels[0].set_ylabel("Position (m)")
-        panels[1].plot(fine, speeds[:, 0], color=style.REFERENCE, linewidth=3.0, alpha=0.5)
-        panels[1].plot(own["frame_time"].values, own["velocity"].values[:, 0, 0], "--", color=style.COLOURS[0])
+        panels[1].plot(fine, exact_velocities[:, 0], color=style.REFERENCE, linewidth=3.0, alpha=0.5)
+        panels[1].plot(masses["frame_time"].values, masses["velocity"].values[:, 0, 0], "--", color=style.COLOURS[0])
         panels[1].set_ylabel("Velocity of the\nfirst mass (m/s)")
         # a mean over the step: drawn at its middle
         panels[2].plot(time[1:] - 0.5 * p.step, -force[1:] / p.normal, color=style.COLOURS[0])
@@ -195,7 +202,7 @@ def _motion_figure(result: xarray.DataTree, parameters: Parameters) -> "Figure":
         panels[2].set_ylabel("Friction over\nnormal force (1)")
         panels[2].set_xlabel("Time (s)")
         for axes in panels:
-            for event in found:
+            for event in instants:
                 axes.axvline(event, color=style.REFERENCE, linewidth=0.8, linestyle=":")
         panels[0].set_title("Dotted lines: computed changes of state", loc="left")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)

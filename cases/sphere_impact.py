@@ -3,7 +3,7 @@
 Axisymmetric model, or a quarter of the ball in 3D; the whole height of the ball is meshed. Mesh and time step follow
 from the reference: `cells` over the largest contact radius a, `steps` over the duration T. Hertz's theory assumes a
 half-space and quasi-static contact, valid for a/R → 0: a/R = (3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32
-times the time in which a wave crosses the ball and returns.
+wave transits through the ball and back.
 """
 
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Scalars of the whole ball, of which the model may hold a quarter."""
+    """Scalars of the complete ball, of which the model may have a quarter."""
     edges, force = forces(result, parameters)
     return {
         **impact_scalars(result, parameters.velocity, centre_velocity(result, "y"), "y"),

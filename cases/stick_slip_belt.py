@@ -1,8 +1,8 @@
-"""Mass on a spring, driven by a belt: the limit cycle of stick and slip, static and dynamic friction or Stribeck's.
+"""Stick-slip limit cycle of a mass on a spring, driven by a belt, with static and dynamic or Stribeck friction.
 
 The frame is that of the belt, in which the end of the spring moves at −V: its pull −kVt, with a dashpot −cV, is a force
-on the mass. Shown is the motion x = y + Vt seen from the end of the spring. The mass starts at x = 0, carried by the
-belt; from its first slip on the motion is periodic.
+on the mass. Results are given for x = y + Vt, relative to the end of the spring. The mass starts at x = 0, carried by
+the belt; from its first slip on the motion is periodic.
 
 The reference is `arlequin.cases.reference.belt`: closed form for `law=static-dynamic`, integrated to 1e-12 for
 `law=stribeck`, whose friction falls with the slip rate, implicitly in each step. Relative errors over the last period:
@@ -11,7 +11,7 @@ The reference is `arlequin.cases.reference.belt`: closed form for `law=static-dy
     static-dynamic, located, 2000 steps  0.67123890    6e-12      0.0141421356    6e-13
     stribeck, 5000 steps                 0.72860547    9e-8       0.0176000262    3e-7
 
-The work of the belt in a period is what friction and the dashpot take of it and what is stored, to round-off.
+The work of the belt in a period equals the dissipation of friction and dashpot plus the stored energy, to round-off.
 
 Source: Leine, van Campen, de Kraker & van den Steen, Nonlinear Dynamics 16 (1998) 41–54.
 """
@@ -35,8 +35,8 @@ from arlequin.models.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CLOSURE = 1e-10  # of the work of the belt in a cycle
-NEAR = 1e-4  # of period and amplitude
+CLOSURE = 1e-10  # tolerance of the energy balance of a cycle over the work of the belt
+NEAR = 1e-4  # relative tolerance of period and amplitude
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> BeltOscillator:
-    """The limit cycle."""
+    """Exact limit cycle."""
     p = parameters
     stribeck = p.stribeck_velocity if p.law == "stribeck" else None
     return BeltOscillator(p.mass, p.stiffness, p.damping, p.normal, p.velocity, p.static, p.dynamic, stribeck)
@@ -109,9 +109,9 @@ def reference(parameters: Parameters) -> BeltOscillator:
 
 @dataclass(frozen=True)
 class BeltCycle:
-    """Measures of the last cycles of a run: times (s), x (m) and ẋ (m/s) at the ends of steps, seen from the spring's
-    end; period, s; range of x, m; works over the last period, J: of the belt, of friction, of the dashpot, and the
-    growth of kinetic and strain energy."""
+    """Measures of the last cycles of a run: times (s), x (m) and ẋ (m/s) at the ends of steps, relative to the
+    spring's end; period, s; range of x, m; works over the last period, J: of belt, friction and dashpot, and the growth
+    of kinetic and strain energy."""
 
     time: Array
     x: Array
@@ -132,14 +132,14 @@ class BeltCycle:
         y, rate = (part[name].values[:, 0, 0] for name in ("displacement", "velocity"))
         x, speed = y + p.velocity * time, rate + p.velocity
         n = p.per_period
-        late = slice(max(time.size - 1 - 2 * n, 0), None)
-        way = CubicHermiteSpline(time[late], x[late], speed[late])
-        turns = way.derivative().roots(extrapolate=False)
-        values = np.concatenate([x[late], way(turns[np.isfinite(turns)])])
+        last_cycles = slice(max(time.size - 1 - 2 * n, 0), None)
+        spline = CubicHermiteSpline(time[last_cycles], x[last_cycles], speed[last_cycles])
+        extrema = spline.derivative().roots(extrapolate=False)
+        values = np.concatenate([x[last_cycles], spline(extrema[np.isfinite(extrema)])])
         low, high = float(values.min()), float(values.max())
-        passed = way.solve(0.5 * (low + high), extrapolate=False)
-        passed = passed[way(passed, 1) > 0.0]
-        period = float(np.diff(passed).mean()) if passed.size > 1 else np.nan
+        passages = spline.solve(0.5 * (low + high), extrapolate=False)
+        passages = passages[spline(passages, 1) > 0.0]
+        period = float(np.diff(passages).mean()) if passages.size > 1 else np.nan
         h, force = time[-1] / (time.size - 1), result["interface/belt"].dataset["force"].values[-n:, 0]
         energy = result.dataset["energy"]
 
@@ -148,11 +148,11 @@ class BeltCycle:
             return float(values[-1] - values[-1 - n])
 
         stored = 0.5 * p.mass * speed**2 + 0.5 * p.stiffness * x**2
-        # c ẋ² of the mean velocity of each step, ẋ = ẏ + V
+        # c ẋ² with the mean velocity of each step, ẋ = ẏ + V
         dashpot = 0.0
         if p.damping > 0.0:
-            moved = y[-1] - y[-1 - n]
-            dashpot = grown("damping") + p.damping * p.velocity * (2.0 * moved + p.velocity * n * h)
+            displacement = y[-1] - y[-1 - n]
+            dashpot = grown("damping") + p.damping * p.velocity * (2.0 * displacement + p.velocity * n * h)
         return cls(
             time, x, speed, period, low, high, p.velocity * h * float(force.sum()), grown("friction"), dashpot,
             float(stored[-1] - stored[-1 - n]),
@@ -166,42 +166,42 @@ class BeltCycle:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of the period, the amplitude, the works of a cycle, the first slip, and the balance."""
-    p, exact, found = parameters, reference(parameters), BeltCycle.of(result, parameters)
-    closes = abs(found.belt - found.friction - found.dashpot - found.stored) / found.belt
-    returns = abs(found.stored) / found.belt
-    near = NEAR * max(1.0, (500.0 / p.per_period) ** 4) if p.located else NEAR * max(1.0, 5e3 / p.per_period)
+    p, exact, cycle = parameters, reference(parameters), BeltCycle.of(result, parameters)
+    imbalance = abs(cycle.belt - cycle.friction - cycle.dashpot - cycle.stored) / cycle.belt
+    growth = abs(cycle.stored) / cycle.belt
+    tolerance = NEAR * max(1.0, (500.0 / p.per_period) ** 4) if p.located else NEAR * max(1.0, 5e3 / p.per_period)
     return [
-        Check("period of the limit cycle", found.period, exact.period, near, "s"),
-        Check("amplitude", found.amplitude, exact.amplitude, near, "m"),
-        Check("belt's work in a period less what it goes to, relative", closes, 0.0, CLOSURE, "1", "absolute"),
-        Check("growth of the stored energy in a period, relative", returns, 0.0, near, "1", "absolute"),
+        Check("period of the limit cycle", cycle.period, exact.period, tolerance, "s"),
+        Check("amplitude", cycle.amplitude, exact.amplitude, tolerance, "m"),
+        Check("belt's work in a period less what it goes to, relative", imbalance, 0.0, CLOSURE, "1", "absolute"),
+        Check("growth of the stored energy in a period, relative", growth, 0.0, tolerance, "1", "absolute"),
         *energy_checks(result),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of the limit cycle."""
-    found = BeltCycle.of(result, parameters)
+    """Scalars of the limit cycle."""
+    cycle = BeltCycle.of(result, parameters)
     return {
-        "period": aq.Scalar(found.period, "s", "period of the limit cycle"),
-        "amplitude": aq.Scalar(found.amplitude, "m", "half the range of the position"),
-        "belt_work": aq.Scalar(found.belt, "J", "work of the belt in a period"),
-        "friction_loss": aq.Scalar(found.friction, "J", "what friction takes of it"),
+        "period": aq.Scalar(cycle.period, "s", "period of the limit cycle"),
+        "amplitude": aq.Scalar(cycle.amplitude, "m", "half the range of the position"),
+        "belt_work": aq.Scalar(cycle.belt, "J", "work of the belt in a period"),
+        "friction_loss": aq.Scalar(cycle.friction, "J", "what friction takes of it"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    found = BeltCycle.of(result, parameters)
+    belt_cycle = BeltCycle.of(result, parameters)
     return {
-        "cycle": _cycle_figure(found, parameters),
-        "friction": _friction_figure(result, found, parameters),
+        "cycle": _cycle_figure(belt_cycle, parameters),
+        "friction": _friction_figure(result, belt_cycle, parameters),
         "energies": plots.energies(result),
     }
 
 
-def _cycle_figure(found: BeltCycle, parameters: Parameters) -> "Figure":
+def _cycle_figure(belt_cycle: BeltCycle, parameters: Parameters) -> "Figure":
     """Phase portrait with the exact limit cycle, and the position over the time."""
     from arlequin.plots import style
 
@@ -210,28 +210,30 @@ def _cycle_figure(found: BeltCycle, parameters: Parameters) -> "Figure":
     scale, unit = style.prefix(x, "m")
     rate_scale, rate_unit = style.prefix(speed, "m/s")
     with style.panels(2, 6.0, ratios=(3.0, 1.2)) as (figure, panels):
-        portrait, course = panels
+        portrait, history = panels
         portrait.plot(scale * x, rate_scale * speed, color=style.REFERENCE, linewidth=3.0, alpha=0.5, label="exact")
-        portrait.plot(scale * found.x, rate_scale * found.speed, "--", color=style.COLOURS[0], label="computed")
+        portrait.plot(
+            scale * belt_cycle.x, rate_scale * belt_cycle.speed, "--", color=style.COLOURS[0], label="computed"
+        )
         portrait.axhline(rate_scale * p.velocity, color=style.REFERENCE, linewidth=0.8, linestyle=":")
         portrait.set_xlabel(style.label("Position", unit))
         portrait.set_ylabel(style.label("Velocity", rate_unit))
         portrait.set_title("Dotted line: velocity of the belt", loc="left")
-        course.plot(found.time, scale * found.x, color=style.COLOURS[0])
-        course.set_xlabel("Time (s)")
-        course.set_ylabel(style.label("Position", unit))
+        history.plot(belt_cycle.time, scale * belt_cycle.x, color=style.COLOURS[0])
+        history.set_xlabel("Time (s)")
+        history.set_ylabel(style.label("Position", unit))
         figure.legend(*portrait.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 
-def _friction_figure(result: xarray.DataTree, found: BeltCycle, parameters: Parameters) -> "Figure":
+def _friction_figure(result: xarray.DataTree, belt_cycle: BeltCycle, parameters: Parameters) -> "Figure":
     """Friction over the normal force, over the slip rate of the belt, in the last period."""
     from arlequin.plots import style
 
     p, exact = parameters, reference(parameters)
     n = p.per_period
     force = result["interface/belt"].dataset["force"].values[-n:, 0] / p.normal
-    rate = p.velocity - 0.5 * (found.speed[-n:] + found.speed[-n - 1 : -1])
+    rate = p.velocity - 0.5 * (belt_cycle.speed[-n:] + belt_cycle.speed[-n - 1 : -1])
     fine = np.linspace(0.0, 1.05 * rate.max(), 501)
     scale, unit = style.prefix(fine, "m/s")
     with style.panels(1, 3.2) as (figure, (axes,)):

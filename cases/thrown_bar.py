@@ -112,8 +112,8 @@ def tolerance(parameters: Parameters) -> float:
     """Relative tolerance: that of `bar_wall`, and up to half a step for an impact inside a step."""
     p = parameters
     start = p.height / p.velocity / step(p)
-    late = 2.0 * abs(start - round(start)) * step(p) / exact(p).transit
-    return 0.01 * (400.0 / p.elements * max(p.courant, 1.0)) ** (2.0 / 3.0) + late
+    step_error = 2.0 * abs(start - round(start)) * step(p) / exact(p).transit
+    return 0.01 * (400.0 / p.elements * max(p.courant, 1.0)) ** (2.0 / 3.0) + step_error
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -134,16 +134,16 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of start and end of the contact (at half its pressure), to two steps, and of the pressure."""
-    whole, two = exact(parameters), 2.0 * step(parameters)
+    solution, two_steps = exact(parameters), 2.0 * step(parameters)
     edges, pressure = mean_pressures(result)
-    high = np.flatnonzero(pressure > 0.5 * whole.pressure_in_contact)
+    high = np.flatnonzero(pressure > 0.5 * solution.pressure_in_contact)
     begin, end = (edges[high[0]], edges[high[-1] + 1]) if high.size else (np.nan, np.nan)
-    start, release = whole.contact_intervals[0]
-    plateau = plateaus(result, whole.contact_intervals)[0]
+    start, release = solution.contact_intervals[0]
+    plateau = plateaus(result, solution.contact_intervals)[0]
     return [
-        Check("start of the contact", begin, start, two, "s", "absolute"),
-        Check("end of the contact", end, release, two, "s", "absolute"),
-        Check("pressure in contact", plateau, whole.pressure_in_contact, 0.02, "Pa"),
+        Check("start of the contact", begin, start, two_steps, "s", "absolute"),
+        Check("end of the contact", end, release, two_steps, "s", "absolute"),
+        Check("pressure in contact", plateau, solution.pressure_in_contact, 0.02, "Pa"),
     ]
 
 

@@ -82,36 +82,36 @@ def layout(parameters: Parameters) -> BarLayout:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    p, where = parameters, layout(parameters)
+    p, bars = parameters, layout(parameters)
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     h = p.coarse_size / p.ratio
-    fine_cells = max(1, round(where.fine_end / h))
+    fine_cells = max(1, round(bars.fine_end / h))
     # with a floor the coarse bar extends below the fine one
-    coarse_low = where.coarse_start - (GHOST_CELLS * p.coarse_size if p.floor > 0.0 else 0.0)
-    coarse_cells = round((where.end - coarse_low) / p.coarse_size)
+    coarse_low = bars.coarse_start - (GHOST_CELLS * p.coarse_size if p.floor > 0.0 else 0.0)
+    coarse_cells = round((bars.end - coarse_low) / p.coarse_size)
     fine = aq.Bar(
-        "fine", aq.mesh.interval(0.0, where.fine_end, cells=fine_cells), material, imposed={"left": {"x": 0.0}}
+        "fine", aq.mesh.interval(0.0, bars.fine_end, cells=fine_cells), material, imposed={"left": {"x": 0.0}}
     )
     coarse = aq.Bar(
         "coarse",
-        aq.mesh.interval(coarse_low, where.end, cells=coarse_cells),
+        aq.mesh.interval(coarse_low, bars.end, cells=coarse_cells),
         material,
         imposed={"right": {"x": 0.0}},
         mass=p.coarse_mass,
     )
     system = aq.System(
         [coarse, fine],
-        [junction(p, coarse, fine, where)],
-        displacement=lambda x: where.packet.displacement(x[:, 0]),
-        velocity=lambda x: where.packet.velocity(x[:, 0]),
+        [junction(p, coarse, fine, bars)],
+        displacement=lambda x: bars.packet.displacement(x[:, 0]),
+        velocity=lambda x: bars.packet.velocity(x[:, 0]),
     )
-    small = p.courant * where.fine_end / fine_cells / where.packet.speed
+    fine_step = p.courant * bars.fine_end / fine_cells / bars.packet.speed
     scheme = aq.Theta(0.5) if p.time_ratio == 1 else aq.Multirate(p.time_ratio)
-    duration = (10.0 * where.packet.width + p.overlap) / where.packet.speed if p.duration is None else p.duration
-    return aq.Study(system, scheme, duration, small * p.time_ratio, p.fields_every)
+    duration = (10.0 * bars.packet.width + p.overlap) / bars.packet.speed if p.duration is None else p.duration
+    return aq.Study(system, scheme, duration, fine_step * p.time_ratio, p.fields_every)
 
 
-def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -> Any:
+def junction(parameters: Parameters, coarse: Any, fine: Any, bars: BarLayout) -> Any:
     """Junction of the parameters."""
     p = parameters
     weights = {"linear": aq.weights.Linear, "constant": aq.weights.Constant, "cubic": aq.weights.Cubic}[p.weights]()
@@ -119,22 +119,22 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -
     mediator: Any = p.mediator
     if mediator == "own":
         cells = max(1, round(p.overlap / (2.0 * p.coarse_size)))
-        mediator = aq.mesh.interval(where.coarse_start, where.fine_end, cells=cells)
-    more: dict[str, Any] = {"absorbing": p.absorbing}
+        mediator = aq.mesh.interval(bars.coarse_start, bars.fine_end, cells=cells)
+    options: dict[str, Any] = {"absorbing": p.absorbing}
     if p.floor > 0.0:
-        more |= {"zone": aq.zones.Strip(start=where.fine_end, end=where.coarse_start), "floor": p.floor}
-    return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **more)
+        options |= {"zone": aq.zones.Strip(start=bars.fine_end, end=bars.coarse_start), "floor": p.floor}
+    return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **options)
 
 
 def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
     """Final energy on the side of the start over the initial energy."""
-    where = layout(parameters)
+    bars = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
     if parameters.start == "fine":
-        back = stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY)
+        reflected_energy = stretch_energy(result, "fine", 0.0, bars.coarse_start, YOUNG, DENSITY)
     else:
-        back = stretch_energy(result, "coarse", where.fine_end, where.end, YOUNG, DENSITY)
-    return back / start
+        reflected_energy = stretch_energy(result, "coarse", bars.fine_end, bars.end, YOUNG, DENSITY)
+    return reflected_energy / start
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -156,9 +156,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Scalars; with a given duration the reflected energy is nan, as the packet may not have returned."""
-    back = reflected(result, parameters) if parameters.duration is None else np.nan
+    fraction = reflected(result, parameters) if parameters.duration is None else np.nan
     return {
-        "reflected_energy": aq.Scalar(back, "1", "fraction of the energy reflected by the junction"),
+        "reflected_energy": aq.Scalar(fraction, "1", "fraction of the energy reflected by the junction"),
         "energy_drift": aq.Scalar(drift(result), "1", "largest change of the kinetic and strain energy"),
     }
 

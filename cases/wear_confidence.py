@@ -1,26 +1,26 @@
-"""Fretting of a rod under turbulence with uncertain gap, preload, misalignment and friction: wear with its confidence.
+"""Fretting wear of a rod under turbulence with uncertain gap, preload, misalignment and friction.
 
-A fuel rod in four grids: the outer two hold it by linear springs; one of the inner two has a preload, the other a gap,
-and is offset from the axis. Springs and dimples of both are shock elements with friction (as of `fuel_rod`). Gap,
-preload, misalignment and friction have distributions, and each sample its own turbulence. The quantities are the mean
-work rate of all supports, and the depth of wear after a year at the support that wears most, by Archard's law
+A fuel rod in four grids: the outer two are linear springs; one of the inner two has a preload, the other a gap, and is
+offset from the axis. Springs and dimples of both are shock elements with friction (as in `fuel_rod`). Gap,
+preload, misalignment and friction are random variables, and each sample has its own turbulence. The quantities of
+interest are the mean work rate of all supports, and the largest wear depth of a support after a year, by Archard's law
 
     V = k P T,     V = 4/3 L √(2R) h^(3/2),
 
 of a rod of radius R worn flat over the height L of a dimple by the small depth h.
 
-The mean work rate is estimated on levels (`aq.estimate`), each sample of a correction at the same inputs and the same
-turbulence, and by Monte Carlo on the finest level with other samples, which is its reference. Sobol' indices are
+The mean work rate is estimated by multilevel Monte Carlo (`aq.estimate`), with the same inputs and turbulence on both
+levels of a correction; the reference is Monte Carlo on the finest level with other samples. Sobol' indices are
 computed on the coarsest level. Level n has the time step Δt/rⁿ, and by the parameter `hierarchy`
 
     steps     the same model on all levels;
     models    level 0: that model; level 1: an asperity layer on each support, the multi-level law of `fuel_rod`;
               level n ≥ 2: 2ⁿ⁻¹ times as many modes and cells.
 
-Costs are counted in time steps, so that results do not depend on a machine. A step with 80 modes takes 1.3 times as
-long as one with 40: contacts take most of it. Corrections of time steps vanish with the steps. Those of models keep a
-standard deviation of about an eighth of that of the work rate, as further modes scatter the knocks of the loose grid:
-three levels save a factor of 4, and more of them nothing.
+Costs are counted in time steps, independent of the machine. A step with 80 modes takes 1.3 times as long as one with
+40, as contact dominates. Corrections of `steps` vanish with the step. Those of `models` keep a standard deviation of
+about an eighth of that of the work rate, as additional modes change the sequence of impacts at the loose grid: three
+levels save a factor of 4, and more levels nothing.
 
 Results: `samples` (inputs, work rate and depth of each sample on the finest level), `levels` (the estimate, and mean,
 variance and number of samples of each level), `indices`.
@@ -50,8 +50,8 @@ from arlequin.run.run import Progress
 MARGIN = 0.1  # m, from an end of the rod to its first grid
 YEAR = 365.25 * 86400.0  # s
 INPUTS = {"gap": "m", "preload": "N", "misalignment": "m", "friction": "1", "turbulence": "1"}
-FEW_STEPS = 200_000  # of all samples: no processes are started for fewer
-PILOT = 10  # samples of each level at first
+FEW_STEPS = 200_000  # time steps of all samples below which no processes are started
+PILOT = 10  # initial samples of each level
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Parameters:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """The rod at the middle of all distributions, on the coarsest level."""
+    """Study of the rod at the midpoints of all distributions, on the coarsest level."""
     p = parameters
     middle = [0.5 * (getattr(p, f"least_{n}") + getattr(p, f"largest_{n}")) for n in ("gap", "preload", "friction")]
     return rod_study(p, middle[0], middle[1], 0.0, middle[2], p.seed, 0)
@@ -162,23 +162,23 @@ def rod_study(
     turbulence: int,
     level: int,
 ) -> aq.Study:
-    """The rod with these inputs on a level; turbulence: its seed."""
+    """Study of the rod for given inputs on a level; turbulence: its seed."""
     p = parameters.on_level(level)
     heights = [MARGIN + n * p.pitch for n in range(4)]
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height)
-    rough = layer if p.hierarchy == "models" and level else None
-    spring, dimple = (GridSupport(k, p.shock_damping, rough) for k in (p.spring_stiffness, p.dimple_stiffness))
+    asperities = layer if p.hierarchy == "models" and level else None
+    spring, dimple = (GridSupport(k, p.shock_damping, asperities) for k in (p.spring_stiffness, p.dimple_stiffness))
     tight = SpacerGrid(1, heights[1], p.radius, p.dimple_distance, spring, dimple, preload, 0.0)
     loose = SpacerGrid(2, heights[2], p.radius, p.dimple_distance, spring, dimple, 0.0, gap, misalignment)
     grids, ends = (tight, loose), {"lower": heights[0], "upper": heights[3]}
-    marks = {name: aq.SectionPoints(z) for name, z in ends.items()}
-    marks |= {f"axis{grid.number}": aq.SectionPoints(grid.z) for grid in grids}
+    section_points = {name: aq.SectionPoints(z) for name, z in ends.items()}
+    section_points |= {f"axis{grid.number}": aq.SectionPoints(grid.z) for grid in grids}
     for grid in grids:
-        marks |= dict(zip(grid.names, (grid.springs, grid.dimples), strict=True))
-    around = [z + side * p.dimple_distance for z in heights[1:3] for side in (-1.0, 1.0)]
-    places = np.unique(np.round([0.0, *heights, *around, heights[3] + MARGIN], 12))
-    cuts = [np.linspace(a, b, 1 + max(1, round((b - a) * p.cells / p.pitch))) for a, b in pairwise(places)]
-    nodes = [0.0, *np.concatenate([cut[1:] for cut in cuts]).tolist()]
+        section_points |= dict(zip(grid.names, (grid.springs, grid.dimples), strict=True))
+    dimple_heights = [z + side * p.dimple_distance for z in heights[1:3] for side in (-1.0, 1.0)]
+    corners = np.unique(np.round([0.0, *heights, *dimple_heights, heights[3] + MARGIN], 12))
+    spans = [np.linspace(a, b, 1 + max(1, round((b - a) * p.cells / p.pitch))) for a, b in pairwise(corners)]
+    nodes = [0.0, *np.concatenate([cut[1:] for cut in spans]).tolist()]
     slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
     spectrum = aq.PlateauSpectrum(p.force**2 / (p.cutoff * slope / (slope - 1.0)), p.cutoff)
     flow = aq.Turbulence(
@@ -189,7 +189,7 @@ def rod_study(
     beam = aq.Beam(
         "rod", aq.mesh.line(nodes), zircaloy, aq.Section.tube(p.radius, p.radius - p.thickness, zircaloy.poisson),
         origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), carried_mass=p.pellets,
-        added_mass=p.water, fluid_damping=p.fluid_damping, points=marks, turbulence=flow,
+        added_mass=p.water, fluid_damping=p.fluid_damping, points=section_points, turbulence=flow,
         imposed={"left": {"z": 0.0, "rz": 0.0}},
     )  # fmt: skip
     rod = aq.Modal(beam, p.modes, static=[beam.boundary(name) for name in (*ends, "axis1", "axis2")])
@@ -200,7 +200,7 @@ def rod_study(
         for name in ends
         for axis, along in (("x", (1.0, 0.0, 0.0)), ("y", (0.0, 1.0, 0.0)))
     ]
-    contacts = [one for grid in grids for one in grid.interfaces(rod, friction, p.tangential)]
+    contacts = [contact for grid in grids for contact in grid.interfaces(rod, friction, p.tangential)]
     system = aq.System([rod], interfaces=contacts, springs=springs)
     return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=10**9)
 
@@ -214,18 +214,18 @@ def sample(
     turbulence: int,
     level: int = 0,
 ) -> dict[str, aq.Scalar]:
-    """Mean work rate of all supports, W, and depth, m, after a year at that which wears most, on a level."""
+    """Mean work rate of all supports, W, and largest wear depth after a year, m, on a level."""
     p = parameters
     result = rod_study(p, gap, preload, misalignment, friction, turbulence, level).run(progress=False)
     time = result.dataset["time"].values
     spans = np.diff(np.clip(time, p.start, None))
     names = list(result["interface"].children)
     powers = [result[f"interface/{name}"].dataset["point_wear_power"].values[1:] for name in names]
-    most = max(float((spans @ power).max()) for power in powers) / spans.sum()
+    largest_power = max(float((spans @ power).max()) for power in powers) / spans.sum()
     total = sum(aq.results.mean_power(result, name, p.start, float(time[-1])) for name in names)
     return {
         "work_rate": aq.Scalar(total, "W", "mean work rate"),
-        "depth": aq.Scalar(worn_flat(p, most), "m", "depth after a year"),
+        "depth": aq.Scalar(worn_flat(p, largest_power), "m", "depth after a year"),
     }
 
 
@@ -238,7 +238,7 @@ def worn_flat(parameters: Parameters, power: float) -> float:
 
 def _measures(levels: int) -> tuple[Measure, ...]:
     inputs = [Measure("samples", name, unit, name) for name, unit in INPUTS.items()]
-    own = [
+    measures = [
         Measure("samples", "work_rate", "W", "mean work rate on the finest level"),
         Measure("samples", "depth", "m", "depth after a year on the finest level"),
         Measure("levels", "work_rate", "W", "mean of the work rate by all levels"),
@@ -249,7 +249,7 @@ def _measures(levels: int) -> tuple[Measure, ...]:
         Measure("levels", "variance_rate", "1", "β, powers of 2 per level"),
     ]
     for n in range(levels):
-        own += [
+        measures += [
             Measure("levels", f"mean_{n}", "W", f"mean of the correction of level {n}"),
             Measure("levels", f"variance_{n}", "W2", f"variance of the correction of level {n}"),
             Measure("levels", f"level_mean_{n}", "W", f"mean of level {n}"),
@@ -257,64 +257,78 @@ def _measures(levels: int) -> tuple[Measure, ...]:
             Measure("levels", f"samples_{n}", "1", f"samples of level {n}"),
         ]
     for name in INPUTS:
-        own += [
+        measures += [
             Measure("indices", f"first_{name}", "1", f"first-order index of {name}"),
             Measure("indices", f"total_{name}", "1", f"total index of {name}"),
             Measure("indices", f"low_{name}", "1", f"lower end of the total index of {name}"),
             Measure("indices", f"high_{name}", "1", f"upper end of the total index of {name}"),
         ]
-    return (*inputs, *own)
+    return (*inputs, *measures)
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """The samples of the finest level over `sample`; the estimate and the indices are the same in all of them."""
+    """Samples of the finest level over `sample`; estimate and indices are repeated in all of them."""
     p = parameters
     estimates: dict[tuple[str, str], Any] = {}
 
-    def one(i: int) -> dict[tuple[str, str], float]:
+    def measures_of_sample(i: int) -> dict[tuple[str, str], float]:
         if not estimates:
             estimates.update(_estimates(p))
         return {key: float(value[i] if np.ndim(value) else value) for key, value in estimates.items()}
 
     samples = "sample", list(range(p.samples))
-    return collect_runs(one, _measures(p.levels), samples, of=parameters, record=record, progress=progress)
+    return collect_runs(
+        measures_of_sample, _measures(p.levels), samples, of=parameters, record=record, progress=progress
+    )
 
 
 def _estimates(p: Parameters) -> dict[tuple[str, str], Any]:
-    """All measures: arrays (sample,), and numbers."""
+    """All measures: arrays (sample,) and numbers."""
     study, levels = partial(sample, parameters=p), [{"level": n} for n in range(p.levels)]
     counts = [round(p.duration / step) for step in p.steps]
     pilot = min(PILOT, p.samples)
-    several = p.samples * counts[-1] > FEW_STEPS
-    how: dict[str, Any] = {"workers": None if several else 0, "progress": False}
-    found: dict[tuple[str, str], Any] = {}
+    use_processes = p.samples * counts[-1] > FEW_STEPS
+    options: dict[str, Any] = {"workers": None if use_processes else 0, "progress": False}
+    estimates: dict[tuple[str, str], Any] = {}
     with TemporaryDirectory() as folder:  # one run gives both quantities of a sample
         for name in ("work_rate", "depth"):
             plain = aq.estimate(
                 study, name, p.inputs, levels=levels[-1:], samples=p.samples, seed=p.seed + 1,
-                store=f"{folder}/samples", **how,
+                store=f"{folder}/samples", **options,
             )  # fmt: skip
-            found["samples", name] = plain["fine"].values[0]
-    found |= {("samples", name): plain[f"input_{name}"].values[0] for name in INPUTS}
+            estimates["samples", name] = plain["fine"].values[0]
+    estimates |= {("samples", name): plain[f"input_{name}"].values[0] for name in INPUTS}
     mean = aq.estimate(
-        study, "work_rate", p.inputs, levels=levels, relative=p.accuracy, costs=counts, pilot=pilot, seed=p.seed, **how
+        study,
+        "work_rate",
+        p.inputs,
+        levels=levels,
+        relative=p.accuracy,
+        costs=counts,
+        pilot=pilot,
+        seed=p.seed,
+        **options,
     )
     steps = float((mean["samples"].values * mean["cost"].values).sum())
-    own: dict[str, Any] = {"work_rate": mean["value"], "half_width": mean["half_width"], "steps": steps}
-    own |= {"plain_steps": mean["plain_cost"], "mean_rate": mean["mean_rate"], "variance_rate": mean["variance_rate"]}
+    level_values: dict[str, Any] = {"work_rate": mean["value"], "half_width": mean["half_width"], "steps": steps}
+    level_values |= {
+        "plain_steps": mean["plain_cost"],
+        "mean_rate": mean["mean_rate"],
+        "variance_rate": mean["variance_rate"],
+    }
     for n in range(p.levels):
         names = ("mean", "variance", "level_mean", "level_variance", "samples")
-        own |= {f"{name}_{n}": float(mean[name][n]) for name in names}
-    found |= {("levels", name): float(value) for name, value in own.items()}
-    shares = aq.sobol_indices(study, "work_rate", p.inputs, samples=p.indices, seed=p.seed + 2, **how)
+        level_values |= {f"{name}_{n}": float(mean[name][n]) for name in names}
+    estimates |= {("levels", name): float(value) for name, value in level_values.items()}
+    shares = aq.sobol_indices(study, "work_rate", p.inputs, samples=p.indices, seed=p.seed + 2, **options)
     for n, name in enumerate(INPUTS):
         ends = shares["total_order_interval"].values[:, n]
         values = {"first": shares["first_order"][n], "total": shares["total_order"][n], "low": ends[0], "high": ends[1]}
-        found |= {("indices", f"{key}_{name}"): float(value) for key, value in values.items()}
-    return found
+        estimates |= {("indices", f"{key}_{name}"): float(value) for key, value in values.items()}
+    return estimates
 
 
-def _brute(result: xarray.DataTree) -> tuple[float, float]:
+def _plain_estimate(result: xarray.DataTree) -> tuple[float, float]:
     """Mean of the work rate on the finest level, W, and half-width of its interval of 95 %."""
     from arlequin.uncertainty.intervals import student
 
@@ -332,25 +346,32 @@ def _saving(result: xarray.DataTree) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The estimate of the levels against that of other samples on the finest one, and what it saves."""
-    mean, width = _brute(result)
-    value, own = (_constant(result, "levels", name) for name in ("work_rate", "half_width"))
-    both = sqrt(width**2 + own**2)
-    last = abs(_constant(result, "levels", f"mean_{parameters.levels - 1}"))
+    """Checks of the multilevel estimate against plain Monte Carlo on the finest level, and of its saving."""
+    mean, reference_half_width = _plain_estimate(result)
+    value, half_width = (_constant(result, "levels", name) for name in ("work_rate", "half_width"))
+    limit = sqrt(reference_half_width**2 + half_width**2)
+    finest_correction = abs(_constant(result, "levels", f"mean_{parameters.levels - 1}"))
     checks = [
-        Check("mean work rate by levels, against the finest alone", value, mean, both, "W", "absolute"),
-        Check("half-width over the mean", own / value, parameters.accuracy, 0.0, "1", "at most"),
-        Check("correction of the finest level over the mean", last / value, parameters.accuracy, 0.0, "1", "at most"),
+        Check("mean work rate by levels, against the finest alone", value, mean, limit, "W", "absolute"),
+        Check("half-width over the mean", half_width / value, parameters.accuracy, 0.0, "1", "at most"),
+        Check(
+            "correction of the finest level over the mean",
+            finest_correction / value,
+            parameters.accuracy,
+            0.0,
+            "1",
+            "at most",
+        ),
     ]
-    enough, least = {"steps": (4, 10.0), "models": (3, 3.0)}[parameters.hierarchy]
-    if parameters.levels >= enough:
+    least_levels, least = {"steps": (4, 10.0), "models": (3, 3.0)}[parameters.hierarchy]
+    if parameters.levels >= least_levels:
         name = "cost of Monte Carlo over that of the levels"
         checks.append(Check(name, _saving(result), least, 0.0, "1", "at least"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """The estimate, what it saves, depth and its excess, and the input of the largest index."""
+    """Scalars of the estimate, its saving, the wear depth and its exceedance, and the largest index."""
     depth = result["samples"].dataset["depth"].values
     value, width = (_constant(result, "levels", name) for name in ("work_rate", "half_width"))
     return {
@@ -370,12 +391,12 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
 
     p = parameters
     names = ("mean", "variance", "level_mean", "level_variance", "samples")
-    own = {
+    level_variables = {
         name: ("level", [_constant(result, "levels", f"{name}_{n}") for n in range(p.levels)], {"units": "W"})
         for name in names
     }
     rates = {name: _constant(result, "levels", name) for name in ("mean_rate", "variance_rate")}
-    levels = xarray.Dataset({**own, **rates}, {"level": np.arange(p.levels)})
+    levels = xarray.Dataset({**level_variables, **rates}, {"level": np.arange(p.levels)})
     shares = {name: _constant(result, "indices", f"total_{name}") for name in INPUTS}
     ends = {name: tuple(_constant(result, "indices", f"{end}_{name}") for end in ("low", "high")) for name in INPUTS}
     samples = result["samples"].dataset

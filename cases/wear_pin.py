@@ -1,7 +1,7 @@
 """Wear of a rounded pin that slides on a plate under constant force until it is flat.
 
 Plane strain. The pin rests on a layer of asperities that is much softer than the pin, so that each point of its surface
-wears independently; its top is kept level. The force is applied in 0 ≤ t ≤ 1, the pin slides in 1 ≤ t ≤ 2. Archard's
+wears independently; its top does not rotate. The force is applied in 0 ≤ t ≤ 1, the pin slides in 1 ≤ t ≤ 2. Archard's
 law gives the worn volume k F s; the profile is that of `arlequin.cases.reference.worn_layer`.
 """
 
@@ -82,9 +82,9 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _rounded(p: Parameters, width: float, flat: float) -> Any:
-    """Rectangle with a parabolic bottom, the tip."""
-    across = max(2, round(2 * p.cells * _WIDTH))
-    mesh = aq.mesh.rectangle((-width, width), (0.0, _HEIGHT * flat), cells=(across, max(2, p.cells // 4)))
+    """Rectangular mesh with a parabolic bottom, the tip of the pin."""
+    cells_across = max(2, round(2 * p.cells * _WIDTH))
+    mesh = aq.mesh.rectangle((-width, width), (0.0, _HEIGHT * flat), cells=(cells_across, max(2, p.cells // 4)))
     x, y = mesh.p
     return replace(mesh, doflocs=np.stack([x, y + x**2 / (2.0 * p.radius) * (1.0 - y / y.max())]))
 

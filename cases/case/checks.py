@@ -1,4 +1,4 @@
-"""The comparison of one computed number with its reference."""
+"""Comparison of a computed number with its reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison runs: other models or schemes that the checks and figures of a case set against a result.
+"""Comparison runs: other models or schemes with which the checks and figures of a case compare a result.
 
 A case declares them by name, and its `check` and `figures` get their results by name:
 
@@ -7,16 +7,16 @@ A case declares them by name, and its `check` and `figures` get their results by
 
     fine = comparison(build, comparisons(result, parameters), "all fine")
 
-`comparison` gives an xarray.DataTree, or None where the run is absent. Who asks decides whether a solver runs:
+`comparison` returns an xarray.DataTree, or None if the run is absent. The context decides whether a solver runs:
 
-    arlequin check                    runs what its checks need; with --out they are stored in the result
+    arlequin check                    runs those needed by the checks; with --out they are stored in the result
     arlequin compare, run --compare   run and store all of them
-    arlequin plot, report             read what is stored
-    Python                            runs in memory; the last results are cached
+    arlequin plot, report             read stored ones
+    Python                            runs in memory; recent results are cached
 
-They are stored in the folder `comparison` of a result, each a complete result of its own, in `NAME-DIGEST` with the
-digest of its parameters. A run that was interrupted is resumed; of one that failed the steps before are kept, and its
-message in `NAME-DIGEST.json`. Recording the result anew removes all of them.
+They are stored in the folder `comparison` of a result, each as a complete result, in `NAME-DIGEST` with the digest of
+its parameters. Interrupted runs are resumed; of a failed run the steps before the failure are kept, and its message in
+`NAME-DIGEST.json`. Recording the result anew removes all of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]  # a progress bar for the run of this name
 
-CACHED, CACHED_BYTES = 8, 2**30  # results in memory: at most so many, and so many bytes unless there is one only
+CACHED, CACHED_BYTES = 8, 2**30  # largest number of results in memory, and of their bytes (at least one is kept)
 
 
 class FailedRun(UserError):
@@ -60,7 +60,7 @@ class FailedRun(UserError):
 
 @dataclass(frozen=True)
 class Variant:
-    """A model that another function than `build` of the case makes of its parameters."""
+    """Comparison model with its own build function and parameters."""
 
     build: Callable[[Any], Study]
     parameters: Any
@@ -69,11 +69,11 @@ class Variant:
 def comparison(
     build: Callable[[Any], Study], models: Mapping[str, Any], name: str, partial: bool = False
 ) -> xarray.DataTree | None:
-    """The run of `build(models[name])`; None if there is no such model, or the run is not stored and may not be run.
+    """Result of `build(models[name])`; None for unknown models, and for runs that are not stored and may not be run.
 
     build: the function `build` of the case; models: parameters, or a `Variant`, by name, those of its function
-    `comparisons`. A run that fails raises its UserError; where it is only read, and has failed before, it is None.
-    partial: give the steps before the failure instead, for schemes that are expected to fail.
+    `comparisons`. A failing run raises its UserError; a stored failure is None where runs are only read.
+    partial: return the steps before the failure instead, for schemes that are expected to fail.
     """
     if name not in models:
         return None
@@ -102,7 +102,7 @@ def key_of(name: str, parameters: Any) -> str:
 def stored_comparisons(path: str | Path | None) -> Iterator[None]:
     """Context in which comparison runs are read from the result at `path` and never computed; None: there are none.
 
-    At the end a `ResultWarning` lists them with the command that computes them.
+    At the end a `ResultWarning` lists the missing ones with the command that computes them.
     """
     source = _Source(None if path is None else Path(path) / COMPARISON)
     token = _source.set(source)
@@ -115,19 +115,19 @@ def stored_comparisons(path: str | Path | None) -> Iterator[None]:
 
 
 def absent_names() -> tuple[str, ...]:
-    """Names of the comparison runs that were asked for in this context and are not stored."""
+    """Names of the comparison runs that were requested in this context and are not stored."""
     source = _source.get()
     return () if source is None else tuple(source.absent)
 
 
 def absent_line(names: list[str], path: str | Path | None) -> str:
     """One line that names absent comparison runs and the command that computes them."""
-    shown = [f'"{name}"' for name in names]
-    many = f"{', '.join(shown[:4])} and {len(names) - 4} more" if len(names) > 5 else ", ".join(shown)
+    quoted = [f'"{name}"' for name in names]
+    listed = f"{', '.join(quoted[:4])} and {len(names) - 4} more" if len(names) > 5 else ", ".join(quoted)
     runs = "the comparison run" if len(names) == 1 else "the comparison runs"
     if path is None:
-        return f"without {runs} {many}: they are read from a stored result (`arlequin compare RESULT`)"
-    return f"without {runs} {many}: `arlequin compare {path}` computes what is missing"
+        return f"without {runs} {listed}: they are read from a stored result (`arlequin compare RESULT`)"
+    return f"without {runs} {listed}: `arlequin compare {path}` computes what is missing"
 
 
 @contextlib.contextmanager
@@ -150,8 +150,7 @@ def compare(
 ) -> tuple[list[str], dict[str, str]]:
     """Compute and store the missing comparison runs of the complete result at `path`.
 
-    anew: also those that are stored. Returns the names of the runs that were computed, and the messages of those that
-    failed, by name.
+    anew: also those that are stored. Returns the names of the computed runs, and the messages of failed ones by name.
     """
     from arlequin.results.reading import open as open_result
 
@@ -159,24 +158,24 @@ def compare(
     if not result.attrs.get("complete"):
         raise UserError(f"{path}: incomplete: `arlequin resume {path}` first", FAILURE)
     models = models_of(case, result, parameters)
-    done: list[str] = []
+    computed: list[str] = []
     failed: dict[str, str] = {}
     with computed_comparisons(case, path, bar):
         source = _source.get()
         assert source is not None and source.folder is not None
-        for name, own in models.items():
-            if not anew and source.stored(own, name) is not None:
+        for name, model in models.items():
+            if not anew and source.stored(model, name) is not None:
                 continue
             try:
-                source.record(_variant(case.function("build"), own), name, anew)
-                done.append(name)
+                source.record(_variant(case.function("build"), model), name, anew)
+                computed.append(name)
             except FailedRun as error:
                 failed[name] = str(error)
-    return done, failed
+    return computed, failed
 
 
 def models_of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Any]:
-    """The models that a case compares a result with: their parameters by name."""
+    """Parameters, or `Variant`s, of the comparison models of a case, by name."""
     return dict(case.call("comparisons", result, parameters)) if case.has("comparisons") else {}
 
 
@@ -191,7 +190,7 @@ def _no_bar(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where comparison runs are, whether missing ones are computed, and the names of those that were not found."""
+    """Folder of comparison runs, whether missing ones are computed, and the names of absent ones."""
 
     folder: Path | None = None
     case: str = ""
@@ -205,28 +204,28 @@ class _Source:
 
     def has_failed(self, model: Any, name: str) -> bool:
         """Whether the message of a failed run is stored."""
-        place = self.place(model, name)
-        return place is not None and _message(place).is_file()
+        run_folder = self.place(model, name)
+        return run_folder is not None and _message(run_folder).is_file()
 
     def stored(self, model: Any, name: str, partial: bool = False) -> xarray.DataTree | None:
-        """The stored run; partial: also one that has failed. None where there is none, or it cannot be read."""
+        """Stored run; partial: also a failed one. None if it is missing or unreadable."""
         from arlequin.results.reading import open as open_result
 
-        place = self.place(model, name)
-        if place is None or not (place / "zarr.json").is_file():
+        run_folder = self.place(model, name)
+        if run_folder is None or not (run_folder / "zarr.json").is_file():
             return None
         try:
-            found = open_result(place)
+            result = open_result(run_folder)
         except UserError as error:
             warnings.warn(str(error), ResultWarning, stacklevel=2)
             return None
-        return found if found.attrs.get("complete") or (partial and self.has_failed(model, name)) else None
+        return result if result.attrs.get("complete") or (partial and self.has_failed(model, name)) else None
 
     def find(self, model: Variant, name: str, partial: bool) -> xarray.DataTree | None:
-        """The stored run, or else the computed one; None where nothing is computed."""
-        found = self.stored(model, name, partial)
-        if found is not None:
-            return found
+        """Stored run, else the computed one; None if runs are not computed."""
+        result = self.stored(model, name, partial)
+        if result is not None:
+            return result
         if not self.computes:
             if name not in self.absent and not self.has_failed(model, name):
                 self.absent.append(name)
@@ -237,33 +236,33 @@ class _Source:
         try:
             return self.record(model, name)
         except FailedRun:
-            found = self.stored(model, name, partial) if partial else None
-            if found is None:
+            result = self.stored(model, name, partial) if partial else None
+            if result is None:
                 raise
-            return found
+            return result
 
     def record(self, model: Variant, name: str, anew: bool = False) -> xarray.DataTree:
         """Compute a run into its folder, from its checkpoint if it was interrupted, unless anew."""
         from arlequin.results.recorder import Record
         from arlequin.results.stores import refuse_to_replace
 
-        place = self.place(model, name)
-        assert place is not None
-        refuse_to_replace(place, str(place), overwrite=True)
+        run_folder = self.place(model, name)
+        assert run_folder is not None
+        refuse_to_replace(run_folder, str(run_folder), overwrite=True)
         record = Record(
-            place, overwrite=True, resume=not anew and _resumable(place), attributes=self.about(model, name)
+            run_folder, overwrite=True, resume=not anew and _resumable(run_folder), attributes=self.about(model, name)
         )
         with self.bar(name) as progress:
             try:
                 study = model.build(model.parameters)
-                found = study.run(replace(record, fields_every=study.fields_every), progress=progress)
+                result = study.run(replace(record, fields_every=study.fields_every), progress=progress)
             except UserError as error:
                 if isinstance(error.__cause__, OSError):  # such as a full disk
                     raise
-                _write_message(place, str(error))
+                _write_message(run_folder, str(error))
                 raise FailedRun(str(error), error.code) from error
-        _message(place).unlink(missing_ok=True)
-        return found
+        _message(run_folder).unlink(missing_ok=True)
+        return result
 
     def about(self, model: Variant, name: str) -> dict[str, str]:
         """Attributes of a run."""
@@ -275,19 +274,19 @@ _cache: OrderedDict[Any, xarray.DataTree] = OrderedDict()
 
 
 def _in_memory(model: Variant, progress: Progress | None = None, partial: bool = False) -> xarray.DataTree:
-    """A run in memory; the last ones are cached, by parameters and the times of the files that these name."""
+    """Run in memory; recent ones are cached, by parameters and modification times of the files named in them."""
     key = model.build, as_json(model.parameters), _times(model.parameters), partial
     if key not in _cache:
         study = model.build(model.parameters)
-        _cache[key] = _as_far_as_it_goes(study, progress) if partial else study.run(progress=progress)
+        _cache[key] = _run_until_failure(study, progress) if partial else study.run(progress=progress)
         while len(_cache) > 1 and (len(_cache) > CACHED or sum(r.nbytes for r in _cache.values()) > CACHED_BYTES):
             _cache.popitem(last=False)
     _cache.move_to_end(key)
     return _cache[key]
 
 
-def _as_far_as_it_goes(study: Study, progress: Progress | None) -> xarray.DataTree:
-    """A run, or the steps before one that fails."""
+def _run_until_failure(study: Study, progress: Progress | None) -> xarray.DataTree:
+    """Run, or the steps of a failing run before its failure."""
     from arlequin.results.reading import open as open_result
 
     with TemporaryDirectory() as folder:
@@ -299,24 +298,24 @@ def _as_far_as_it_goes(study: Study, progress: Progress | None) -> xarray.DataTr
 
 def _times(parameters: Any) -> tuple[int, ...]:
     """Modification times, ns, of the files that parameters name, such as a mesh."""
-    texts = [value for value in dataclasses.asdict(parameters).values() if isinstance(value, str)]
-    return tuple(os.stat(text).st_mtime_ns for text in texts if os.sep in text and os.path.isfile(text))
+    paths = [value for value in dataclasses.asdict(parameters).values() if isinstance(value, str)]
+    return tuple(os.stat(text).st_mtime_ns for text in paths if os.sep in text and os.path.isfile(text))
 
 
-def _resumable(place: Path) -> bool:
+def _resumable(run_folder: Path) -> bool:
     """Whether an interrupted run of this version has a checkpoint."""
     from arlequin.results.checkpoint import Checkpoint
     from arlequin.run.provenance import version
 
     try:
-        found = Checkpoint.read(place)
+        checkpoint = Checkpoint.read(run_folder)
     except UserError:
         return False
-    return found is not None and found.study.get("version") == version()
+    return checkpoint is not None and checkpoint.study.get("version") == version()
 
 
 def _folder_in(path: Path) -> Path:
-    """The folder of the comparison runs of a result; UserError where one of them is a link, which leads elsewhere."""
+    """Folder of the comparison runs of a result; UserError if a path is a link."""
     from arlequin.results.writing import refuse_link
 
     refuse_link(path)
@@ -333,21 +332,21 @@ def _locked(path: Path) -> Iterator[None]:
     from arlequin.results.writer_lock import writer_lock
 
     with file_errors(str(path)):
-        held = writer_lock(path, str(path))
+        lock = writer_lock(path, str(path))
     try:
         yield
     finally:
-        os.close(held)
+        os.close(lock)
 
 
-def _message(place: Path) -> Path:
+def _message(run_folder: Path) -> Path:
     """File with the message of a failed run."""
-    return place.with_name(f"{place.name}.json")
+    return run_folder.with_name(f"{run_folder.name}.json")
 
 
-def _write_message(place: Path, text: str) -> None:
+def _write_message(run_folder: Path, text: str) -> None:
     from arlequin.results.files import file_errors
     from arlequin.results.writing import write_text
 
-    with file_errors(str(place)):
-        write_text(_message(place), json.dumps({"failed": text}, ensure_ascii=False))
+    with file_errors(str(run_folder)):
+        write_text(_message(run_folder), json.dumps({"failed": text}, ensure_ascii=False))

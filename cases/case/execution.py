@@ -37,9 +37,9 @@ def execute(
 
     fields_every: steps between recorded fields; None: as in the study.
     """
-    given = as_record(record)
-    about = {**given.attributes, "case": case.name, "parameters": as_json(parameters)}
-    target = replace(given, attributes=about)
+    base_record = as_record(record)
+    attributes = {**base_record.attributes, "case": case.name, "parameters": as_json(parameters)}
+    target = replace(base_record, attributes=attributes)
     if case.has("run"):
         result = case.function("run")(parameters, target, progress)
     else:
@@ -50,7 +50,7 @@ def execute(
 
 
 def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
-    """A stored result, the step of its checkpoint (0: none, start anew), and the record that continues it.
+    """Stored result, the step of its checkpoint (0: none, restart), and the record that continues it.
 
     For a result of several runs: the number of finished runs instead of the step.
     """
@@ -67,31 +67,31 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
         )
     if "study" not in result.attrs:
         raise UserError(f"{path}: has no checkpoint: run the case again", code=1)
-    found = Checkpoint.read(Path(path))
-    if found is None:
+    checkpoint = Checkpoint.read(Path(path))
+    if checkpoint is None:
         return result, (runs_finished(result) or (0, 0))[0], Record(path, resume=True)
-    study = found.study
+    study = checkpoint.study
     memory, stress = bool(study["point_memory"]), bool(study.get("stress"))
-    kept = Record(path, study["fields_every"], point_memory=memory, stress=stress, resume=True)
-    return result, found.state.n, kept
+    record = Record(path, study["fields_every"], point_memory=memory, stress=stress, resume=True)
+    return result, checkpoint.state.n, record
 
 
-def resume(path: str | Path, progress: Progress | None = None, named: str | None = None) -> xarray.DataTree:
-    """Resume the run of a case from the last checkpoint of its result; named: see `results.case_of`."""
+def resume(path: str | Path, progress: Progress | None = None, case_name: str | None = None) -> xarray.DataTree:
+    """Resume the run of a case from the last checkpoint of its result; case_name: see `results.case_of`."""
     from arlequin.cases.case.results import case_of
     from arlequin.results.reading import summary
 
-    result, done, record = left_at(path)
+    result, finished_steps, record = left_at(path)
     if result.attrs.get("complete"):
         return result
-    case = case_of(result.attrs, named)
+    case = case_of(result.attrs, case_name)
     assert case is not None  # `left_at` refuses a result without one
     parameters = make(case.parameters, summary(result).parameters)
-    return execute(case, parameters, record, progress, record.fields_every if done else None)
+    return execute(case, parameters, record, progress, record.fields_every if finished_steps else None)
 
 
 def _study(case: Case, parameters: Any) -> Study:
-    """The study that `build` of the case returns."""
+    """Study returned by `build` of the case."""
     from arlequin.run.simulate import Study
 
     study = case.call("build", parameters)

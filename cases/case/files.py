@@ -15,19 +15,19 @@ from pathlib import Path
 
 from arlequin.models.errors import UserError
 
-MOST_BYTES = 2**24  # largest case file
+MAX_BYTES = 2**24  # largest case file
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a Python file, read once, so that the code that runs is the code that was hashed."""
+    """Bytes of a Python file, read once, so that the executed code is the hashed code."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     if path.suffix != ".py":
         raise UserError(f"{path}: not a Python file (its name must end in .py)")
     with path.open("rb") as file:
-        text = file.read(MOST_BYTES + 1)
-    if len(text) > MOST_BYTES:
-        raise UserError(f"{path}: larger than {MOST_BYTES:,} bytes: not a case file")
+        text = file.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes: not a case file")
     return text
 
 
@@ -49,7 +49,7 @@ def remember(path: str, text: bytes) -> None:
 
 
 def known(path: str) -> bytes:
-    """The bytes of a file named in a result; UserError, before it is opened, unless this user has run it."""
+    """Bytes of a file named in a result; UserError, before it is opened, unless this user has run it."""
     digests = _digests(path)
     if not digests:
         raise UserError(f"the case file {path} has not been run here")
@@ -61,25 +61,27 @@ def known(path: str) -> bytes:
 
 def _digests(path: str) -> set[str]:
     """Digests listed for a path; none if the list could have been written by another user."""
-    folder, end = _folder(), b"  " + os.fsencode(path)
-    found: set[str] = set()
+    folder, line_end = _folder(), b"  " + os.fsencode(path)
+    digests: set[str] = set()
     if folder is None:
-        return found
+        return digests
     with contextlib.suppress(OSError):
         file = os.open(folder / "case_files", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(file, "rb") as lines:
-            about = os.fstat(file)
-            own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-            if own and stat.S_ISREG(about.st_mode) and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                found = {line[:64].decode("ascii", "replace") for line in lines if line[64:].rstrip(b"\n") == end}
-    return found
+            file_status = os.fstat(file)
+            is_own = not hasattr(os, "getuid") or file_status.st_uid == os.getuid()
+            if is_own and stat.S_ISREG(file_status.st_mode) and not file_status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                digests = {
+                    line[:64].decode("ascii", "replace") for line in lines if line[64:].rstrip(b"\n") == line_end
+                }
+    return digests
 
 
 def _folder() -> Path | None:
     """Folder of the list (an absolute path); None if the user has no home."""
-    given = os.environ.get("XDG_STATE_HOME", "")
+    state_home = os.environ.get("XDG_STATE_HOME", "")
     with contextlib.suppress(RuntimeError):
-        return (Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state") / "arlequin"
+        return (Path(state_home) if os.path.isabs(state_home) else Path.home() / ".local" / "state") / "arlequin"
     return None
 
 

@@ -81,8 +81,8 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Field:
-    """One parameter of a case. kind: float, int, bool, str, or None for a choice; choices: the words that it takes,
-    of a number those beside numbers."""
+    """One parameter of a case. kind: float, int, bool, str, or None for a choice; choices: admissible words, for a
+    number in addition to numbers."""
 
     name: str
     kind: type | None
@@ -119,10 +119,10 @@ class Field:
             return matching[0]
         if isinstance(value, str) and value in self.choices:
             return value
-        read = _READERS[self.kind](value)
-        if read is None:
+        parsed = _READERS[self.kind](value)
+        if parsed is None:
             raise self._refused(value, f"must be {self.allowed}")
-        checked = self.quantity.checked(self.name, read)
+        checked = self.quantity.checked(self.name, parsed)
         return int(checked) if self.kind is int else checked  # bounds are floats
 
     def _refused(self, value: Any, allowed: str) -> UserError:
@@ -140,21 +140,23 @@ def fields(parameters: type) -> tuple[Field, ...]:
 
 def by_name(parameters: type, names: Iterable[str] = ()) -> dict[str, Field]:
     """The parameters by name; UserError for an unknown name in `names`."""
-    known = {f.name: f for f in fields(parameters)}
+    fields_by_name = {f.name: f for f in fields(parameters)}
     for name in names:
-        if name not in known:
-            raise UserError(f"{name}: no such parameter{meant(name, known)}; there are {', '.join(known)}")
-    return known
+        if name not in fields_by_name:
+            raise UserError(
+                f"{name}: no such parameter{meant(name, fields_by_name)}; there are {', '.join(fields_by_name)}"
+            )
+    return fields_by_name
 
 
 def make(parameters: type, values: Mapping[str, Any]) -> Any:
     """Instance of the dataclass from `values` (text or Python objects) and defaults."""
-    known = by_name(parameters, values)
-    given = {name: known[name].parse(value) for name, value in values.items()}
-    for name, field in known.items():
-        if name not in given and field.default is dataclasses.MISSING:
+    fields_by_name = by_name(parameters, values)
+    parsed = {name: fields_by_name[name].parse(value) for name, value in values.items()}
+    for name, field in fields_by_name.items():
+        if name not in parsed and field.default is dataclasses.MISSING:
             raise UserError(f"{name}: has no default: give {name}=value, {field.allowed}")
-    return parameters(**given)
+    return parameters(**parsed)
 
 
 def as_json(parameters: Any) -> str:

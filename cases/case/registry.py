@@ -84,7 +84,7 @@ class Case:
 
     @property
     def line(self) -> str:
-        """The first line of the module's docstring."""
+        """First line of the module's docstring."""
         return (self.module.__doc__ or "").strip().split("\n")[0]
 
     @property
@@ -94,25 +94,25 @@ class Case:
 
     def blame(self, error: Exception) -> UserError | None:
         """Error line `file, line n: …` for an exception raised in a user's file; None for others."""
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        if not is_file_name(self.name) or last.filename != self.name:
+        last_frame = traceback.extract_tb(error.__traceback__)[-1]
+        if not is_file_name(self.name) or last_frame.filename != self.name:
             return None
-        return UserError(f"{self.name}, line {last.lineno}: {type(error).__name__}: {error}")
+        return UserError(f"{self.name}, line {last_frame.lineno}: {type(error).__name__}: {error}")
 
     def has(self, function: str) -> bool:
         return callable(getattr(self.module, function, None))
 
-    def call(self, name: str, *given: Any) -> Any:
+    def call(self, name: str, *arguments: Any) -> Any:
         """Call a function of the module; exceptions raised in a user's file become a UserError with its line."""
         try:
-            return self.function(name)(*given)
+            return self.function(name)(*arguments)
         except UserError:
             raise
         except Exception as error:
-            blamed = self.blame(error)
-            if blamed is None:
+            user_error = self.blame(error)
+            if user_error is None:
                 raise
-            raise blamed from error
+            raise user_error from error
 
     def function(self, name: str) -> Any:
         """A function of the module, such as `build` or `check`; UserError if there is none."""
@@ -142,42 +142,42 @@ def is_file_name(name: str) -> bool:
 def load(name: str) -> Case:
     """Load a case given by the user: a built-in name, or the path of a Python file, which is executed."""
     if is_file_name(name):
-        place = Path(name).absolute()
+        path = Path(name).absolute()
         text = case_files.read(Path(name))
         if not _may_bind(text, "Parameters"):  # a script: it is not executed
             raise UserError(f"{name}: {_NO_PARAMETERS}; run a script by `python {name}`")
-        case = _checked(Case(str(place), _run_file(place, text, name)), name)
+        case = _checked(Case(str(path), _run_file(path, text, name)), name)
         case_files.remember(case.name, text)
         return case
     if name not in NAMES:
         from arlequin.models.signatures import meant
 
-        near = meant(name, NAMES)
-        some = f"there are {', '.join(NAMES[:4])} and {len(NAMES) - 4} more, which `arlequin cases` lists"
-        listed = "`arlequin cases` lists them" if near else some
-        raise UserError(f"{name}: no such case{near}; {listed}, or give a Python file")
-    return _ours(name)
+        suggestion = meant(name, NAMES)
+        first_names = f"there are {', '.join(NAMES[:4])} and {len(NAMES) - 4} more, which `arlequin cases` lists"
+        hint = "`arlequin cases` lists them" if suggestion else first_names
+        raise UserError(f"{name}: no such case{suggestion}; {hint}, or give a Python file")
+    return _built_in(name)
 
 
 def named_by_a_result(name: str) -> Case:
     """Load the case named in a result: a built-in case, or an unchanged file that this user has run; else UserError."""
     if name in NAMES:
-        return _ours(name)
+        return _built_in(name)
     if not is_file_name(name):
         raise UserError(f"its case {name!r} is unknown in this version")
     return _checked(Case(name, _run_file(Path(name), case_files.known(name), name)), name)
 
 
-def _ours(name: str) -> Case:
+def _built_in(name: str) -> Case:
     return _checked(Case(name, importlib.import_module(f"arlequin.cases.{name}")), name)
 
 
-def _checked(case: Case, given: str) -> Case:
+def _checked(case: Case, named_as: str) -> Case:
     """The case; UserError if its module lacks `Parameters` or `build`."""
     if not is_dataclass(getattr(case.module, "Parameters", None)):
-        raise UserError(f"{given}: {_NO_PARAMETERS}")
+        raise UserError(f"{named_as}: {_NO_PARAMETERS}")
     if not (case.has("build") or case.has("run")):
-        raise UserError(f"{given}: not a case: it has no function `build`")
+        raise UserError(f"{named_as}: not a case: it has no function `build`")
     return case
 
 
@@ -185,7 +185,7 @@ def _may_bind(text: bytes, name: str) -> bool:
     """Whether the source of a module binds a name: by a class, an assignment or an import; True if it has an error."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # executing it says what is wrong
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # executing it raises the error
         return True
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == name:
@@ -207,7 +207,7 @@ def _line(name: str) -> str:
     return text.split("\n")[0]
 
 
-def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
+def _run_file(path: Path, text: bytes, named_as: str) -> ModuleType:
     """Execute a user's file under a private module name, so that it cannot shadow modules of this package."""
     private = f"_arlequin_case_{path.stem}"
     spec = importlib.util.spec_from_file_location(private, path)
@@ -223,7 +223,7 @@ def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         del sys.modules[private]
-        raise UserError(f"{given}, line {_line_number(error, path)}: {type(error).__name__}: {error}") from error
+        raise UserError(f"{named_as}, line {_line_number(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
@@ -231,5 +231,5 @@ def _line_number(error: BaseException, path: Path) -> int | str:
     """Line of a user's file at which an error was raised."""
     if isinstance(error, SyntaxError):
         return error.lineno or "?"
-    here = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    return here[-1] if here and here[-1] is not None else "?"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return lines[-1] if lines and lines[-1] is not None else "?"

@@ -1,4 +1,4 @@
-"""Scalars of a run, as collected by sweeps: those of every result, and those added by its case.
+"""Scalars of a run, as collected by sweeps: common ones, and those of its case.
 
 Scalars of every result (`common`), as far as it has the groups:
 
@@ -66,22 +66,22 @@ if TYPE_CHECKING:
 
 def of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:
     """Scalars of a result: common ones and those of its case."""
-    found = common(result)
+    scalars = common(result)
     if not case.has("scalars"):
-        return found
-    own = case.call("scalars", result, parameters)
-    if not isinstance(own, Mapping):
+        return scalars
+    case_scalars = case.call("scalars", result, parameters)
+    if not isinstance(case_scalars, Mapping):
         raise UserError(
-            f"{case.name}: `scalars` returns {type(own).__name__}, must return a mapping of names to Scalar"
+            f"{case.name}: `scalars` returns {type(case_scalars).__name__}, must return a mapping of names to Scalar"
         )
-    for name, scalar in own.items():
+    for name, scalar in case_scalars.items():
         if not (isinstance(name, str) and name.isidentifier()):
             raise UserError(f"{case.name}: `scalars` returns the name {name!r}, must be an identifier")
         if not isinstance(scalar, Scalar):
             raise UserError(
                 f"{case.name}: `scalars` returns {type(scalar).__name__} for {name}, must return an aq.Scalar"
             )
-    return {**found, **own}
+    return {**scalars, **case_scalars}
 
 
 def errors(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:
@@ -103,22 +103,22 @@ def common(result: xarray.DataTree) -> dict[str, Scalar]:
     """Scalars of every result (module docstring)."""
     root, out = result.dataset, {}
     if "energy" in root and root.sizes["time"]:
-        last = root["energy"].isel(time=-1)
-        for kind, value in zip(last["kind"].values, last.values, strict=True):
+        final_energy = root["energy"].isel(time=-1)
+        for kind, value in zip(final_energy["kind"].values, final_energy.values, strict=True):
             out[f"energy_{kind}"] = Scalar(value, "J", f"energy at the end: {str(kind).replace('_', ' ')}")
     if "balance" in root:
         out["balance"] = Scalar(_largest(np.abs(root["balance"].values)), "1", "largest relative energy imbalance")
     if "wall_time_per_step" in root.attrs:
         out["wall_time_per_step"] = Scalar(root.attrs["wall_time_per_step"], "s", "wall time per step")
-    strains = [_largest(own["plastic_strain"].values[-1:]) for own in _parts(result) if "plastic_strain" in own]
+    strains = [_largest(part["plastic_strain"].values[-1:]) for part in _parts(result) if "plastic_strain" in part]
     if strains:
         out["plastic_strain"] = Scalar(_largest(strains), "1", "largest plastic strain at the end")
     interfaces = dict(result["interface"].children) if "interface" in result.children else {}
     prefixes = ("",) if len(interfaces) == 1 else tuple(distinct(f"{identifier(name)}_" for name in interfaces))
     for prefix, node in zip(prefixes, interfaces.values(), strict=False):
-        about = f" ({node.name})" if prefix else ""
+        suffix = f" ({node.name})" if prefix else ""
         for name, scalar in _of_interface(node.dataset, root).items():
-            out[prefix + name] = Scalar(scalar.value, scalar.unit, scalar.text + about)
+            out[prefix + name] = Scalar(scalar.value, scalar.unit, scalar.text + suffix)
     return out
 
 
@@ -142,15 +142,15 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
     if not static:
         impulse = float(np.linalg.norm(steps @ group["force"].values[1:]))
         active = group["active"].values[1:] > 0
-        first = time[:-1][active][0] if active.any() else np.nan
+        first_contact = time[:-1][active][0] if active.any() else np.nan
         out["impulse"] = Scalar(impulse, "N s", "contact impulse")
         out["contact_duration"] = Scalar(steps[active].sum(), "s", "duration of contact")
-        out["first_contact"] = Scalar(first, "s", "start of the first contact")
+        out["first_contact"] = Scalar(first_contact, "s", "start of the first contact")
     if "wear_power" in group:
-        work, taken = (float(steps @ group[name].values[1:]) for name in ("wear_power", "friction_power"))
+        work, dissipated = (float(steps @ group[name].values[1:]) for name in ("wear_power", "friction_power"))
         if not static:
             out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, "W", "mean wear power")
-            out["friction_energy"] = Scalar(taken, "J", "energy dissipated by friction")
+            out["friction_energy"] = Scalar(dissipated, "J", "energy dissipated by friction")
         out["wear_work"] = Scalar(work, "J", "wear work, ∫ F_n ‖v_t‖ dt")
     for name, unit, text in (("worn_volume", "m3", "worn volume"), ("worn_mass", "kg", "worn mass")):
         if name in group:
@@ -170,8 +170,8 @@ def _peak_pressure(group: xarray.Dataset, steps: Array) -> float:
 
 def _largest(values: ArrayLike) -> float:
     """Largest finite value; nan if there is none."""
-    found = np.asarray(values, dtype=float)
-    return float(found.max(initial=-np.inf, where=np.isfinite(found))) if np.isfinite(found).any() else np.nan
+    array = np.asarray(values, dtype=float)
+    return float(array.max(initial=-np.inf, where=np.isfinite(array))) if np.isfinite(array).any() else np.nan
 
 
 def _finite(value: float) -> float:
@@ -207,11 +207,11 @@ def distinct(names: Iterable[str]) -> Iterator[str]:
     >>> list(distinct(["spring_", "spring_", "dimple_"]))
     ['spring_', 'spring_2_', 'dimple_']
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] == 1:
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] == 1:
             yield name
         else:
             head, tail = (name[:-1], "_") if name.endswith("_") else (name, "")
-            yield f"{head}_{seen[name]}{tail}"
+            yield f"{head}_{counts[name]}{tail}"

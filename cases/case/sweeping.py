@@ -46,10 +46,10 @@ class CasePoint:
         case = _loaded(self.case)
         parameters = make(case.parameters, {**self.fixed, **point})
         result = execute(case, parameters)
-        found: dict[str, Any] = dict(scalars.of(case, result, parameters))
+        quantities: dict[str, Any] = dict(scalars.of(case, result, parameters))
         if self.errors:
-            found |= scalars.errors(case, result, parameters)
-        return found | {path.replace("/", "."): series_of(result, path) for path in self.series}
+            quantities |= scalars.errors(case, result, parameters)
+        return quantities | {path.replace("/", "."): series_of(result, path) for path in self.series}
 
     def check_parameter(self, name: str, value: Any) -> None:
         """Raise `UserError` for a value outside the range of a parameter."""
@@ -60,8 +60,8 @@ def case_study(name: str, fixed: Mapping[str, Any]) -> CasePoint:
     """Implementation of `cases.study`."""
     _loaded.cache_clear()  # the file may have been edited since
     case = _loaded(name)
-    known = by_name(case.parameters, fixed)
-    values = {given: known[given].parse(value) for given, value in fixed.items()}
+    fields_by_name = by_name(case.parameters, fixed)
+    values = {key: fields_by_name[key].parse(value) for key, value in fixed.items()}
     make(case.parameters, values)
     return CasePoint(case.name, values)
 
@@ -96,21 +96,21 @@ def planned(
         case.function("check")
     axes, scattered = _axes(case, over)
     swept = {axis.name for axis in axes}
-    known = by_name(case.parameters, fixed)
-    for given in fixed:
-        if given in swept:
-            raise UserError(f"{given}: both swept and fixed")
-    values = {given: known[given].parse(value) for given, value in fixed.items()}
+    fields_by_name = by_name(case.parameters, fixed)
+    for key in fixed:
+        if key in swept:
+            raise UserError(f"{key}: both swept and fixed")
+    values = {key: fields_by_name[key].parse(value) for key, value in fixed.items()}
     plan = Plan(case.name, axes, scattered, {}, {"errors": errors, "series": sorted(series)}, _source(case))
     points = plan.points()
-    made = []
+    parameter_sets = []
     for point in points:
         try:
-            made.append(make(case.parameters, {**values, **point}))
+            parameter_sets.append(make(case.parameters, {**values, **point}))
         except UserError as error:
             raise UserError(f"{error} (at {shown(point)})", code=error.code) from error
-    _check_series(case, made[0], series)
-    shared = {n: value for n, value in json.loads(as_json(made[0])).items() if n not in swept}
+    _check_series(case, parameter_sets[0], series)
+    shared = {n: value for n, value in json.loads(as_json(parameter_sets[0])).items() if n not in swept}
     return CasePoint(case.name, values, errors, tuple(series)), replace(plan, fixed=shared)
 
 
@@ -163,33 +163,35 @@ def _check_series(case: registry.Case, parameters: Any, series: Sequence[str]) -
 def _axes(case: registry.Case, over: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[tuple[Axis, ...], bool]:
     """The swept parameters with validated values, units and meanings."""
     if isinstance(over, Mapping):
-        known = by_name(case.parameters, over)
-        axes, scattered = axes_of({name: _values(known[name], given) for name, given in over.items()})
+        fields_by_name = by_name(case.parameters, over)
+        axes, scattered = axes_of({name: _values(fields_by_name[name], values) for name, values in over.items()})
     elif isinstance(over, Sequence) and not isinstance(over, str) and all(isinstance(p, Mapping) for p in over):
-        known = by_name(case.parameters, (name for point in over for name in point))
-        axes, scattered = axes_of([{name: known[name].parse(v) for name, v in point.items()} for point in over])
+        fields_by_name = by_name(case.parameters, (name for point in over for name in point))
+        axes, scattered = axes_of(
+            [{name: fields_by_name[name].parse(v) for name, v in point.items()} for point in over]
+        )
     else:
         axes, scattered = axes_of(over)  # refuses it
-    return tuple(_named(axis, known[axis.name]) for axis in axes), scattered
+    return tuple(_with_meaning(axis, fields_by_name[axis.name]) for axis in axes), scattered
 
 
-def _named(axis: Axis, field: Field) -> Axis:
+def _with_meaning(axis: Axis, field: Field) -> Axis:
     return replace(axis, unit=field.quantity.unit, text=field.quantity.text)
 
 
-def _values(field: Field, given: Any) -> Any:
+def _values(field: Field, values: Any) -> Any:
     """Values of a parameter from a list or a command-line text."""
-    if not isinstance(given, str):
-        given = given.tolist() if hasattr(given, "tolist") else given
-        return [field.parse(value) for value in given] if isinstance(given, Sequence) else given
-    if field.kind in (float, int) and ":" in given:
-        return [field.parse(value) for value in _spread(field.name, given)]
-    items = given.split(",")
-    if len(items) > 1 and not items[-1]:  # `a,` is a list of one value
-        items.pop()
-    if not all(item.strip() for item in items):
-        raise UserError.parameter(field.name, given, SPREAD)
-    return [field.parse(item.strip()) for item in items]
+    if not isinstance(values, str):
+        values = values.tolist() if hasattr(values, "tolist") else values
+        return [field.parse(value) for value in values] if isinstance(values, Sequence) else values
+    if field.kind in (float, int) and ":" in values:
+        return [field.parse(value) for value in _spread(field.name, values)]
+    words = values.split(",")
+    if len(words) > 1 and not words[-1]:  # `a,` is a list of one value
+        words.pop()
+    if not all(word.strip() for word in words):
+        raise UserError.parameter(field.name, values, SPREAD)
+    return [field.parse(word.strip()) for word in words]
 
 
 def _spread(name: str, text: str) -> list[float]:

@@ -63,9 +63,9 @@ def describe_sweep(name: str, usage: str) -> int:
 
     case = registry.load(name)
     out = _parameters(case)
-    shown = examples(case.parameters)
-    if shown:
-        out.print(tables.table(shown, ("several values", ""), whole=(0,)))
+    sweep_examples = examples(case.parameters)
+    if sweep_examples:
+        out.print(tables.table(sweep_examples, ("several values", ""), unbroken=(0,)))
     out.print(usage.replace("CASE", name))
     return 0
 
@@ -110,13 +110,13 @@ def compare(arguments: Namespace) -> int:
 
 
 def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = False) -> int:
-    """Compute and store comparison runs; runs that fail are reported, which some cases expect of some models."""
+    """Compute and store comparison runs; failures are reported but no error, as some cases expect them."""
     from arlequin.cases.case import comparison
     from arlequin.run.progress import ProgressBar
 
     out = tables.console()
     try:
-        done, failed = comparison.compare(
+        computed, failed = comparison.compare(
             case, parameters, path, lambda name: ProgressBar(f"{case.short}: {name}"), anew
         )
     except KeyboardInterrupt:
@@ -124,29 +124,29 @@ def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = Fals
         raise UserError(line, code=1) from None
     for name, message in failed.items():
         tables.print_line(f"{name}: {message}")
-    if not done and not failed:
+    if not computed and not failed:
         out.print(f"{path}: no comparison run is missing")
-    if done:
-        out.print(f"comparison runs stored in {path}: {', '.join(done)}")
+    if computed:
+        out.print(f"comparison runs stored in {path}: {', '.join(computed)}")
     return 0
 
 
 def resume(arguments: Namespace) -> int:
     """Resume an interrupted run from its last checkpoint and print the summary."""
     from arlequin.cases.case.execution import left_at
-    from arlequin.cases.case.execution import resume as go_on
+    from arlequin.cases.case.execution import resume as resume_run
     from arlequin.results.reading import summary
     from arlequin.run.progress import ProgressBar
 
     path = Path(arguments.path)
     out = tables.console()
     with read(path) as damaged:
-        result, done, _ = left_at(path)
+        result, finished_steps, _ = left_at(path)
         if result.attrs.get("complete"):
             out.print(f"{path} is complete")
             return 1 if damaged else 0
-        with _stopped(path, time.time()), ProgressBar(path.stem, begin=done) as bar:
-            result = go_on(path, bar, arguments.case)
+        with _stopped(path, time.time()), ProgressBar(path.stem, begin=finished_steps) as bar:
+            result = resume_run(path, bar, arguments.case)
         for part in tables.summary_of(summary(result), _fields_of(result), short=True):
             out.print(part)
     out.print(f"written to {path}")
@@ -165,7 +165,7 @@ def check(arguments: Namespace) -> int:
     result = _execute(case, parameters, path, arguments.force, arguments.stress)
     with (
         tables.working("comparing with the reference") as status,
-        # several ranks keep them in memory, each on its own
+        # on several ranks they are kept in memory, on each rank
         computed_comparisons(case, path if announced() == 1 else None, _bars(case, status)),
     ):
         checks = list(compare(result, parameters))
@@ -188,8 +188,8 @@ def _bars(case: registry.Case, status: Status | None) -> Any:
     def bar(name: str) -> Iterator[ProgressBar]:
         if status is not None:
             status.stop()
-        with ProgressBar(f"{case.short}: {name}") as shown:
-            yield shown
+        with ProgressBar(f"{case.short}: {name}") as progress:
+            yield progress
         if status is not None:
             status.start()
 
@@ -272,9 +272,9 @@ def _stopped(path: Path | None, begin: float) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        there = _recorded(path, begin)
-        cure = f": `arlequin resume {path}` resumes the run" if there else ""
-        raise UserError(f"interrupted{there}{cure}", code=1) from None
+        partial_text = _recorded(path, begin)
+        advice = f": `arlequin resume {path}` resumes the run" if partial_text else ""
+        raise UserError(f"interrupted{partial_text}{advice}", code=1) from None
     except UserError as error:
         raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
 

@@ -1,4 +1,4 @@
-"""The command line: `arlequin COMMAND`, see `arlequin --help` for the commands.
+"""Command line: `arlequin COMMAND`, see `arlequin --help` for the commands.
 
 Exit codes: 0 success, 1 failure or failed check, 2 usage error. Errors caused by the user are reported in one line.
 """
@@ -29,7 +29,7 @@ DEBUG = "ARLEQUIN_DEBUG"
 COMPARE_TEXT = "then run the models that the case compares it with, as `arlequin compare` does"
 _MODERATE = "use less extreme parameters"
 
-SPREAD = ("run", "check", "resume")  # commands of several ranks; of the others the first one takes those that only read
+SPREAD = ("run", "check", "resume")  # commands on several ranks; read-only ones run on the first rank
 _ALONE = {
     "sweep": "run it without mpiexec, it starts its own processes (--workers, --scheduler)",
     "compare": "run it without mpiexec",
@@ -49,36 +49,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     if announced() > 1 and announced_index() > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, until the process ends
     try:
-        with pending(), _together():
+        with pending(), _shared_errors():
             code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse, after --help
         return int(stop.code or 0)
     except UserError as error:
-        return _say(str(error), error.code)
+        return _report(str(error), error.code)
     except KeyboardInterrupt:
-        return _say("interrupted", 1)
+        return _report("interrupted", 1)
     except BrokenPipeError:  # closed pipe, as in `arlequin cases | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except MemoryError as error:
-        return _say(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
+        return _report(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
     except ArithmeticError as error:  # overflow or underflow
-        _show(error)
-        return _say(f"numerical overflow or underflow ({error.args[-1]}): {_MODERATE}", 1)
+        _print_traceback(error)
+        return _report(f"numerical overflow or underflow ({error.args[-1]}): {_MODERATE}", 1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}", 1)
+        file_prefix = f"{error.filename}: " if error.filename else ""
+        return _report(f"{file_prefix}{error.strerror or error}", 1)
     except Exception as error:
-        _show(error)
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        return _say(f"internal error ({why[:300]}): please report it; set {DEBUG}=1 for the traceback", 1)
+        _print_traceback(error)
+        description = " ".join(f"{type(error).__name__}: {error}".split())
+        return _report(f"internal error ({description[:300]}): please report it; set {DEBUG}=1 for the traceback", 1)
 
 
 @contextlib.contextmanager
-def _together() -> Iterator[None]:
-    """Context in which all ranks learn of an exception of one."""
+def _shared_errors() -> Iterator[None]:
+    """Context in which an exception on one rank is raised on all ranks."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
@@ -90,8 +90,8 @@ def _together() -> Iterator[None]:
         raise
 
 
-def _speaks() -> bool:
-    """Whether this rank prints what ended the command."""
+def _prints_errors() -> bool:
+    """Whether this rank prints the error of the command."""
     if announced() == 1:
         return True
     from arlequin.models.parallel.ranks import ranks
@@ -102,14 +102,14 @@ def _speaks() -> bool:
         return announced_index() == 0
 
 
-def _show(error: Exception) -> None:
+def _print_traceback(error: Exception) -> None:
     """Print the traceback if ARLEQUIN_DEBUG is set."""
-    if os.environ.get(DEBUG) and _speaks():
+    if os.environ.get(DEBUG) and _prints_errors():
         traceback.print_exception(error)
 
 
-def _say(line: str, code: int) -> int:
-    if _speaks():
+def _report(line: str, code: int) -> int:
+    if _prints_errors():
         print_line(line)
     return code
 
@@ -117,9 +117,9 @@ def _say(line: str, code: int) -> int:
 def _dispatch(argv: list[str]) -> int:
     """Parse the arguments and call the action of the command."""
     parser = _parser()
-    arguments, rest = parser.parse_known_args(argv)
+    arguments, remaining = parser.parse_known_args(argv)
     # argparse returns positional words after an option as unknown
-    unknown = [word for word in rest if word.startswith("-") or not hasattr(arguments, "words")]
+    unknown = [word for word in remaining if word.startswith("-") or not hasattr(arguments, "words")]
     if unknown:
         raise UserError(f"{unknown[0]}: no such option or argument; see `arlequin {arguments.command or ''} --help`")
     if arguments.command is None:
@@ -132,7 +132,7 @@ def _dispatch(argv: list[str]) -> int:
         if announced_index() > 0:
             return 0
     if hasattr(arguments, "words"):
-        arguments.words = [*arguments.words, *rest]
+        arguments.words = [*arguments.words, *remaining]
         if arguments.help:
             return _help(arguments)
     return int(arguments.action(arguments))
@@ -140,9 +140,9 @@ def _dispatch(argv: list[str]) -> int:
 
 def _help(arguments: argparse.Namespace) -> int:
     """Print the help of the named case, else of the command."""
-    names = [word for word in arguments.words if "=" not in word]
-    if names:
-        return int(arguments.describe(names[0], arguments.parser.usage))
+    case_names = [word for word in arguments.words if "=" not in word]
+    if case_names:
+        return int(arguments.describe(case_names[0], arguments.parser.usage))
     arguments.parser.print_help()
     return 0
 
@@ -262,12 +262,12 @@ def _add_run(
     commands: argparse._SubParsersAction[_Parser],
     action: Callable[[argparse.Namespace], int],
     text: str,
-    where: str,
-    **more: str,
+    default_out: str,
+    **flags: str,
 ) -> None:
-    """more: texts of further options without value, by name."""
+    """Add the command of an action; flags: help texts of additional flags, by name."""
     name = action.__name__
-    options = {f"--{option}": what for option, what in more.items()}
+    options = {f"--{option}": what for option, what in flags.items()}
     parser = commands.add_parser(
         name,
         help=text,
@@ -279,12 +279,12 @@ def _add_run(
         allow_abbrev=False,
     )
     parser.add_argument("words", metavar="CASE name=value", nargs="*", help="case and its parameters")
-    parser.add_argument("--out", metavar="PATH", help=f"result folder ({where})")
+    parser.add_argument("--out", metavar="PATH", help=f"result folder ({default_out})")
     text = "record stresses of solids and bars by cell, and section forces of beams"
     parser.add_argument("--stress", action="store_true", help=text)
     parser.add_argument("--force", action="store_true", help="overwrite an existing result")
-    for option, what in options.items():
-        parser.add_argument(option, action="store_true", help=what)
+    for option, help_text in options.items():
+        parser.add_argument(option, action="store_true", help=help_text)
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE if given")
     parser.set_defaults(parser=parser, action=action, describe=actions.describe)
 

@@ -55,12 +55,12 @@ def plot(arguments: Namespace) -> int:
                 with replacing(target) as draft:
                     figure.savefig(draft, dpi=DPI)
                 print(target, flush=True)
-        _say_what_is_missing(arguments.path, swept)
+        _report_missing(arguments.path, swept)
     return 1 if damaged else 0
 
 
 def _sweep_at(path: str) -> xarray.Dataset | None:
-    """The sweep at a path; None for other results."""
+    """Sweep at a path; None for other results."""
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
 
@@ -76,7 +76,7 @@ def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
     return plots.sweep_figures(dataset)
 
 
-def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
+def _report_missing(path: str, swept: xarray.Dataset | None) -> None:
     """Report failed and missing points of a sweep on standard error."""
     from arlequin.plots import sweep_points
 
@@ -113,13 +113,13 @@ def view(arguments: Namespace) -> int:
     with read(arguments.path) as damaged:
         with tables.working("reading"):
             result = opened(arguments.path, "view")
-            shown = viewer.view(
+            viewed = viewer.view(
                 result, field=arguments.field, magnify=magnify, frames=frames, member=member_of(arguments),
                 view=view_of(arguments),
             )  # fmt: skip
-            target = None if arguments.html is None else shown.save(arguments.html)
+            target = None if arguments.html is None else viewed.save(arguments.html)
         if target is None:
-            shown.show()
+            viewed.show()
         else:
             print(target, flush=True)
     return 1 if damaged else 0
@@ -137,7 +137,7 @@ def report(arguments: Namespace) -> int:
         with tables.working("comparing with the reference and drawing"):
             target = cases.report(arguments.path, arguments.out, arguments.case, **options)
         print(target, flush=True)
-        _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
+        _report_missing(arguments.path, _sweep_at(arguments.path))
     return 1 if damaged else 0
 
 
@@ -166,7 +166,7 @@ def export(arguments: Namespace) -> int:
 
 
 def in_runs(name: str) -> Path:
-    """Path of a result without --out; UserError where the folder `runs` is a link, as a foreign folder may have it."""
+    """Path of a result without --out; UserError if the folder `runs` is a link, as in untrusted folders."""
     from arlequin.results.writing import refuse_link
 
     refuse_link("runs", "runs (without --out)")
@@ -174,7 +174,7 @@ def in_runs(name: str) -> Path:
 
 
 def member_of(arguments: Namespace, sweep: bool = False) -> int | None:
-    """The member of an ensemble given by --member."""
+    """Member of an ensemble from --member."""
     if arguments.member is None:
         return None
     if sweep:
@@ -183,7 +183,7 @@ def member_of(arguments: Namespace, sweep: bool = False) -> int | None:
 
 
 def view_of(arguments: Namespace) -> str | tuple[float, float] | None:
-    """The side from which models in space are seen, given by --view: a name, or elevation and azimuth, degrees."""
+    """View of 3D models from --view: a name, or elevation and azimuth, degrees."""
     from arlequin.plots.camera import checked_view
 
     text = arguments.view
@@ -197,34 +197,34 @@ def view_of(arguments: Namespace) -> str | tuple[float, float] | None:
 
 
 def _suffix(member: int | None) -> str:
-    """What the names of files of one member have after the name of the result."""
+    """Suffix of file names for one member of an ensemble."""
     return "" if member is None else f"-member{member}"
 
 
 def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
-    """The number given by an option."""
+    """Number from the text of an option."""
     try:
         return kind(text)
     except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        raise UserError.parameter(option, text, f"must be {what}") from None
+        expected_kind = "a whole number" if kind is int else "a number"
+        raise UserError.parameter(option, text, f"must be {expected_kind}") from None
 
 
 @contextlib.contextmanager
 def read(path: str | Path) -> Iterator[list[str]]:
-    """Context that prints the warnings of a result, one line each, and yields the list of those on damage.
+    """Context that prints the warnings of a result, one line each, and yields the list of damage warnings.
 
     Exceptions caused by a damaged result become one error line.
     """
     from arlequin.results.damage import DamageWarning, ResultWarning, error_text
 
     damaged: list[str] = []
-    seen: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
         line = str(message)
-        if issubclass(category, ResultWarning) and line not in seen and announced_index() == 0:
-            seen.add(line)
+        if issubclass(category, ResultWarning) and line not in printed and announced_index() == 0:
+            printed.add(line)
             tables.print_line(line if str(path) in line else f"{path}: {line}")
             damaged.extend([line] if issubclass(category, DamageWarning) else [])
 

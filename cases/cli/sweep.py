@@ -32,19 +32,19 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     from arlequin.run.progress import PointsBar
 
     case = registry.load(name)
-    known = by_name(case.parameters, words)
-    over = {word: text for word, text in words.items() if is_swept(known[word], text)}
-    if not over:
+    fields_by_name = by_name(case.parameters, words)
+    swept_words = {word: text for word, text in words.items() if is_swept(fields_by_name[word], text)}
+    if not swept_words:
         raise UserError("no swept parameter: give several values, name=a,b,c or name=lo:hi:n")
     path = Path(arguments.out) if arguments.out is not None else in_runs(f"{case.short}.sweep")
     workers = None if arguments.workers is None else number("--workers", arguments.workers, int)
     bar = PointsBar(case.short)
     count = _Count(bar)
     with _stopped(path, count), bar:
-        found = sweep_case(
+        dataset = sweep_case(
             name,
-            over,
-            {word: text for word, text in words.items() if word not in over},
+            swept_words,
+            {word: text for word, text in words.items() if word not in swept_words},
             arguments.errors,
             [] if arguments.series is None else [path for path in arguments.series.split(",") if path],
             store=path,
@@ -55,10 +55,10 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
             overwrite=arguments.force,
         )
     out = tables.console()
-    for part in summary_of(found):
+    for part in summary_of(dataset):
         out.print(part)
     out.print(f"written to {path}")
-    return 1 if _failed(found).any() else 0
+    return 1 if _failed(dataset).any() else 0
 
 
 def examples(parameters: type) -> list[tuple[str, str]]:
@@ -66,22 +66,22 @@ def examples(parameters: type) -> list[tuple[str, str]]:
 
     All values are valid with the defaults of the other parameters; for numbers: the default and half of it.
     """
-    shown: dict[str, list[tuple[str, str]]] = {}
+    examples_by_kind: dict[str, list[tuple[str, str]]] = {}
     for field in fields(parameters):
         kind, values = _some_values(field)
-        if kind in shown or len(values) < 2 or not _all_taken(parameters, field.name, values):
+        if kind in examples_by_kind or len(values) < 2 or not _all_valid(parameters, field.name, values):
             continue
-        listed = f"{field.name}={','.join(values)}"
+        words = f"{field.name}={','.join(values)}"
         if kind == "number":
             low, high = values
-            shown[kind] = [
-                (listed, "listed values"),
+            examples_by_kind[kind] = [
+                (words, "listed values"),
                 (f"{field.name}={low}:{high}:5", f"5 evenly spaced values from {low} to {high}"),
                 (f"{field.name}={low}:{high}:5:log", "the same, geometrically spaced"),
             ]
         else:
-            shown[kind] = [(listed, "listed choices")]
-    return [line for lines in shown.values() for line in lines]
+            examples_by_kind[kind] = [(words, "listed choices")]
+    return [line for lines in examples_by_kind.values() for line in lines]
 
 
 def _some_values(field: Field) -> tuple[str, list[str]]:
@@ -97,7 +97,7 @@ def _some_values(field: Field) -> tuple[str, list[str]]:
     return "number", [f"{0.5 * field.default:.6g}", f"{field.default:.6g}"]
 
 
-def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
+def _all_valid(parameters: type, name: str, values: list[str]) -> bool:
     try:
         for value in values:
             make(parameters, {name: value})
@@ -106,67 +106,71 @@ def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
     return True
 
 
-def summary_of(found: xarray.Dataset) -> list[Table]:
+def summary_of(dataset: xarray.Dataset) -> list[Table]:
     """Tables of a sweep: facts, parameters, scalars and failures."""
-    states = sweep_points.states(found).values
+    states = sweep_points.states(dataset).values
     missing, failed = int((states == sweep_points.MISSING).sum()), int((states == sweep_points.FAILED).sum())
-    seconds = found["seconds"].values
+    seconds = dataset["seconds"].values
     facts = {
-        "case": found.attrs["case"],
+        "case": dataset.attrs["case"],
         "points": str(states.size),
         "failed": str(failed) if failed else "",
         sweep_points.MISSING: str(missing) if missing else "",
         "wall time of a point (s)": _range(seconds),
         "total wall time (s)": f"{np.nansum(seconds):.6g}",
-        "version": found.attrs["version"],
-        "commit": found.attrs["commit"],
+        "version": dataset.attrs["version"],
+        "commit": dataset.attrs["commit"],
     }
     parts = [tables.table((name, text) for name, text in facts.items() if text)]
-    names = [name for name in found.coords if str(name) not in _dims_of_series(found)]
-    rows = [(str(n), _unit(found[n]), str(found[n].size), _values(found[n].values), _text(found[n])) for n in names]
+    names = [name for name in dataset.coords if str(name) not in _dims_of_series(dataset)]
+    rows = [
+        (str(n), _unit(dataset[n]), str(dataset[n].size), _values(dataset[n].values), _text(dataset[n])) for n in names
+    ]
     parts.append(tables.table(rows, ("swept", "unit", "values", "", "meaning"), numbers=(2,)))
-    shared = json.loads(found.attrs["parameters"])
+    shared = json.loads(dataset.attrs["parameters"])
     if shared:
         parts.append(tables.table([(n, tables.value(v)) for n, v in shared.items()], ("parameter", "value")))
-    scalars = [n for n, a in found.data_vars.items() if n not in sweep_points.ABOUT and a.dims == found["seconds"].dims]
-    rows = [(str(n), _unit(found[n]), *_ends(found[n].values), _text(found[n])) for n in scalars]
+    scalars = [
+        n for n, a in dataset.data_vars.items() if n not in sweep_points.ABOUT and a.dims == dataset["seconds"].dims
+    ]
+    rows = [(str(n), _unit(dataset[n]), *_ends(dataset[n].values), _text(dataset[n])) for n in scalars]
     if rows:
         parts.append(tables.table(rows, ("scalar", "unit", "smallest", "largest", "meaning"), numbers=(2, 3)))
-    others = [n for n, a in found.data_vars.items() if len(a.dims) > found["seconds"].ndim]
-    if others:
-        lines = [(str(n), _unit(found[n]), ", ".join(map(str, found[n].dims))) for n in others]
+    series = [n for n, a in dataset.data_vars.items() if len(a.dims) > dataset["seconds"].ndim]
+    if series:
+        lines = [(str(n), _unit(dataset[n]), ", ".join(map(str, dataset[n].dims))) for n in series]
         parts.append(tables.table(lines, ("series", "unit", "dimensions")))
-    if lost := left_out(found):
-        parts.append(tables.table(lost, ("omitted from the dataset", "stored in the files of the points")))
+    if omitted := left_out(dataset):
+        parts.append(tables.table(omitted, ("omitted from the dataset", "stored in the files of the points")))
     if failed:
-        parts.append(tables.table(_failures(found), ("failed at", "why")))
+        parts.append(tables.table(_failures(dataset), ("failed at", "why")))
     return parts
 
 
-def _failed(found: xarray.Dataset) -> Any:
-    return sweep_points.states(found).values == sweep_points.FAILED
+def _failed(dataset: xarray.Dataset) -> Any:
+    return sweep_points.states(dataset).values == sweep_points.FAILED
 
 
-def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:
+def _failures(dataset: xarray.Dataset) -> Iterator[tuple[str, str]]:
     """The first failed points, with their messages."""
-    places = np.argwhere(_failed(found))
-    for place in places[:FAILURES_SHOWN]:
-        point = found["message"][tuple(place)]
-        at = ", ".join(f"{name}={sweep_points.text(c.values.item())}" for name, c in point.coords.items())
-        yield at, str(point.values)
-    if len(places) > FAILURES_SHOWN:
-        yield f"and {len(places) - FAILURES_SHOWN} more", ""
+    failed_indices = np.argwhere(_failed(dataset))
+    for index in failed_indices[:FAILURES_SHOWN]:
+        point = dataset["message"][tuple(index)]
+        point_text = ", ".join(f"{name}={sweep_points.text(c.values.item())}" for name, c in point.coords.items())
+        yield point_text, str(point.values)
+    if len(failed_indices) > FAILURES_SHOWN:
+        yield f"and {len(failed_indices) - FAILURES_SHOWN} more", ""
 
 
-def _dims_of_series(found: xarray.Dataset) -> set[str]:
+def _dims_of_series(dataset: xarray.Dataset) -> set[str]:
     """Dimensions other than swept parameters."""
-    swept = set(found["seconds"].dims)
-    return {str(name) for name, array in found.coords.items() if not set(array.dims) <= swept}
+    swept = set(dataset["seconds"].dims)
+    return {str(name) for name, array in dataset.coords.items() if not set(array.dims) <= swept}
 
 
 def _ends(values: Any) -> tuple[str, str]:
-    there = values[np.isfinite(values)]
-    return (f"{there.min():.6g}", f"{there.max():.6g}") if there.size else ("", "")
+    finite = values[np.isfinite(values)]
+    return (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("", "")
 
 
 def _range(values: Any) -> str:
@@ -208,13 +212,13 @@ def _stopped(path: Path, count: _Count) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, UserError) as error:
-        begun = (
+        hint = (
             f"{count.done} of {count.total} points are in {path}; the same command continues the sweep"
             if count.total
             else ""
         )
         if isinstance(error, KeyboardInterrupt):
-            raise UserError(f"interrupted{'; ' if begun else ''}{begun}", code=1) from None
-        if not begun:
+            raise UserError(f"interrupted{'; ' if hint else ''}{hint}", code=1) from None
+        if not hint:
             raise
-        raise UserError(f"{error}; {begun}", code=error.code) from error
+        raise UserError(f"{error}; {hint}", code=error.code) from error

@@ -66,9 +66,12 @@ def printable(text: str) -> str:
 
 
 def table(
-    rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), whole: Sequence[int] = ()
+    rows: Iterable[Sequence[str]],
+    headers: Sequence[str] = (),
+    numbers: Sequence[int] = (),
+    unbroken: Sequence[int] = (),
 ) -> Table:
-    """Table of text; `numbers`: right-aligned columns, `whole`: columns without line breaks."""
+    """Table of text; `numbers`: right-aligned columns, `unbroken`: columns without line breaks."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -79,7 +82,7 @@ def table(
     for n in range(width):
         header = Text(headers[n]) if headers else ""
         side: Literal["left", "right"] = "right" if n in numbers else "left"
-        result.add_column(header, justify=side, overflow="fold", no_wrap=n in whole)
+        result.add_column(header, justify=side, overflow="fold", no_wrap=n in unbroken)
     for row in rows:
         result.add_row(*(Text(printable(cell)) for cell in row))
     return result
@@ -98,13 +101,13 @@ def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Tabl
             bounds = " or ".join((f.quantity.range, *f.choices, *(["none"] if f.optional else [])))
         rows.append((f.name, default(f), "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
     if width >= TABLE_WIDTH:
-        return table(rows, ("parameter", "default", "unit", "range", "meaning"), whole=(0, 1, 2))
+        return table(rows, ("parameter", "default", "unit", "range", "meaning"), unbroken=(0, 1, 2))
     from rich.console import Group
     from rich.padding import Padding
 
     lines: list[Padding] = []
-    for name, given, unit, bounds, meaning in rows:
-        lines.append(Padding(f"{name} = {given} {unit}".rstrip(), (0, 0, 0, 2)))
+    for name, default_text, unit, bounds, meaning in rows:
+        lines.append(Padding(f"{name} = {default_text} {unit}".rstrip(), (0, 0, 0, 2)))
         lines.append(Padding(f"{meaning}: {bounds}" if bounds else meaning, (0, 0, 0, 6)))
     return Group(*lines, "")
 
@@ -142,7 +145,7 @@ def list_of_checks(checks: Iterable[Check]) -> Table:
     return table(rows_of_checks(checks), CHECKED, numbers=CHECKED_NUMBERS)
 
 
-# what `run` prints of a result: the size of the model, the course of the run, and its costs
+# facts that `run` prints: size of the model, course of the run, costs
 MAIN_FACTS = (
     "case", "steps", "runs", "time", "frames", "scheme", "step", "dofs", "constraints", "contact points",
     "largest energy imbalance", "setup time", "wall time", "wall time per step",
@@ -155,17 +158,23 @@ def summary_of(summary: Summary, fields: Sequence[Field] = (), short: bool = Fal
     short: the main facts, and the parameters that differ from their defaults.
     """
     facts = {name: text for name, text in summary.facts.items() if text and (not short or name in MAIN_FACTS)}
-    known = {f.name: f for f in fields}
+    field_of = {f.name: f for f in fields}
     parameters = dict(summary.parameters)
-    if short and parameters and known.keys() >= parameters.keys():
-        parameters = {name: given for name, given in parameters.items() if given != known[name].default}
-        usual = len(summary.parameters) - len(parameters)
-        facts["parameters"] = f"{f'{len(parameters)} given, ' if parameters else ''}{usual} with their default"
-        facts["parameters"] += ": listed by --all" if usual else ""
+    if short and parameters and field_of.keys() >= parameters.keys():
+        parameters = {
+            name: parameter_value
+            for name, parameter_value in parameters.items()
+            if parameter_value != field_of[name].default
+        }
+        default_count = len(summary.parameters) - len(parameters)
+        facts["parameters"] = f"{f'{len(parameters)} given, ' if parameters else ''}{default_count} with their default"
+        facts["parameters"] += ": listed by --all" if default_count else ""
     tables = [table(facts.items())]
     if parameters:
-        columns = 3 if known else 2
-        rows = [(name, value(given), _unit(known.get(name))) for name, given in parameters.items()]
+        columns = 3 if field_of else 2
+        rows = [
+            (name, value(parameter_value), _unit(field_of.get(name))) for name, parameter_value in parameters.items()
+        ]
         tables.append(table([row[:columns] for row in rows], ("parameter", "value", "unit")[:columns]))
     if summary.energies:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
@@ -194,16 +203,16 @@ def _range(low: float, high: float) -> str:
     return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
-def value(given: Any) -> str:
+def value(parameter: Any) -> str:
     """Value of a parameter as typed on the command line."""
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    if given is None:
+    if isinstance(parameter, bool):
+        return "true" if parameter else "false"
+    if parameter is None:
         return "none"
-    if isinstance(given, float):
-        short = f"{given:.6g}"
-        return short if float(short) == given else f"{given:.12g}"
-    return str(given)
+    if isinstance(parameter, float):
+        short = f"{parameter:.6g}"
+        return short if float(short) == parameter else f"{parameter:.12g}"
+    return str(parameter)
 
 
 PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse", "xarray", "zarr")

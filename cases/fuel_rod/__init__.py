@@ -16,15 +16,15 @@ its seed; a harmonic force along x; or a common motion of the grids along x (in 
 With `zoom=N` the cladding at grid N is a 3D solid between two beams, coupled by Arlequin junctions; its supports are
 small pads on springs, with asperities, unregularised friction and wear, which gives maps of pressure, slip and worn
 depth (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps`: steps of the zoom per step of
-the rod. With `zoom=auto` the loose grid is zoomed while it knocks: between knocks a beam on springs, as stiff and as
-heavy as the cladding, takes its place (`arlequin.cases.fuel_rod.levels`). It pays where the grid is open most of the
-time; up to `cells=8` the steps between knocks are one compiled loop.
+the rod. With `zoom=auto` the loose grid is zoomed only during impacts; between them the cladding is replaced by a beam
+of the same stiffness and mass on springs (`arlequin.cases.fuel_rod.levels`). This saves time if the grid is open most
+of the time; up to `cells=8` the steps between impacts are one compiled loop.
 
 Typical data: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³ (PWR
 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with initially 10 to 30 N, relaxed by irradiation; damping of about
 1 % of critical in water; rods in axial flow move by micrometres to some tens of them between grids. Chosen data: the
-shock damping, friction 0.3 (0.2 to 0.6 is seen in water), tangential stiffness 0.8 of the normal one, correlation 0.2
-m, force 1 N/m rms.
+shock damping, friction 0.3 (0.2 to 0.6 is observed in water), tangential stiffness 0.8 of the normal one, correlation
+0.2 m, force 1 N/m rms.
 
 Sources: Païdoussis, Fluid-Structure Interactions: Slender Structures and Axial Flow 2, 2016
 (damping and amplitudes of rods in axial flow); Rubiolo & Young, Nuclear Engineering and Design 239, 2009 (grid-to-rod
@@ -34,7 +34,7 @@ in Materials Science and Technology 10B, 1994 (Zircaloy).
 Results: `part/rod`; `interface/grid1_springs` (points at +x and +y) and `interface/grid1_dimples` (−x below and above,
 then −y) with displacement, force and work rate of each point on `time`; of a zoom `part/lower`, `part/upper`,
 `part/cladding`, `junction/lower_end`, `junction/upper_end`, `interface/spring_x`, `interface/dimple_x_low` and so on;
-with `zoom=auto` also `part/middle` and the level over time, `levels/grid4`; what is not active is nan.
+with `zoom=auto` also `part/middle` and the level over time, `levels/grid4`; inactive parts are nan.
 Measures: `arlequin.cases.fuel_rod.measures`.
 """
 
@@ -67,9 +67,9 @@ def build(parameters: Parameters) -> aq.Study:
     if p.zoom:
         return Zoom(p).study()
     rod = part(p)
-    moved = {"rod": nodal(settled(p)["part/rod"].dataset)}
-    contacts = [one for grid in grids(p) for one in grid.interfaces(rod, p.friction, p.tangential)]
-    system = aq.System([rod], interfaces=contacts, gravity=shaking(p), displacement=moved)
+    displacement = {"rod": nodal(settled(p)["part/rod"].dataset)}
+    contacts = [contact for grid in grids(p) for contact in grid.interfaces(rod, p.friction, p.tangential)]
+    system = aq.System([rod], interfaces=contacts, gravity=shaking(p), displacement=displacement)
     return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)
 
 
@@ -78,15 +78,15 @@ class PreloadForces:
     """Forces of springs and dimples along x (support,), N, computed and by beam theory, with labels."""
 
     labels: list[str]
-    found: np.ndarray
+    computed: np.ndarray
     expected: np.ndarray
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Variant]:
     """The statics of the insertion, for the preload of the supports."""
     p = parameters
-    known = p.preload * (1.0 - p.relaxation) and p.law == "shock" and len(p.open) < p.grids
-    return {STATICS: Variant(settling, p)} if known else {}
+    has_closed_form = p.preload * (1.0 - p.relaxation) and p.law == "shock" and len(p.open) < p.grids
+    return {STATICS: Variant(settling, p)} if has_closed_form else {}
 
 
 def preload(parameters: Parameters, statics: xarray.DataTree | None = None) -> PreloadForces:
@@ -96,7 +96,7 @@ def preload(parameters: Parameters, statics: xarray.DataTree | None = None) -> P
     """
     p = parameters
     result = settled(p) if statics is None else statics
-    labels, found, at, stiff, ways = [], [], [], [], []
+    labels, computed, at, stiffnesses, offsets = [], [], [], [], []
     for grid in grids(p):
         if grid.gap > 0.0:
             continue
@@ -107,31 +107,33 @@ def preload(parameters: Parameters, statics: xarray.DataTree | None = None) -> P
             heights = [grid.z] if side < 0.0 else [grid.z - grid.half, grid.z + grid.half]
             for z, value in zip(heights, force, strict=True):
                 labels.append(f"{name} at {z:.3f} m")
-                found.append(value)
+                computed.append(value)
                 at.append(z)
-                stiff.append(support.stiffness)
-                ways.append(side * reach + grid.shift)
-    own = beam(replace(p, excitation="none")).rigidities
-    forces = spring_forces(np.array(at), np.array(stiff), np.array(ways), own[5], own[1])
-    return PreloadForces(labels, np.array(found), np.abs(forces))
+                stiffnesses.append(support.stiffness)
+                offsets.append(side * reach + grid.shift)
+    rigidities = beam(replace(p, excitation="none")).rigidities
+    forces = spring_forces(np.array(at), np.array(stiffnesses), np.array(offsets), rigidities[5], rigidities[1])
+    return PreloadForces(labels, np.array(computed), np.abs(forces))
 
 
 def reference(parameters: Parameters) -> RodModes:
     """Closed-form frequencies of the rod without supports."""
     p, rod = parameters, beam(replace(parameters, excitation="none"))
-    own, inertias = rod.rigidities, rod.inertias
-    return RodModes(p.length, float(own[5]), float(own[1]), float(inertias[1]), float(inertias[5]), p.tension)
+    rigidities, inertias = rod.rigidities, rod.inertias
+    return RodModes(
+        p.length, float(rigidities[5]), float(rigidities[1]), float(inertias[1]), float(inertias[5]), p.tension
+    )
 
 
 def frequencies(parameters: Parameters, ends: Literal["free", "pinned"]) -> np.ndarray:
     """Lowest bending frequencies in one plane, Hz, by the finite elements of the rod."""
     p, rod = parameters, beam(replace(parameters, excitation="none"))
-    held = {"left": {"x": 0.0, "y": 0.0}, "right": {"y": 0.0}} if ends == "pinned" else {}
+    imposed = {"left": {"x": 0.0, "y": 0.0}, "right": {"y": 0.0}} if ends == "pinned" else {}
     plane = aq.Beam(
         "rod", rod.mesh, rod.material, rod.section, dimension=2, tension=p.tension, carried_mass=p.carried,
-        added_mass=p.water, imposed=held,
+        added_mass=p.water, imposed=imposed,
     )  # fmt: skip
-    rigid = 0 if held else 3
+    rigid = 0 if imposed else 3
     return np.asarray(aq.Modal(plane, rigid + FREQUENCIES).frequencies[rigid:])
 
 
@@ -145,11 +147,13 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             checks.append(Check(f"frequency {n} of the free rod", float(value), float(exact), 1e-3, "Hz"))
     statics = comparison(build, comparisons(result, p), STATICS)
     if statics is not None:
-        hand = preload(p, statics)
-        at = int(np.abs(hand.found - hand.expected).argmax())
-        limit = 1e-4 * float(hand.expected.max())
-        name = f"preload, largest error: {hand.labels[at]}"
-        checks.append(Check(name, float(hand.found[at]), float(hand.expected[at]), limit, "N", "absolute"))
+        preload_forces = preload(p, statics)
+        at = int(np.abs(preload_forces.computed - preload_forces.expected).argmax())
+        limit = 1e-4 * float(preload_forces.expected.max())
+        name = f"preload, largest error: {preload_forces.labels[at]}"
+        checks.append(
+            Check(name, float(preload_forces.computed[at]), float(preload_forces.expected[at]), limit, "N", "absolute")
+        )
     table = supports(result)
     pull = float(table["least_force"].min())
     checks.append(Check("smallest force of a support", pull, 0.0, 0.0, "N", "at least"))

@@ -29,23 +29,23 @@ class SupportSignal(NamedTuple):
 def numbers(result: xarray.DataTree) -> list[int]:
     """Numbers of the grids without a zoom, and of the zoomed one."""
     names = [name for name in result["interface"].children if name.startswith("grid")]
-    found = {int(name.split("_")[0].removeprefix("grid")) for name in names}
+    grids = {int(name.split("_")[0].removeprefix("grid")) for name in names}
     if PADS[0] in result["interface"].children:
-        found.add(zoomed(result))
-    return sorted(found)
+        grids.add(zoomed(result))
+    return sorted(grids)
 
 
 def zoomed(result: xarray.DataTree) -> int:
-    """Number of the zoomed grid: that whose level changes, or that which is missing among the others."""
+    """Number of the zoomed grid: the one with levels, or the number missing in the interfaces."""
     if "levels" in result.children:
         return next(int(name.removeprefix("grid")) for name in result["levels"].children)
     names = [name for name in result["interface"].children if name.startswith("grid")]
-    others = {int(name.split("_")[0].removeprefix("grid")) for name in names}
-    return min(set(range(1, 2 + max(others, default=0))) - others)
+    unzoomed = {int(name.split("_")[0].removeprefix("grid")) for name in names}
+    return min(set(range(1, 2 + max(unzoomed, default=0))) - unzoomed)
 
 
 def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
-    """Time series of one support, at each time on the level that is active."""
+    """Time series of one support, on the active level at each time."""
     kind = next(kind for kind, places in PLACES.items() if place in places)
     name = f"grid{grid}_{kind}"
     pad = None
@@ -60,7 +60,8 @@ def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
     force = group["point_force"].values[:, k]
     power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
     if pad is not None:
-        force, power = (np.where(np.isnan(pad.force), own, of) for own, of in ((force, pad.force), (power, pad.power)))
+        inactive = np.isnan(pad.force)
+        force, power = np.where(inactive, force, pad.force), np.where(inactive, power, pad.power)
     return SupportSignal(force, power, group["point_displacement"].values[:, k, :2])
 
 
@@ -77,17 +78,17 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
     table = {key: np.full((len(grids), len(ALL)), np.nan) for key in units}
     for row, grid in enumerate(grids):
         for column, place in enumerate(ALL):
-            own, at = signal(result, grid, place), (row, column)
-            table["mean_force"][at] = own.force[1:].mean()
-            table["least_force"][at] = own.force[1:].min()
-            table["peak_force"][at] = own.force[1:].max()
-            table["contact_ratio"][at] = contact_ratio(time, own.force)
-            table["impacts"][at] = impact_peaks(time, own.force).force.size
-            table["work_rate"][at] = own.power[1:].mean()
-            if own.motion is not None:
-                hidden = np.isnan(own.motion).any(axis=1)
-                seen = own.motion[~hidden] if hidden.any() else own.motion
-                table["rms_motion"][at] = np.sqrt(seen.var(axis=0).sum())
+            support_signal, at = signal(result, grid, place), (row, column)
+            table["mean_force"][at] = support_signal.force[1:].mean()
+            table["least_force"][at] = support_signal.force[1:].min()
+            table["peak_force"][at] = support_signal.force[1:].max()
+            table["contact_ratio"][at] = contact_ratio(time, support_signal.force)
+            table["impacts"][at] = impact_peaks(time, support_signal.force).force.size
+            table["work_rate"][at] = support_signal.power[1:].mean()
+            if support_signal.motion is not None:
+                hidden = np.isnan(support_signal.motion).any(axis=1)
+                visible = support_signal.motion[~hidden] if hidden.any() else support_signal.motion
+                table["rms_motion"][at] = np.sqrt(visible.var(axis=0).sum())
     table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
     units["worn_volume"] = "m3"
     return xarray.Dataset(
@@ -104,26 +105,26 @@ def deviations(result: xarray.DataTree, reference: xarray.DataTree) -> xarray.Da
     difference of the transverse displacements over the frames, over the largest rms of the reference's motion about its
     mean; heights, m, of the nodes of the beams that both have.
     """
-    found: dict[str, Any] = {}
-    one, other = supports(result), supports(reference)
+    measures: dict[str, Any] = {}
+    tables = supports(result), supports(reference)
     for key, over in (("mean_force", np.sum), ("peak_force", np.max), ("work_rate", np.sum)):
-        here, there = (over(table[key].values, axis=1) for table in (one, other))
-        change = np.abs(here - there)
-        found[key] = "grid", np.divide(change, there, out=change.copy(), where=there > 0.0), {"units": "1"}
+        value, expected = (over(table[key].values, axis=1) for table in tables)
+        change = np.abs(value - expected)
+        measures[key] = "grid", np.divide(change, expected, out=change.copy(), where=expected > 0.0), {"units": "1"}
     names = [name for name in beams(reference) if name in result["part"].children]
     height, largest = rms_along(reference, names)
     groups = [[run[f"part/{name}"].dataset["displacement"].values for name in names] for run in (result, reference)]
-    apart = np.concatenate([first - last for first, last in zip(*groups, strict=True)], axis=1)[..., :2]
+    difference = np.concatenate([u - u_reference for u, u_reference in zip(*groups, strict=True)], axis=1)[..., :2]
     order = np.argsort(np.concatenate([reference[f"part/{name}"].dataset["position"].values[:, 2] for name in names]))
-    rms = np.sqrt((apart[:, order] ** 2).sum(axis=2).mean(axis=0)) / np.sqrt((largest**2).sum(axis=1)).max()
-    found["motion"] = "height", rms, {"units": "1"}
-    return xarray.Dataset(found, coords={"grid": one["grid"], "height": ("height", height, {"units": "m"})})
+    rms = np.sqrt((difference[:, order] ** 2).sum(axis=2).mean(axis=0)) / np.sqrt((largest**2).sum(axis=1)).max()
+    measures["motion"] = "height", rms, {"units": "1"}
+    return xarray.Dataset(measures, coords={"grid": tables[0]["grid"], "height": ("height", height, {"units": "m"})})
 
 
 def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array, Array]:
     """Heights of the nodes (n,), m, and rms of their transverse motion about its mean (n, 2), m, over the frames.
 
-    parts: the beams it is made of, by default `rod`, or `lower` and `upper` of a zoom.
+    parts: names of the beams, by default `rod`, or `lower` and `upper` of a zoom.
     """
     groups = [result[f"part/{name}"].dataset for name in parts or beams(result)]
     height = np.concatenate([group["position"].values[:, 2] for group in groups])
@@ -133,7 +134,7 @@ def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array
 
 
 def beams(result: xarray.DataTree) -> list[str]:
-    """Names of the beams that the rod is made of."""
+    """Names of the beams of the rod."""
     return ["rod"] if "rod" in result["part"].children else ["lower", "upper"]
 
 

@@ -1,5 +1,6 @@
 """Model of the rod: beam, excitation, and spacer grids whose springs and dimples are contact laws on its surface."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -116,24 +117,36 @@ class SpacerGrid:
 
     def interfaces(self, rod: aq.Beam | aq.Modal, friction: float, tangential: float) -> list[aq.Interface]:
         """The two interfaces of the grid; tangential: stiffness of the sticking support over its normal one."""
-        found = []
+        interfaces = []
         for name, side, support, reach in zip(
             self.names, (-1.0, 1.0), (self.spring, self.dimple), self.reach, strict=True
         ):
-            skin = rod.boundary(name)
-            normals = side * np.repeat(CROSS, len(skin.nodes) // 2, axis=0)
-            planes = aq.RigidPlanes(skin.positions + reach * normals + self.shift * CROSS[0], normals)
+            surface = rod.boundary(name)
+            normals = side * np.repeat(CROSS, len(surface.nodes) // 2, axis=0)
+            planes = aq.RigidPlanes(surface.positions + reach * normals + self.shift * CROSS[0], normals)
             stick = tangential * support.stiffness
-            rubs = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
-            found.append(aq.Interface(name, skin, planes, support.law, friction=rubs if friction else None))
-        return found
+            law = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
+            interfaces.append(aq.Interface(name, surface, planes, support.law, friction=law if friction else None))
+        return interfaces
 
 
 def insertion(rod: aq.Beam | aq.Modal, grids: list[SpacerGrid]) -> aq.Study:
     """Statics without friction: supports initially touching the centred rod move to their final positions."""
-    found = [moving(rod, grid) for grid in grids]
-    masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+    masses, interfaces = moving_supports([(rod, grids)])
     return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
+
+
+def moving_supports(
+    rods: Iterable[tuple[aq.Beam | aq.Modal, list[SpacerGrid]]],
+) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
+    """Moving supports (`moving`) of all grids of each rod, and their contact."""
+    masses, interfaces = [], []
+    for rod, grids_of_rod in rods:
+        for grid in grids_of_rod:
+            grid_masses, grid_interfaces = moving(rod, grid)
+            masses += grid_masses
+            interfaces += grid_interfaces
+    return masses, interfaces
 
 
 def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
@@ -144,27 +157,31 @@ def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMass
     masses, interfaces = [], []
     for name, side, support, reach in zip(grid.names, (-1.0, 1.0), (grid.spring, grid.dimple), grid.reach, strict=True):
         for axis, letter in enumerate("xy"):
-            own = f"{name}_{letter}"
-            skin, normal = rod.boundary(own), side * CROSS[axis]
-            way = (reach + support.height) * normal
-            way[0] += grid.shift
-            moved = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", way.tolist(), strict=True)}
-            place = skin.positions - support.height * normal
-            held = aq.PointMasses(f"{own}_held", place, 1.0, imposed={"all": moved})
-            masses.append(held)
-            interfaces.append(aq.Interface(own, skin, held.boundary("all"), support.elastic, direction=-normal))
+            direction_name = f"{name}_{letter}"
+            surface, normal = rod.boundary(direction_name), side * CROSS[axis]
+            travel = (reach + support.height) * normal
+            travel[0] += grid.shift
+            imposed = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", travel.tolist(), strict=True)}
+            position = surface.positions - support.height * normal
+            support_mass = aq.PointMasses(f"{direction_name}_held", position, 1.0, imposed={"all": imposed})
+            masses.append(support_mass)
+            interfaces.append(
+                aq.Interface(direction_name, surface, support_mass.boundary("all"), support.elastic, direction=-normal)
+            )
     return masses, interfaces
 
 
 def points(grids: list[SpacerGrid]) -> dict[str, aq.SectionPoints]:
-    """Named points of all supports: those of the interfaces, and of each direction alone."""
-    found = {}
+    """Named points of all supports: of the interfaces, and of each direction separately."""
+    by_name = {}
     for grid in grids:
-        for name, own in zip(grid.names, (grid.springs, grid.dimples), strict=True):
-            found[name] = own
-            for half, letter in zip(np.array_split(np.arange(own.at.size), 2), "xy", strict=True):
-                found[f"{name}_{letter}"] = aq.SectionPoints(own.at[half], np.asarray(own.offsets)[half])
-    return found
+        for name, section_points in zip(grid.names, (grid.springs, grid.dimples), strict=True):
+            by_name[name] = section_points
+            for half, letter in zip(np.array_split(np.arange(section_points.at.size), 2), "xy", strict=True):
+                by_name[f"{name}_{letter}"] = aq.SectionPoints(
+                    section_points.at[half], np.asarray(section_points.offsets)[half]
+                )
+    return by_name
 
 
 def grids(parameters: Parameters) -> list[SpacerGrid]:
@@ -172,13 +189,13 @@ def grids(parameters: Parameters) -> list[SpacerGrid]:
     p = parameters
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height) if p.law == "multilevel" else None
     spring, dimple = (GridSupport(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
-    found = []
+    grid_list = []
     for number, z in enumerate(p.heights.tolist(), 1):
         shift = p.misalignment if number == 2 else 0.0
         gap = p.gap if number in p.open else 0.0
         preload = (1.0 - p.relaxation) * p.preload
-        found.append(SpacerGrid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
-    return found
+        grid_list.append(SpacerGrid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
+    return grid_list
 
 
 def part(parameters: Parameters) -> aq.Modal:
@@ -190,12 +207,12 @@ def part(parameters: Parameters) -> aq.Modal:
 def beam(parameters: Parameters, name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
     """The rod by finite elements; displacement along and rotation about z fixed at the lower end.
 
-    nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
+    nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, override those of the rod.
     """
     p = parameters
     section = aq.Section.tube(p.radius, p.radius - p.thickness, p.poisson)
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
-    own = {
+    defaults = {
         "carried_mass": p.carried,
         "added_mass": p.water,
         "fluid_damping": p.fluid_damping,
@@ -206,12 +223,12 @@ def beam(parameters: Parameters, name: str = "rod", nodes: list[float] | None = 
     }
     return aq.Beam(
         name, aq.mesh.line(nodes or stations(p)), material, section, origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0),
-        up=(0.0, 1.0, 0.0), **{**own, **options},
+        up=(0.0, 1.0, 0.0), **{**defaults, **options},
     )  # fmt: skip
 
 
 def stations(parameters: Parameters) -> list[float]:
-    """Heights of the beam's nodes, m: one at each support, between them cells of like length."""
+    """Heights of the beam's nodes, m: one at each support, with cells of nearly equal length between them."""
     p = parameters
     corners = np.unique(np.round([0.0, *support_heights(p), p.length], 12))
     size = (p.heights[1] - p.heights[0]) / p.cells
@@ -220,7 +237,7 @@ def stations(parameters: Parameters) -> list[float]:
 
 
 def sections(parameters: Parameters) -> dict[str, aq.SectionPoints]:
-    """The axis at each support."""
+    """Points on the axis at each support."""
     return {f"section{n}": aq.SectionPoints(z) for n, z in enumerate(support_heights(parameters), 1)}
 
 
@@ -271,6 +288,6 @@ def settling(parameters: Parameters) -> aq.Study:
 
 def nodal(group: xarray.Dataset) -> np.ndarray:
     """Final displacements (and rotations) (node, component)."""
-    last = group.isel(frame=-1)
-    fields = [last[name].values for name in ("displacement", "rotation") if name in last]
+    final = group.isel(frame=-1)
+    fields = [final[name].values for name in ("displacement", "rotation") if name in final]
     return np.concatenate(fields, axis=1)

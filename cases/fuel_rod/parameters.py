@@ -140,7 +140,7 @@ class Parameters:
 
     @property
     def zoomed(self) -> int:
-        """Number of the grid with a solid cladding, always or at times; 0: none."""
+        """Number of the grid with a solid cladding, permanent or temporary; 0: none."""
         return self.open[0] if self.zoom == "auto" else self.zoom
 
     @property

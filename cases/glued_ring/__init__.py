@@ -40,8 +40,8 @@ from arlequin.models.types import Array
 
 PATCH, ZONE = 2.0, 0.5
 CONCENTRATION = 3.0
-NEAR = {1: 2e-2, 2: 5e-3}  # of the concentration, by order
-JUNCTION = 0.2  # times (1/elements)²: stress error of the junction itself
+NEAR = {1: 2e-2, 2: 5e-3}  # relative tolerance of the concentration, by order
+JUNCTION = 0.2  # stress error of the junction over (1/elements)²
 BALANCE = 1e-12
 ALONE = "coarse mesh alone"  # name of the comparison run of the checks
 MODELS = {"arlequin": "with the patch", "single": "coarse mesh alone"}
@@ -49,7 +49,7 @@ COUNTS = (8, 12, 16)  # cells around the quadrant in the figure of the errors
 
 
 def _sector(outer: float, start: float, size: float, kind: str, order: int) -> Any:
-    """Cells of an angle of about `size` between the radii RADIUS and `outer`, as long as wide; curved of order 2."""
+    """Mesh between the radii RADIUS and `outer`, of nearly square cells of angle `size`; curved for order 2."""
     inner, low = np.log(RADIUS), np.radians(start)
     counts = tuple(max(1, round(length / size)) for length in (np.log(outer) - inner, 0.5 * np.pi - low))
     mesh = aq.mesh.rectangle((inner, np.log(outer)), (low, 0.5 * np.pi), cells=counts, kind=kind)
@@ -67,8 +67,8 @@ def _polar(x: Array) -> tuple[Array, Array]:
 
 def _turned(polar: tuple[Array, Array], angle: Array) -> Array:
     """x and y components (axis, …) of radial and circumferential ones."""
-    (radial, around), c, s = polar, np.cos(angle), np.sin(angle)
-    return np.stack([radial * c - around * s, radial * s + around * c])
+    (radial, hoop), c, s = polar, np.cos(angle), np.sin(angle)
+    return np.stack([radial * c - hoop * s, radial * s + hoop * c])
 
 
 def exact_stress(parameters: Parameters, x: Array) -> Array:
@@ -103,8 +103,8 @@ def exact_displacement(parameters: Parameters, x: Array) -> Array:
     kappa, a, cos, sin = 3 - 4 * p.poisson, RADIUS, np.cos(2 * angle), np.sin(2 * angle)
     scale = p.stress / (8 * shear)
     radial = scale * (r * (kappa - 1 + 2 * cos) + 2 * a**2 / r * (1 + (1 + kappa) * cos) - 2 * a**4 / r**3 * cos)
-    around = -2 * scale * (r + (kappa - 1) * a**2 / r + a**4 / r**3) * sin
-    return _turned((radial, around), angle)
+    hoop = -2 * scale * (r + (kappa - 1) * a**2 / r + a**4 / r**3) * sin
+    return _turned((radial, hoop), angle)
 
 
 def level(parameters: Parameters, x: Array) -> Array:
@@ -120,10 +120,10 @@ def system(parameters: Parameters) -> aq.System:
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density is irrelevant
 
     def border(x: Array, t: float) -> Array:
-        """The exact tractions on a circle about the origin, on either side of it."""
+        """Exact tractions on the inner or outer circle about the origin, Pa."""
         (r, _), (xx, yy, xy) = _polar(x), exact_stress(p, x)
-        out = np.where(r > 0.5 * (RADIUS + p.outer), 1.0, -1.0) / r
-        return t * out * np.stack([xx * x[0] + xy * x[1], xy * x[0] + yy * x[1]])
+        outward_sign = np.where(r > 0.5 * (RADIUS + p.outer), 1.0, -1.0) / r
+        return t * outward_sign * np.stack([xx * x[0] + xy * x[1], xy * x[0] + yy * x[1]])
 
     options: dict[str, Any] = {"order": int(p.order), "plane": "strain"}
     planes: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"x": 0.0}}
@@ -160,63 +160,78 @@ def errors(result: xarray.DataTree, parameters: Parameters) -> PatchErrors:
     assert isinstance(part, aq.Solid)
     u = result[f"part/{part.name}"].dataset["displacement"].values[-1]
     x = part.positions.T
-    alone = level(p, x) >= (1 - 1e-9) * ZONE * RADIUS
+    in_patch = level(p, x) >= (1 - 1e-9) * ZONE * RADIUS
     exact = exact_displacement(p, x)
-    off = float(np.linalg.norm(u.T - exact, axis=0)[alone].max() / np.linalg.norm(exact, axis=0)[alone].max())
+    displacement_error = float(
+        np.linalg.norm(u.T - exact, axis=0)[in_patch].max() / np.linalg.norm(exact, axis=0)[in_patch].max()
+    )
     points = part.quadrature_points()
-    found = part.stress(u.ravel())[..., [part.stress_components.index(name) for name in ("xx", "yy", "xy")]]
-    right = exact_stress(p, points)
+    computed_stress = part.stress(u.ravel())[..., [part.stress_components.index(name) for name in ("xx", "yy", "xy")]]
+    stress = exact_stress(p, points)
     free = level(p, points) >= ZONE * RADIUS
-    wrong = float(np.sqrt(np.mean((np.moveaxis(found, -1, 0) - right)[:, free] ** 2)) / np.abs(right[:, free]).max())
-    return PatchErrors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
+    stress_error = float(
+        np.sqrt(np.mean((np.moveaxis(computed_stress, -1, 0) - stress)[:, free] ** 2)) / np.abs(stress[:, free]).max()
+    )
+    return PatchErrors(displacement_error, stress_error, _at_top(points, computed_stress[..., 0], p.order) / p.stress)
 
 
 def _at_top(points: Array, stress: Array, order: int) -> float:
-    """A stress at the hole's top, of which it is an even function along x, by least squares over the points near it."""
+    """Stress at the top of the hole by least squares over nearby points, as an even function of x."""
     x, y = points[0].ravel() / RADIUS, points[1].ravel() / RADIUS - 1.0
     distance = np.hypot(x, y)
-    near = np.argsort(distance)[:40]
-    x, y = x[near], y[near]
-    # first-order cells, whose stresses jump by O(h), tell the lower terms only
+    nearest = np.argsort(distance)[:40]
+    x, y = x[nearest], y[nearest]
+    # the O(h) jumps of stress between first-order cells allow only the lower terms
     terms = np.stack([y**0, y, y**2, x**2, y**3, y * x**2][: 4 if order == 1 else 6], axis=1)
-    return float(np.linalg.lstsq(terms, stress.ravel()[near])[0][0])
+    return float(np.linalg.lstsq(terms, stress.ravel()[nearest])[0][0])
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The coarse mesh alone; for the figure, three meshes with and without the patch."""
+    """Coarse mesh alone; for the figure, three meshes with and without the patch."""
     if parameters.model == "single":
         return {}
-    own: list[Parameters] = [
+    variants: list[Parameters] = [
         replace(parameters, model=model, elements=n)  # type: ignore[arg-type]
         for model, n in product(MODELS, COUNTS)
     ]
-    return {ALONE: replace(parameters, model="single")} | {f"{MODELS[p.model]}, {p.elements} cells": p for p in own}
+    return {ALONE: replace(parameters, model="single")} | {
+        f"{MODELS[p.model]}, {p.elements} cells": p for p in variants
+    }
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Stresses in the patch no further from the exact ones than those of the coarse mesh, but for what the junction
-    itself costs; the plate's concentration."""
-    p, found = parameters, errors(result, parameters)
+    """Checks of the stress error in the patch, by that of the coarse mesh plus the error of the junction, and of the
+    stress concentration of the plate."""
+    p, patch_errors = parameters, errors(result, parameters)
     checks = []
     if p.model == "arlequin":
-        others = comparisons(result, p)
-        alone = comparison(build, others, ALONE)
-        if alone is not None:
-            limit, allowed = errors(alone, others[ALONE]).stress, JUNCTION / p.elements**2
+        variants = comparisons(result, p)
+        coarse_alone = comparison(build, variants, ALONE)
+        if coarse_alone is not None:
+            limit, junction_error = errors(coarse_alone, variants[ALONE]).stress, JUNCTION / p.elements**2
             checks.append(
-                Check("stress error in the patch (limit: coarse mesh)", found.stress, limit, allowed, "1", "at most")
+                Check(
+                    "stress error in the patch (limit: coarse mesh)",
+                    patch_errors.stress,
+                    limit,
+                    junction_error,
+                    "1",
+                    "at most",
+                )
             )
         if p.problem == "plate":
-            checks.append(Check("stress concentration", found.concentration, CONCENTRATION, NEAR[p.order], "1"))
+            checks.append(Check("stress concentration", patch_errors.concentration, CONCENTRATION, NEAR[p.order], "1"))
     return [*checks, Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute")]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = errors(result, parameters)
+    patch_errors = errors(result, parameters)
     return {
-        "displacement_error": aq.Scalar(found.displacement, "1", "largest error outside the overlap"),
-        "stress_error": aq.Scalar(found.stress, "1", "rms error outside the overlap"),
-        "stress_concentration": aq.Scalar(found.concentration, "1", "hoop stress at the hole's top over the load"),
+        "displacement_error": aq.Scalar(patch_errors.displacement, "1", "largest error outside the overlap"),
+        "stress_error": aq.Scalar(patch_errors.stress, "1", "rms error outside the overlap"),
+        "stress_concentration": aq.Scalar(
+            patch_errors.concentration, "1", "hoop stress at the hole's top over the load"
+        ),
     }
 
 
@@ -224,23 +239,23 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.glued_ring.plots import convergence_figure
 
-    out = {"shape": plots.shape(result, "displacement", component=0)}
+    figures_by_name = {"shape": plots.shape(result, "displacement", component=0)}
     surveyed = survey(result, parameters)
     if surveyed:
-        out["errors"] = convergence_figure(surveyed)
-    return out
+        figures_by_name["errors"] = convergence_figure(surveyed)
+    return figures_by_name
 
 
 def survey(result: xarray.DataTree, parameters: Parameters) -> dict[str, tuple[Array, Array, Array]]:
     """Errors on three meshes, with and without the patch: cells around, displacement and stress, by model.
 
-    Without the comparison runs that are absent.
+    Absent comparison runs are omitted.
     """
-    others = comparisons(result, parameters)
-    found: dict[str, list[tuple[int, float, float]]] = {}
-    for name, p in others.items():
-        run = comparison(build, others, name) if name != ALONE else None
+    variants = comparisons(result, parameters)
+    rows_of: dict[str, list[tuple[int, float, float]]] = {}
+    for name, p in variants.items():
+        run = comparison(build, variants, name) if name != ALONE else None
         if run is not None:
-            own = errors(run, p)
-            found.setdefault(MODELS[p.model], []).append((p.elements, own.displacement, own.stress))
-    return {label: tuple(np.array(rows).T) for label, rows in found.items()}
+            run_errors = errors(run, p)
+            rows_of.setdefault(MODELS[p.model], []).append((p.elements, run_errors.displacement, run_errors.stress))
+    return {label: tuple(np.array(rows).T) for label, rows in rows_of.items()}

@@ -7,8 +7,8 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
 
-RADIUS = 10e-3  # of the hole, m
-OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
+RADIUS = 10e-3  # radius of the hole, m
+OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border over RADIUS
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 def convergence_figure(errors: dict[str, tuple[Array, Array, Array]]) -> "Figure":
     """Errors of displacement and of stress against the number of coarse cells, by model: counts, both errors (n,)."""
     with style.panels(2, 4.8, sharex=True) as (figure, panels):
-        for n, (name, (counts, *both)) in enumerate(errors.items()):
-            for axes, values in zip(panels, both, strict=True):
+        for n, (name, (counts, *error_pair)) in enumerate(errors.items()):
+            for axes, values in zip(panels, error_pair, strict=True):
                 axes.loglog(counts, values, "o-", color=style.COLOURS[n], label=name)
-        for axes, what in zip(panels, ("displacement", "stress"), strict=True):
-            axes.set_ylabel(f"Error of the {what}")
+        for axes, field in zip(panels, ("displacement", "stress"), strict=True):
+            axes.set_ylabel(f"Error of the {field}")
         panels[0].legend()
         panels[1].set_xlabel("Coarse cells around the quadrant")
     return figure

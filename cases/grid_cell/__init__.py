@@ -56,23 +56,23 @@ def cell(parameters: Parameters) -> SpacerCell:
 
 def build(parameters: Parameters) -> aq.Study:
     """Statics: insertion in 0 ≤ t ≤ 1, axial push in 1 ≤ t ≤ 3."""
-    p, own = parameters, cell(parameters)
-    motion = {"z": lambda t: float(pushed(p, t))}
-    tube = own.tube(imposed={"bottom": motion, "top": motion})
-    held = own.held(tube, share=lambda t: share(p, t))
+    p, spacer_cell = parameters, cell(parameters)
+    motion = {"z": lambda t: float(tube_displacement(p, t))}
+    tube = spacer_cell.tube(imposed={"bottom": motion, "top": motion})
+    supports = spacer_cell.tube_supports(tube, share=lambda t: share(p, t))
     sideways = (p.end_stiffness, p.end_stiffness, 0.0)
     ends = [aq.Spring(end, tube.boundary(end), stiffness=sideways) for end in ("bottom", "top")]
-    system = aq.System([tube, *held.parts], interfaces=held.interfaces, springs=[*held.springs, *ends])
+    system = aq.System([tube, *supports.parts], interfaces=supports.interfaces, springs=[*supports.springs, *ends])
     return aq.Study(system, aq.Static(), duration=3.0, step=1.0 / p.steps)
 
 
 def share(parameters: Parameters, time: float) -> float:
-    """Fraction of the grid motion (`SpacerCell.way`); a gap is closed in the first half of the insertion."""
-    done = min(time, 1.0)
-    return 2.0 * done - 1.0 if parameters.gap > 0.0 else done
+    """Fraction of `SpacerCell.grid_displacement`; a gap is closed in the first half of the insertion."""
+    progress = min(time, 1.0)
+    return 2.0 * progress - 1.0 if parameters.gap > 0.0 else progress
 
 
-def pushed(parameters: Parameters, time: Any) -> Any:
+def tube_displacement(parameters: Parameters, time: Any) -> Any:
     """Axial displacement of the tube, m; small first steps resolve the rise of the force."""
     return parameters.push * (0.5 * np.maximum(time - 1.0, 0.0)) ** 2
 
@@ -80,53 +80,53 @@ def pushed(parameters: Parameters, time: Any) -> Any:
 @lru_cache(maxsize=8)
 def reference(parameters: Parameters) -> CellByHand:
     """Semi-analytical solution without friction; `.stuck`: with sticking contacts, as during the insertion."""
-    p, own = parameters, cell(parameters)
-    radius, six = own.cladding.radius - 0.5 * p.thickness, own.six
+    p, spacer_cell = parameters, cell(parameters)
+    radius, pads = spacer_cell.cladding.radius - 0.5 * p.thickness, spacer_cell.pad_supports
     return CellByHand(
         shell=ShellTube(radius, p.thickness, p.length, p.young, p.poisson, 2.0 * p.end_stiffness),
-        layer=own.layer,
-        heights=np.array([0.5 * p.length + each.height for each in six]),
-        angles=np.array([each.angle for each in six]),
-        stiffness=np.array([each.stiffness for each in six]),
-        shear=np.array([each.shear for each in six]),
+        layer=spacer_cell.layer,
+        heights=np.array([0.5 * p.length + pad.height for pad in pads]),
+        angles=np.array([pad.angle for pad in pads]),
+        stiffness=np.array([pad.stiffness for pad in pads]),
+        shear=np.array([pad.shear for pad in pads]),
         # from where the asperities touch
-        ways=np.array([own.way(each) - p.gap - own.clear for each in six]),
-        size=own.supports.size,
+        approaches=np.array([spacer_cell.grid_displacement(pad) - p.gap - spacer_cell.clear for pad in pads]),
+        size=spacer_cell.supports.size,
         friction=p.friction,
     )
 
 
 @dataclass(frozen=True)
 class SupportForces:
-    """The six supports i over the steps t: forces (t, i) on the tube, N, normal, and axial against its motion; ways of
-    the grid (t, i) and of the tube (t,), m; step at which the insertion ends."""
+    """The six supports i over the steps t: forces (t, i) on the tube, N, normal, and axial against its motion;
+    displacements of the grid (t, i) and of the tube (t,), m; step at which the insertion ends."""
 
     names: tuple[str, ...]
     normal: Array
     axial: Array
-    way: Array
-    pushed: Array
+    grid_displacement: Array
+    tube_displacement: Array
     inserted: int
 
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SupportForces":
-        p, six = parameters, cell(parameters).six
+        p, pads = parameters, cell(parameters).pad_supports
         time = result.dataset["time"].values
-        forces = [result[f"interface/{each.name}"].dataset["force"].values for each in six]
+        forces = [result[f"interface/{pad.name}"].dataset["force"].values for pad in pads]
         return cls(
-            names=tuple(each.name for each in six),
-            normal=np.stack([-f @ np.array(each.normal) for f, each in zip(forces, six, strict=True)], axis=1),
+            names=tuple(pad.name for pad in pads),
+            normal=np.stack([-f @ np.array(pad.normal) for f, pad in zip(forces, pads, strict=True)], axis=1),
             axial=-np.stack([f[:, 2] for f in forces], axis=1),
-            way=np.array([[cell(p).way(each, share(p, t)) for each in six] for t in time]),
-            pushed=pushed(p, time),
+            grid_displacement=np.array([[cell(p).grid_displacement(pad, share(p, t)) for pad in pads] for t in time]),
+            tube_displacement=tube_displacement(p, time),
             inserted=p.steps,
         )
 
     @property
     def slope(self) -> float:
-        """Axial force over way in the first step of the push, N/m."""
-        first = self.inserted + 1
-        return float(self.axial[first].sum() / self.pushed[first])
+        """Axial force over tube displacement in the first step of the push, N/m."""
+        step = self.inserted + 1
+        return float(self.axial[step].sum() / self.tube_displacement[step])
 
     @property
     def drag(self) -> float:
@@ -147,23 +147,23 @@ class ContactPatch:
 
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "ContactPatch":
-        own = cell(parameters)
-        each = next(item for item in own.six if item.name == name)
+        spacer_cell = cell(parameters)
+        support = next(pad for pad in spacer_cell.pad_supports if pad.name == name)
         group = result[f"interface/{name}"].dataset
-        place, normal = group["point_position"].values, np.array(each.normal)
-        across = place @ np.array([-normal[1], normal[0], 0.0])
+        position, normal = group["point_position"].values, np.array(support.normal)
+        across = position @ np.array([-normal[1], normal[0], 0.0])
         return cls(
-            y=own.cladding.radius * np.arctan2(across, place @ normal),
-            z=place[:, 2] - own.cladding.middle - each.height,
+            y=spacer_cell.cladding.radius * np.arctan2(across, position @ normal),
+            z=position[:, 2] - spacer_cell.cladding.middle - support.height,
             pressure=group["pressure"].values[frame],
             area=group["area"].values,
             status=group["status"].values[frame],
         )
 
     def half_width(self, radius: float, exponent: float) -> float:
-        """Of the contact, m, from the pressures in the row at mid height: p^(1/m) falls with y² to 0 at b².
+        """Half-width b of the contact, m, fitted to the pressures in the row at mid height: p^(1/m) ∝ b² − y².
 
-        A fit over what has at least a tenth of the row's peak.
+        The fit uses points with p^(1/m) of more than a tenth of the maximum.
         """
         row = (np.abs(self.z) <= np.abs(self.z).min() + 1e-9) & (self.pressure > 0.0)
         root = self.pressure[row] ** (1.0 / exponent)
@@ -178,68 +178,68 @@ class ContactPatch:
 
     @property
     def offset(self) -> float:
-        """Height of the pressure's middle, m."""
+        """Height of the centre of pressure, m."""
         force = self.pressure * self.area
         return float(force @ self.z / force.sum())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found, hand = parameters, SupportForces.of(result, parameters), reference(parameters)
-    grip, mesh = found.normal[found.inserted], 1.0 / p.refine
-    # the sum over the nodes misses a share of the crush of order 2 in the cells
+    p, forces, analytical = parameters, SupportForces.of(result, parameters), reference(parameters)
+    grip, mesh = forces.normal[forces.inserted], 1.0 / p.refine
+    # nodal quadrature of the pressure: error of order 2 in the cell size
     coarse = max(1.0, mesh**2)
     limit = 0.005 * coarse
-    # pairs at the edges between facets of a hollow face are not those of the mirror
+    # hollow faces: the pairing at edges between facets is not mirror-symmetric
     mirror = 1e-6 if p.pad_radius is None else 1e-3
     # the wall flattens below the pad, by 1.2 % of the width on fine meshes: more where the relative curvature is small
-    flat = hand.layer.radius / (0.5 * p.outer_diameter)
-    pressed = sum(ContactPatch.of(result, p, name, -1).force for name in found.names)
-    ratio = found.drag / (p.friction * pressed)
-    spring, last = (ContactPatch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
-    crush = hand.stuck.crush[0]
-    width = np.sqrt(2.0 * hand.layer.radius * crush[crush.size // 2])
-    first = found.inserted + 1
+    flat = analytical.layer.radius / (0.5 * p.outer_diameter)
+    pressed = sum(ContactPatch.of(result, p, name, -1).force for name in forces.names)
+    ratio = forces.drag / (p.friction * pressed)
+    spring, pushed_spring = (ContactPatch.of(result, p, "spring_x", frame) for frame in (forces.inserted, -1))
+    crush = analytical.stuck.crush[0]
+    width = np.sqrt(2.0 * analytical.layer.radius * crush[crush.size // 2])
+    push_step = forces.inserted + 1
     uneven = float(np.abs(grip[[0, 2, 3]] - grip[[1, 4, 5]]).max() / grip.max())
     checks = [
-        Check("force of a spring", float(grip[0]), float(hand.stuck.forces[0]), limit, "N"),
-        Check("force of a dimple", float(grip[2]), float(hand.stuck.forces[2]), limit, "N"),
+        Check("force of a spring", float(grip[0]), float(analytical.stuck.forces[0]), limit, "N"),
+        Check("force of a dimple", float(grip[2]), float(analytical.stuck.forces[2]), limit, "N"),
         Check("forces in x against y, over the largest", uneven, 0.0, mirror, "1", "at most"),
         Check(
-            "largest pressure of a spring", float(spring.pressure.max()), float(hand.layer.peak(crush.max())),
+            "largest pressure of a spring", float(spring.pressure.max()), float(analytical.layer.peak(crush.max())),
             0.03 * mesh, "Pa",
         ),
-        Check("half-width of the contact of a spring", spring.half_width(hand.layer.radius, p.asperity_exponent),
+        Check("half-width of the contact of a spring", spring.half_width(analytical.layer.radius, p.asperity_exponent),
               float(width), 0.02 * coarse * flat, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]  # fmt: skip
-    if found.pushed[first] <= 0.5 * (p.friction * hand.forces / hand.axial).min():
+    if forces.tube_displacement[push_step] <= 0.5 * (p.friction * analytical.forces / analytical.axial).min():
         checks.append(
-            Check("axial stiffness, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
+            Check("axial stiffness, first step of the push", forces.slope, float(analytical.axial.sum()), 0.04, "N/m")
         )
-    if p.push >= 1.2 * (p.friction * hand.forces / hand.axial).max():
+    if p.push >= 1.2 * (p.friction * analytical.forces / analytical.axial).max():
         checks += [
-            Check("axial force in full slip", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
+            Check("axial force in full slip", forces.drag, float(analytical.drag(np.array([p.push]))[0]), 0.005, "N"),
             # circumferential friction of the insertion decays
             Check("axial force over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
-            Check("shift of the pressure of a spring", -last.offset, float(hand.offset[0]), 0.05, "m"),
-            Check("sticking points of a spring", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
+            Check("shift of the pressure of a spring", -pushed_spring.offset, float(analytical.offset[0]), 0.05, "m"),
+            Check("sticking points of a spring", float((pushed_spring.status == 2).sum()), 0.0, 0.0, "1", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of the six supports: what they press with once inserted, and what pushes the tube through them."""
-    found = SupportForces.of(result, parameters)
-    grip, pressed = found.normal[found.inserted], found.normal[-1].sum()
-    spring = ContactPatch.of(result, parameters, "spring_x", found.inserted)
+    """Scalars of the six supports: forces after the insertion and during the axial push."""
+    forces = SupportForces.of(result, parameters)
+    grip, pressed = forces.normal[forces.inserted], forces.normal[-1].sum()
+    spring = ContactPatch.of(result, parameters, "spring_x", forces.inserted)
     return {
         "spring_force": aq.Scalar(grip[0], "N", "force of a spring after the insertion"),
         "dimple_force": aq.Scalar(grip[2], "N", "force of a dimple after the insertion"),
         "spring_pressure": aq.Scalar(spring.pressure.max(), "Pa", "largest pressure of a spring after the insertion"),
-        "drag_force": aq.Scalar(found.drag, "N", "final axial force"),
-        "peak_drag_force": aq.Scalar(found.axial.sum(axis=1).max(), "N", "largest axial force"),
-        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial stiffness in the first step of the push"),
-        "force_ratio": aq.Scalar(found.drag / pressed if pressed else np.nan, "1", "final axial over normal force"),
+        "drag_force": aq.Scalar(forces.drag, "N", "final axial force"),
+        "peak_drag_force": aq.Scalar(forces.axial.sum(axis=1).max(), "N", "largest axial force"),
+        "push_stiffness": aq.Scalar(forces.slope, "N/m", "axial stiffness in the first step of the push"),
+        "force_ratio": aq.Scalar(forces.drag / pressed if pressed else np.nan, "1", "final axial over normal force"),
     }
 
 
@@ -247,13 +247,13 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.grid_cell.plots import forces
 
-    p, found = parameters, SupportForces.of(result, parameters)
-    names = list(found.names)
-    # halfway up in force: dimples slip, springs stick
-    partly = int(np.searchsorted(found.axial.sum(axis=1), 0.7 * found.axial[-1].sum()))
+    p, support_forces = parameters, SupportForces.of(result, parameters)
+    names = list(support_forces.names)
+    # at 70 % of the final axial force: dimples slip, springs stick
+    partly = int(np.searchsorted(support_forces.axial.sum(axis=1), 0.7 * support_forces.axial[-1].sum()))
     maps = {
-        "forces": forces(found, reference(p)),
-        "pressure": plots.unrolled(result, "pressure", names, frame=found.inserted),
+        "forces": forces(support_forces, reference(p)),
+        "pressure": plots.unrolled(result, "pressure", names, frame=support_forces.inserted),
         "pressure_pushed": plots.unrolled(result, "pressure", names),
         "status": plots.unrolled(result, "status", names, frame=partly),
         "slip": plots.unrolled(result, "slip", names),

@@ -1,10 +1,10 @@
 """Nonlinear mode of two masses with regularised stops: frequency against energy, and its stability (SDND123).
 
 Two masses in a row, wall – k – m₁ – k – m₂, the first one between stops of 30 N/m at ±1 m, regularised over 0.005
-(`RegularisedStops`). The second mode starts at √((3 + √5)/2)/2π = 0.2575181 Hz and stiffens as the first mass nears its
-stops: Code_Aster has 0.2579053 Hz at 1.19768 J. `aq.periodic` follows the mode over its energy, which the θ-scheme
-conserves; its frequency is of order 2 in the step. The reference goes from rest to rest in half a period by an
-integrator of order 8, and has its own cubic for the stops.
+(`RegularisedStops`). The second mode starts at √((3 + √5)/2)/2π = 0.2575181 Hz and stiffens as the first mass
+approaches its stops: Code_Aster has 0.2579053 Hz at 1.19768 J. `aq.periodic` continues the mode over its energy, which
+the θ-scheme conserves; the error of its frequency is of order 2 in the step. The reference integrates half a period
+from rest to rest with order 8, with an independent solution of the cubic of the stops.
 
 Source of the case: Code_Aster V5.01.123 (SDND123) and R5.07.01.
 """
@@ -54,22 +54,22 @@ class Parameters:
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The two masses, the stops as one interface of the first."""
+    """System of the two masses, with the stops as one interface of the first."""
     p = parameters
     masses = aq.PointMasses("masses", [[0.0], [0.0]], p.mass, names={"first": 0, "second": 1})
-    first, second = (masses.boundary(name) for name in ("first", "second"))
+    first_mass, second_mass = (masses.boundary(name) for name in ("first", "second"))
     springs = [
-        aq.Spring("wall", first, stiffness=p.stiffness),
-        aq.Spring("between", first, second, stiffness=p.stiffness),
+        aq.Spring("wall", first_mass, stiffness=p.stiffness),
+        aq.Spring("between", first_mass, second_mass, stiffness=p.stiffness),
     ]
     law = RegularisedStops(p.stop_stiffness, p.clearance, p.regularisation)
     stop = aq.RigidPlane(point=p.clearance, normal=-1.0)
-    return aq.System([masses], interfaces=[aq.Interface("stops", first, stop, law)], springs=springs)
+    return aq.System([masses], interfaces=[aq.Interface("stops", first_mass, stop, law)], springs=springs)
 
 
 @lru_cache(maxsize=2)
 def branch(parameters: Parameters) -> xarray.Dataset:
-    """The mode over its energy."""
+    """Mode as a branch of periodic motions over energy."""
     p = parameters
     if not p.lowest < p.energy:
         raise aq.UserError.parameter("lowest", p.lowest, f"must be below the energy, {p.energy:g} J")
@@ -80,28 +80,28 @@ def branch(parameters: Parameters) -> xarray.Dataset:
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """The motions of the branch over `point`."""
-    found = branch(parameters)
-    size = np.abs(found["multiplier_real"].values + 1j * found["multiplier_imag"].values)
+    """Motions of the branch over `point`."""
+    branch_data = branch(parameters)
+    moduli = np.abs(branch_data["multiplier_real"].values + 1j * branch_data["multiplier_imag"].values)
 
-    def one(i: int) -> dict[tuple[str, str], float]:
-        first, second = found["displacement"].values[i, 0]
-        motion = [float(found[name][i]) for name in ("energy", "frequency")]
-        values = [*motion, _beyond(size[i]), float(found["stable"][i]), float(first), float(second)]
+    def measures_of_point(i: int) -> dict[tuple[str, str], float]:
+        u1, u2 = branch_data["displacement"].values[i, 0]
+        motion = [float(branch_data[name][i]) for name in ("energy", "frequency")]
+        values = [*motion, _largest_nontrivial(moduli[i]), float(branch_data["stable"][i]), float(u1), float(u2)]
         return {measure.key: value for measure, value in zip(MEASURES, values, strict=True)}
 
-    points = "point", list(range(found.sizes["point"]))
-    return collect_runs(one, MEASURES, points, of=parameters, record=record, progress=progress)
+    points = "point", list(range(branch_data.sizes["point"]))
+    return collect_runs(measures_of_point, MEASURES, points, of=parameters, record=record, progress=progress)
 
 
-def _beyond(size: np.ndarray) -> float:
-    """The largest of the multipliers (4,) but the two next to 1."""
+def _largest_nontrivial(size: np.ndarray) -> float:
+    """Largest modulus of the multipliers (4,) without the two nearest to 1."""
     return float(size[np.argsort(np.abs(size - 1.0))[2:]].max())
 
 
 @lru_cache(maxsize=8)
 def reference(parameters: Parameters) -> Mode:
-    """The motion of the highest energy by an integrator of order 8."""
+    """Mode of the highest energy by an integrator of order 8."""
     p = parameters
     e, alpha = p.clearance, p.stop_stiffness * p.clearance
     mass, stiffness = p.mass * np.eye(2), p.stiffness * np.array([[2.0, -1.0], [-1.0, 1.0]])
@@ -116,25 +116,25 @@ def reference(parameters: Parameters) -> Mode:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Frequency, place and stability at the highest energy, and the linear frequency at the lowest."""
+    """Checks of frequency, amplitude and stability at the highest energy."""
     p, mode = parameters, result["mode"].dataset
     exact = reference(p)
     limit = max(1e-5, 10.0 / p.steps**2)
-    last = float(mode["frequency"][-1])
+    highest_frequency = float(mode["frequency"][-1])
     stable = float(exact.largest < 1.0 + 1e-4)
     checks = [
         Check("energy of the last motion", float(mode["energy"][-1]), p.energy, 1e-6, "J"),
-        Check("frequency at the highest energy", last, exact.frequency, limit, "Hz"),
+        Check("frequency at the highest energy", highest_frequency, exact.frequency, limit, "Hz"),
         Check("stability there", float(mode["stable"][-1]), stable, 0.0, "1", "absolute"),
         Check("first mass at rest", abs(float(mode["first"][-1])), abs(exact.start[0]), 1e-4 + 10 * limit, "m"),
     ]
     if p == Parameters(steps=p.steps, points=p.points, lowest=p.lowest):
-        checks.append(Check("frequency of Code_Aster (SDND123)", last, PUBLISHED, limit, "Hz"))
+        checks.append(Check("frequency of Code_Aster (SDND123)", highest_frequency, PUBLISHED, limit, "Hz"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Frequency at the highest energy."""
+    """Scalar: frequency at the highest energy."""
     mode = result["mode"].dataset
     return {"frequency": aq.Scalar(float(mode["frequency"][-1]), "Hz", "frequency at the highest energy")}
 

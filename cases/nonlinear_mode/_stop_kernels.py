@@ -7,7 +7,7 @@ from arlequin.multilevel.laws.signature import REGULAR
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
-_SHORT = 1e-3  # of the clearance: a path on which differences of the energy would cancel
+_SHORT = 1e-3  # path over clearance below which energy differences would cancel
 
 
 @njit(cache=True)
@@ -23,12 +23,12 @@ def place(x, alpha, eta):
         else:
             low = z
         slope = (c - z * z) - 2.0 * z * (z - size) + eta / alpha
-        following = z - value / slope
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if abs(following - z) <= 2e-16 * high:
+        next_z = z - value / slope
+        if not low < next_z < high:
+            next_z = 0.5 * (low + high)
+        if abs(next_z - z) <= 2e-16 * high:
             break
-        z = following
+        z = next_z
     return z if x >= 0.0 else -z
 
 
@@ -49,17 +49,17 @@ def stops(coefficients, history, gap, step, theta, trial):
     trial[0] = gap
     start, end = 1.0 - history[0] / clearance, 1.0 - gap / clearance
     mean, slope = 0.0, 0.0
-    last, last_slope, last_energy = force(end, alpha, eta)
+    end_force, end_slope, end_energy = force(end, alpha, eta)
     if abs(end - start) > _SHORT:
-        mean = (last_energy - force(start, alpha, eta)[2]) / (end - start)
-        slope = (last - mean) / (end - start)
+        mean = (end_energy - force(start, alpha, eta)[2]) / (end - start)
+        slope = (end_force - mean) / (end - start)
     else:
         for i in range(_NODES.size):
-            own, own_slope, _ = force(start + _NODES[i] * (end - start), alpha, eta)
-            mean += _WEIGHTS[i] * own
-            slope += _WEIGHTS[i] * _NODES[i] * own_slope
+            node_force, node_slope, _ = force(start + _NODES[i] * (end - start), alpha, eta)
+            mean += _WEIGHTS[i] * node_force
+            slope += _WEIGHTS[i] * _NODES[i] * node_slope
     share = abs(2.0 * theta - 1.0)
-    edge = last if theta >= 0.5 else force(start, alpha, eta)[0]
-    edge_slope = last_slope if theta >= 0.5 else 0.0
-    stored = (1.0 - share) * mean + share * edge
-    return stored, -((1.0 - share) * slope + share * edge_slope) / clearance, 0.0, 0.0
+    edge = end_force if theta >= 0.5 else force(start, alpha, eta)[0]
+    edge_slope = end_slope if theta >= 0.5 else 0.0
+    pressure = (1.0 - share) * mean + share * edge
+    return pressure, -((1.0 - share) * slope + share * edge_slope) / clearance, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Regularised stops on both sides of a mass, as Code_Aster's nonlinear modes take them."""
+"""Regularised stops on both sides of a mass, as in Code_Aster's nonlinear modes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,10 +59,10 @@ class RegularisedStops:
         return self.stiffness
 
     def _values(self, gap: Array) -> tuple[Array, Array, Array]:
-        """F, N, its slope and the energy over e at the gaps."""
+        """F, N, its derivative and the energy over e at the gaps."""
         from arlequin.cases.nonlinear_mode._stop_kernels import force
 
         alpha, clearance, eta = self.coefficients()
         x = 1.0 - np.asarray(gap, dtype=float) / clearance
-        found = np.array([force(own, alpha, eta) for own in x.ravel()]).reshape(*x.shape, 3)
-        return found[..., 0], found[..., 1], found[..., 2]
+        force_slope_energy = np.array([force(x_node, alpha, eta) for x_node in x.ravel()]).reshape(*x.shape, 3)
+        return force_slope_energy[..., 0], force_slope_energy[..., 1], force_slope_energy[..., 2]

@@ -5,20 +5,20 @@ before and ψ₂ after the impact, with the approach velocity V_n. For identical
 and Fawcett, which depends on ν only. Assumptions of this theory:
 
 * Equal elastic constants. On a rigid plane, pressure displaces the surface towards the middle of the contact
-  (Dundurs' β = (1 − 2ν)/(2(1 − ν)), 0.29 at ν = 0.3), and friction below about β is spent on that: at ψ₁ = 0.7 the
-  tangential impulse is 0.32 μ m V_n at μ = 0.1 and 0.38 at μ = 0.05, of alike balls 0.2345, ψ₂ −0.23 and −0.39, not
-  +0.024. `partner=rigid` has a reference with this coupling. Only ν → 1/2, or μ well above β, lead back to Maw.
+  (Dundurs' β = (1 − 2ν)/(2(1 − ν)), 0.29 at ν = 0.3), which friction below about β opposes: at ψ₁ = 0.7 the
+  tangential impulse is 0.32 μ m V_n at μ = 0.1 and 0.38 at μ = 0.05, of identical balls 0.2345, ψ₂ −0.23 and −0.39,
+  not +0.024. The reference of `partner=rigid` has this coupling. Maw's curve is the limit for ν → 1/2, or μ ≫ β.
 * Small contacts, a/R → 0. Computed for identical balls at ψ₁ = 0.7 (cells=2), where the theory has 0.2345:
 
       half_width                     0.004   0.01    0.025   0.05    0.1
       tangential impulse / (μ m V_n) 0.231   0.236   0.247   0.262   0.293
 
-* The mass and inertia of a ball. Cells of first order with their corners on the sphere lack 2 to 5 % of the mass at a
-  growth of 1.3 to 1.6, and the contact is 4 to 6 % too short; those of second order lack 0.02 %.
+** Exact mass and inertia of a ball. Meshes of first order with corners on the sphere lose 2 to 5 % of the mass at a
+  growth of 1.3 to 1.6, and the contact is 4 to 6 % too short; meshes of second order lose 0.02 %.
 
-Each body is whole and moves freely (of the ball half, z ≥ 0, by symmetry). The surfaces meet at the origin and shift by
-about μ δ ψ ≪ a: partners are those of the start. The velocity follows from half_width, a/R at the peak by statics. A
-disc's contact takes only some six R/c_t at any speed: the reference has its vibrations.
+The bodies move freely (half a ball, z ≥ 0, by symmetry). The surfaces touch at the origin and slide by about
+μ δ ψ ≪ a: the initial pairing is kept. The velocity follows from half_width, a/R at the peak by statics. The contact of
+a disc lasts only some six R/c_t at any speed: the reference includes its vibrations.
 """
 
 from dataclasses import dataclass, replace
@@ -41,9 +41,9 @@ from arlequin.models.checks import finite, positive, positive_integer, within
 from arlequin.models.types import Array
 
 ZONE = 1.25  # half-width of the fine surface, in half-widths of the contact
-SHARE = {"sphere": 0.5, "disc": 1.0}  # of a body that is modelled
+SHARE = {"sphere": 0.5, "disc": 1.0}  # modelled fraction of a body
 TOLERANCE = 0.03
-SCALE = 1.4  # full scale of ψ₂: as far as contacts are thrown back
+SCALE = 1.4  # range of ψ₂, reference of its tolerance
 CURVE = (0.7, 1.5, 2.5, 4.0, 6.0)  # ψ₁ computed for the figure
 
 
@@ -83,7 +83,7 @@ def reference(parameters: Parameters) -> Oblique:
 
 @lru_cache(maxsize=32)
 def exact(body: Oblique, incidence: float) -> ObliqueImpact:
-    """The reference's impact: alike spheres by the springs of Maw's problem, all others on patches."""
+    """Reference impact: identical spheres by the springs of Maw's problem, all others by contact patches."""
     if body.sphere and body.partner == "like":
         return maw(body, incidence)
     return body.impact(incidence)
@@ -91,7 +91,7 @@ def exact(body: Oblique, incidence: float) -> ObliqueImpact:
 
 @dataclass(frozen=True)
 class ReferenceUnits:
-    """What the reference's units are: velocity (m/s), time (s), and force (N; of a disc N/m) of a whole body."""
+    """Units of the reference: velocity (m/s), time (s), and force (N; of a disc N/m) on a complete body."""
 
     velocity: float
     time: float
@@ -125,8 +125,8 @@ def build(parameters: Parameters) -> aq.Study:
     parts, start = [upper], {"body": velocity}
     master: Any = aq.RigidPlane(point=np.zeros(axes), normal=np.eye(axes)[1])
     if p.partner == "like":
-        turn = np.array([-1.0, -1.0, 1.0])[:axes, None]
-        lower = solid("like", replace(mesh, doflocs=turn * mesh.doflocs))
+        half_turn = np.array([-1.0, -1.0, 1.0])[:axes, None]
+        lower = solid("like", replace(mesh, doflocs=half_turn * mesh.doflocs))
         master = lower.boundary("contact")
         parts, start = [*parts, lower], start | {"like": -velocity}
     contact = aq.Interface(
@@ -134,15 +134,21 @@ def build(parameters: Parameters) -> aq.Study:
         friction=aq.Coulomb(p.friction), multiplier=p.multiplier, sliding="small",
     )  # fmt: skip
     system = aq.System(parts, interfaces=[contact], velocity=start)
-    span = units.time * body.duration
-    return aq.Study(system, aq.Theta(p.theta), (1.15 if sphere else 1.3) * span, span / p.steps, p.fields_every)
+    contact_duration = units.time * body.duration
+    return aq.Study(
+        system,
+        aq.Theta(p.theta),
+        (1.15 if sphere else 1.3) * contact_duration,
+        contact_duration / p.steps,
+        p.fields_every,
+    )
 
 
 @dataclass(frozen=True)
 class ImpactForces:
-    """Of a whole body, in the reference's units: edges (t + 1,) of the steps, forces (t, 2) normal and along the plane.
+    """Forces on a complete body in units of the reference: edges (t + 1,) of the steps, normal and tangential (t, 2).
 
-    impulse: normal over m V_n, tangential over −μ m V_n; reflection: ψ₂ by it.
+    impulse: normal over m V_n, tangential over −μ m V_n; reflection: ψ₂ from the tangential impulse.
     """
 
     edges: Array
@@ -162,25 +168,31 @@ class ImpactForces:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, body = parameters, reference(parameters)
-    found, given = ImpactForces.of(result, p), exact(body, p.incidence)
-    begin, end = contact_ends(found.edges, found.force[:, 0])
-    first, last = contact_ends(given.time, given.force[1:, 0])
-    means = given.means(found.edges)
-    distance = np.linalg.norm(found.force - means, axis=0) / np.linalg.norm(means[:, 0]) / [1.0, p.friction]
+    computed, expected = ImpactForces.of(result, p), exact(body, p.incidence)
+    computed_start, computed_end = contact_ends(computed.edges, computed.force[:, 0])
+    expected_start, expected_end = contact_ends(expected.time, expected.force[1:, 0])
+    means = expected.means(computed.edges)
+    distance = np.linalg.norm(computed.force - means, axis=0) / np.linalg.norm(means[:, 0]) / [1.0, p.friction]
     checks = [
-        Check("ψ₂", found.reflection, given.reflection, TOLERANCE * SCALE, "1", "absolute"),
+        Check("ψ₂", computed.reflection, expected.reflection, TOLERANCE * SCALE, "1", "absolute"),
         Check(
             "tangential impulse / (μ m V_n)",
-            float(found.impulse[1]),
-            float(given.impulse[1]),
+            float(computed.impulse[1]),
+            float(expected.impulse[1]),
             TOLERANCE,
             "1",
             "absolute",
         ),
-        Check("normal impulse / (m V_n)", float(found.impulse[0]), float(given.impulse[0]), 0.005, "1"),
+        Check("normal impulse / (m V_n)", float(computed.impulse[0]), float(expected.impulse[0]), 0.005, "1"),
         Check("normal force, L2 error", float(distance[0]), 0.0, TOLERANCE, "1", "at most"),
         Check("tangential force, L2 error over μ times the normal one", float(distance[1]), 0.0, 0.06, "1", "at most"),
-        Check("duration of the contact over R/c_t", end - begin, last - first, TOLERANCE, "1"),
+        Check(
+            "duration of the contact over R/c_t",
+            computed_end - computed_start,
+            expected_end - expected_start,
+            TOLERANCE,
+            "1",
+        ),
         momentum_check(result, tuple(result["part"].children), ("x", "y"), None if p.partner == "like" else "contact"),
     ]
     return checks + energy_checks(result)
@@ -188,13 +200,13 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     p = parameters
-    found = ImpactForces.of(result, p)
+    impact_forces = ImpactForces.of(result, p)
     approach = reference(p).velocity * ReferenceUnits.of(p).velocity
     return {
         **impact_scalars(result, approach, rigid_velocity(result, "body", "y"), "y"),
-        "reflection": aq.Scalar(found.reflection, "1", "ψ₂ by the tangential impulse"),
-        "normal_impulse": aq.Scalar(float(found.impulse[0]), "1", "normal impulse / (m V_n)"),
-        "tangential_impulse": aq.Scalar(float(found.impulse[1]), "1", "tangential impulse / (μ m V_n)"),
+        "reflection": aq.Scalar(impact_forces.reflection, "1", "ψ₂ by the tangential impulse"),
+        "normal_impulse": aq.Scalar(float(impact_forces.impulse[0]), "1", "normal impulse / (m V_n)"),
+        "tangential_impulse": aq.Scalar(float(impact_forces.impulse[1]), "1", "tangential impulse / (μ m V_n)"),
     }
 
 
@@ -209,11 +221,11 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
 
     p, body = parameters, reference(parameters)
     computed = {p.incidence: ImpactForces.of(result, p).reflection}
-    others = comparisons(result, p)
-    for name, other in others.items():
-        run = comparison(build, others, name)
+    compared = comparisons(result, p)
+    for name, other_parameters in compared.items():
+        run = comparison(build, compared, name)
         if run is not None:
-            computed[other.incidence] = ImpactForces.of(run, other).reflection
+            computed[other_parameters.incidence] = ImpactForces.of(run, other_parameters).reflection
     return {
         "curve": curve_figure(body, exact, computed),
         "force": force_figure(ImpactForces.of(result, p), exact(body, p.incidence)),

@@ -1,4 +1,4 @@
-"""Figures of oblique impacts: the curve of reflections and the forces of one impact."""
+"""Figures of oblique impacts: reflection curve, and forces of one impact."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from arlequin.plots import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POINTS = 25  # of the reference's curves
+POINTS = 25  # points of the reference curves
 LABELS = {
     ("sphere", "like"): "alike balls (Maw, Barber, Fawcett)",
     ("disc", "like"): "alike discs",
@@ -24,21 +24,21 @@ LABELS = {
 def curve_figure(
     body: Oblique, exact: Callable[[Oblique, float], ObliqueImpact], computed: Mapping[float, float]
 ) -> "Figure":
-    """ψ₂ over ψ₁: the reference of both partners, gross slip ψ₁ − 4χ, and what was computed for the body's own."""
+    """ψ₂ over ψ₁: reference for both partners, gross slip ψ₁ − 4χ, and computed values for the partner of the body."""
     limit = max(1.1 * max(computed), 4 * body.chi + 0.5)
     incidence = np.linspace(0.0, limit, POINTS)
     with style.panels(1, 3.8) as (figure, (axes,)):
-        for n, other in enumerate((replace(body, partner="like"), replace(body, partner="rigid"))):
-            angles = [0.0, *(exact(other, float(psi)).reflection for psi in incidence[1:])]
-            name = LABELS[other.shape, other.partner]
+        for n, variant in enumerate((replace(body, partner="like"), replace(body, partner="rigid"))):
+            angles = [0.0, *(exact(variant, float(psi)).reflection for psi in incidence[1:])]
+            name = LABELS[variant.shape, variant.partner]
             axes.plot(incidence, angles, style.DASHES[n], color=style.REFERENCE, label=name)
         sliding = np.array([min(4 * body.chi - 2.5, limit), limit])
         axes.plot(sliding, sliding - 4 * body.chi, ":", color=style.COLOURS[1], label="gross slip, ψ₁ − 4χ")
-        places = np.array(sorted(computed))
-        found = [computed[psi] for psi in places]
+        incidences = np.array(sorted(computed))
+        reflections = [computed[psi] for psi in incidences]
         axes.plot(
-            places,
-            found,
+            incidences,
+            reflections,
             "o",
             color=style.COLOURS[0],
             label="computed" if body.partner == "like" else "computed, on the plane",
@@ -49,16 +49,22 @@ def curve_figure(
     return figure
 
 
-def force_figure(found: Any, given: ObliqueImpact) -> "Figure":
+def force_figure(impact_forces: Any, expected: ObliqueImpact) -> "Figure":
     """Normal and tangential force, the latter over μ, in the largest normal one
     (`arlequin.cases.oblique_impact.ImpactForces`)."""
-    peak = float(given.force[:, 0].max())
+    peak = float(expected.force[:, 0].max())
     with style.panels(1, 3.2) as (figure, (axes,)):
-        for n, (name, factor) in enumerate((("P", 1.0), ("Q/μ", -1.0 / given.body.friction))):
-            own = np.append(found.force[:, n], found.force[-1, n])
-            axes.step(found.edges, factor * own / peak, where="post", color=style.COLOURS[n], label=f"{name}, computed")
-            theory = factor * given.force[:, n] / peak
-            axes.plot(given.time, theory, "--", color=style.REFERENCE, label="reference" if n == 0 else None)
+        for n, (name, factor) in enumerate((("P", 1.0), ("Q/μ", -1.0 / expected.body.friction))):
+            normalised = np.append(impact_forces.force[:, n], impact_forces.force[-1, n])
+            axes.step(
+                impact_forces.edges,
+                factor * normalised / peak,
+                where="post",
+                color=style.COLOURS[n],
+                label=f"{name}, computed",
+            )
+            theory = factor * expected.force[:, n] / peak
+            axes.plot(expected.time, theory, "--", color=style.REFERENCE, label="reference" if n == 0 else None)
         axes.set_xlabel("Time in R/c_t")
         axes.set_ylabel("Force over the largest normal one")
         axes.legend()

@@ -24,26 +24,26 @@ def _rate(mode, g, history, law, z):
     kappa, m, a, c, mp = law[0], law[1], law[2], law[3], law[4]
     x = a - g
     r = abs(x)
-    push, dpush = 0.0, 0.0
+    asperity_pressure, asperity_slope = 0.0, 0.0
     if kappa > 0.0 and r > 0.0:
-        push = math.copysign(kappa * r**m, x)
-        dpush = -kappa * m * r ** (m - 1.0)
+        asperity_pressure = math.copysign(kappa * r**m, x)
+        asperity_slope = -kappa * m * r ** (m - 1.0)
     elif kappa > 0.0 and m == 1.0:
-        dpush = -kappa
-    f = history + z * push
+        asperity_slope = -kappa
+    f = history + z * asperity_pressure
     if mode == UNLOADING:
-        return f, z * dpush
+        return f, z * asperity_slope
     damping, ddamping = c, 0.0
     if mp > 0.0:
         damping = c * x**mp if x > 0.0 else 0.0
         ddamping = -mp * damping / x if x > 0.0 else 0.0
     f = f / (1.0 + z * damping)
-    return f, z * (dpush - f * ddamping) / (1.0 + z * damping)
+    return f, z * (asperity_slope - f * ddamping) / (1.0 + z * damping)
 
 
 @called_njit()
-def _past(s, side, times, nodes, n):
-    """Pressure at the past time s, from its segment's quadratic; `side`: before or after a breakpoint."""
+def _delayed_pressure(s, side, times, nodes, n):
+    """Pressure at an earlier time s, from the quadratic of its segment; `side`: before or after a breakpoint."""
     low, high = 0, n
     while high - low > 1:
         middle = (low + high) // 2
@@ -70,7 +70,7 @@ def _history(t, side, pair, times, nodes, n):
             if t > 1000.0 * pair[3 + i]:  # the sum grows with time
                 check_interrupts()
             while t - k * pair[3 + i] + side >= 0.0:
-                total += 2.0 * pair[1 + i] * _past(t - k * pair[3 + i], side, times, nodes, n)
+                total += 2.0 * pair[1 + i] * _delayed_pressure(t - k * pair[3 + i], side, times, nodes, n)
                 k += 1
     return total
 
@@ -106,7 +106,7 @@ def _solve(mode, g, h, r1, r2, law, z, out):
 
 
 @called_njit()
-def _left(mode, g, f, history, law, z, tolerances):
+def _mode_after_stage(mode, g, f, history, law, z, tolerances):
     """Mode of the point (g, ġ = f) coming from `mode`; tolerances: (gap, rate), the hysteresis of a change."""
     a, unilateral = law[2], law[5] > 0.0
     gap_tolerance, rate_tolerance = tolerances
@@ -132,7 +132,7 @@ def _left(mode, g, f, history, law, z, tolerances):
 
 @called_njit()
 def _choose(g, history, law, z, tolerances):
-    """Mode from the gap and the history alone, at the start and after an arrival."""
+    """Mode from gap and history only, at the start and after an arrival."""
     a, c, unilateral = law[2], law[3], law[5] > 0.0
     gap_tolerance, rate_tolerance = tolerances
     if g > a + gap_tolerance or (g >= a - gap_tolerance and history >= -rate_tolerance):
@@ -146,9 +146,9 @@ def _choose(g, history, law, z, tolerances):
 @called_njit()
 def _crossed(mode, out, r, law, z, tolerances):
     """Whether a stage of the step left the mode."""
-    if _left(mode, out[0], out[2], r[1], law, z, tolerances) != mode:
+    if _mode_after_stage(mode, out[0], out[2], r[1], law, z, tolerances) != mode:
         return True
-    return _left(mode, out[1], out[3], r[2], law, z, tolerances) != mode
+    return _mode_after_stage(mode, out[1], out[3], r[2], law, z, tolerances) != mode
 
 
 @called_njit()
@@ -183,20 +183,20 @@ def _defect(mode, g, h, r, middle, law, z, out, period):
 def _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, allowed):
     """One step: its error over the allowed one (inf: not converged), and R (3,) at θ = 0, 1/3, 1."""
     z, period = pair[1] + pair[2], min(pair[3], pair[4])
-    good, r = _attempt(mode, t, g, step, shift, pair, law, times, nodes, n, out)
-    if not good:
+    converged, r = _attempt(mode, t, g, step, shift, pair, law, times, nodes, n, out)
+    if not converged:
         return math.inf, r
     middle = _history(t + step * 2.0 / 3.0, 0.0, pair, times, nodes, n)
-    error, past = _defect(mode, g, step, r, middle, law, z, out, period)
+    error, history_error = _defect(mode, g, step, r, middle, law, z, out, period)
     # the stored history itself is accurate to a few tolerances only
     if step > 1e-6 * period:
-        error = max(error, 0.05 * past)
+        error = max(error, 0.05 * history_error)
     return error / allowed, r
 
 
 @njit(cache=True)
 def _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes):
-    """Write segment n."""
+    """Store the data of segment n."""
     r0, r1, r2 = r
     f0, _ = _rate(mode, g, r0, law, z)
     if mode == FREE:
@@ -215,25 +215,25 @@ def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances
         middle = 0.5 * (low + high)
         if high - low <= 1e-15 * period or middle <= low or middle >= high:
             break
-        good, r = _attempt(mode, t, g, middle, shift, pair, law, times, nodes, n, out)
-        if not good or _crossed(mode, out, r, law, z, tolerances):
+        converged, r = _attempt(mode, t, g, middle, shift, pair, law, times, nodes, n, out)
+        if not converged or _crossed(mode, out, r, law, z, tolerances):
             high = middle
         else:
             low = middle
-    good, r = _attempt(mode, t, g, high, shift, pair, law, times, nodes, n, out)
+    converged, r = _attempt(mode, t, g, high, shift, pair, law, times, nodes, n, out)
     return high, r
 
 
 @called_njit()
-def _after(mode, out, r, law, z, tolerances):
+def _after_event(mode, out, r, law, z, tolerances):
     """Mode and gap after the event at the end of a located step."""
     if mode == FREE:
         if law[5] > 0.0 and law[2] == 0.0:
             return CRUSHED, 0.0
         return (LOADING if law[3] > 0.0 and r[2] < 0.0 else UNLOADING), law[2]
-    new = _left(mode, out[1], out[3], r[2], law, z, tolerances)
+    new = _mode_after_stage(mode, out[1], out[3], r[2], law, z, tolerances)
     if new == mode:
-        new = _left(mode, out[0], out[2], r[1], law, z, tolerances)
+        new = _mode_after_stage(mode, out[0], out[2], r[1], law, z, tolerances)
     if new == CRUSHED:
         return new, 0.0
     return new, (law[2] if new == FREE else out[1])
@@ -249,25 +249,25 @@ def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, mo
     z, speed, period = pair[1] + pair[2], -pair[0], min(pair[3], pair[4])
     merge, longest, shortest = 1e-10 * period, period / 256.0, 1e-9 * period
     shift, tolerances = 2.0 * merge, (1e-12 * speed * period, 1e-10 * speed)
-    marks = np.full(times.size + 2, math.inf)  # breakpoints, whose delayed images are the arrivals
-    marks[0], count, next1, next2 = 0.0, 1, 0, 0
-    out, idle = np.zeros(4), 0
+    breakpoints = np.full(times.size + 2, math.inf)  # breakpoints, whose delayed images are the arrivals
+    breakpoints[0], count, next1, next2 = 0.0, 1, 0, 0
+    out, null_steps = np.zeros(4), 0
     n, t, g, h = 0, 0.0, gap, longest / 16.0
     times[0] = 0.0
     mode = _choose(g, pair[0], law, z, tolerances)
     while t < duration - merge:
         check_interrupts()
-        if n >= modes.size or count >= marks.size:
+        if n >= modes.size or count >= breakpoints.size:
             return FULL, n
-        arrival = min(marks[next1] + pair[3], marks[next2] + pair[4])
+        arrival = min(breakpoints[next1] + pair[3], breakpoints[next2] + pair[4])
         if arrival <= t + merge:
-            while marks[next1] + pair[3] <= t + merge:
+            while breakpoints[next1] + pair[3] <= t + merge:
                 next1 += 1
-            while marks[next2] + pair[4] <= t + merge:
+            while breakpoints[next2] + pair[4] <= t + merge:
                 next2 += 1
-            if marks[count - 1] < t:
-                marks[count], count = t, count + 1
-            mode, idle = _choose(g, _history(t, shift, pair, times, nodes, n), law, z, tolerances), 0
+            if breakpoints[count - 1] < t:
+                breakpoints[count], count = t, count + 1
+            mode, null_steps = _choose(g, _history(t, shift, pair, times, nodes, n), law, z, tolerances), 0
             h = min(h, longest / 16.0)
             continue
         remaining = min(arrival, duration) - t
@@ -280,20 +280,20 @@ def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, mo
             continue
         if error == math.inf:
             return STALLED, n
-        event = idle < 3 and _crossed(mode, out, r, law, z, tolerances)
+        event = null_steps < 3 and _crossed(mode, out, r, law, z, tolerances)
         if event:
             step, r = _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances)
         if event and step <= merge:
-            idle += 1
+            null_steps += 1
         else:
             _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes)
             t = min(arrival, duration) if step == remaining else t + step
-            g, n, idle = out[1], n + 1, 0
+            g, n, null_steps = out[1], n + 1, 0
             times[n] = t
         if event:
-            mode, g = _after(mode, out, r, law, z, tolerances)
-            if marks[count - 1] < t:
-                marks[count], count = t, count + 1
+            mode, g = _after_event(mode, out, r, law, z, tolerances)
+            if breakpoints[count - 1] < t:
+                breakpoints[count], count = t, count + 1
             h = min(h, longest / 16.0)
         else:
             h = step * min(2.0, max(0.3, 0.9 * max(error, 1e-3) ** (-1.0 / 3.0)))

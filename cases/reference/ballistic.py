@@ -23,7 +23,7 @@ class FreeFall:
         return self.velocity * t + 0.5 * self.gravity * t**2
 
     def speed(self, t: Any) -> Any:
-        """m/s."""
+        """v + g t, m/s."""
         return self.velocity + self.gravity * t
 
     def time(self, depth: float) -> float:

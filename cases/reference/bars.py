@@ -22,8 +22,8 @@ from arlequin.cases.reference.rods import ContactHistory, Rod, RodPair, clipped,
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-TIME_TOLERANCE = 1e-11  # of the shortest transit: events closer than this are merged
-RATE_TOLERANCE = 1e-11  # of the approach speed: gap rates below this are zero
+TIME_TOLERANCE = 1e-11  # interval over the shortest transit below which events are merged
+RATE_TOLERANCE = 1e-11  # gap rate over the approach speed below which it is zero
 EVENT_LIMIT = 1_000_000
 
 
@@ -83,19 +83,19 @@ def _events(pair: RodPair, duration: float) -> tuple[list[float], list[float], l
         if abs(rate) <= RATE_TOLERANCE * speed:
             rate = 0.0
         touching = g <= 4 * speed * tolerance
-        g, before, p = (0.0 if touching else g), p, (max(0.0, -rate / total) if touching else 0.0)
+        g, old_p, p = (0.0 if touching else g), p, (max(0.0, -rate / total) if touching else 0.0)
         if pressures:
             times.append(t)
             gaps.append(g)
         pressures.append(p)
         for queue, transit, jump, y in zip(arrivals, transits, jumps, admittances, strict=True):
-            amount = jump + 2 * y * (p - before)
+            amount = jump + 2 * y * (p - old_p)
             if abs(amount) > 1e-3 * RATE_TOLERANCE * speed and t + transit < duration:
                 queue.append((t + transit, amount))
         rate += total * p
-        meeting = t + g / -rate if g > 0 and rate < 0 else math.inf
-        following = min(meeting, duration, *(queue[0][0] for queue in arrivals if queue))
-        g, t = max(0.0, g + rate * (following - t)), following
+        contact_time = t + g / -rate if g > 0 and rate < 0 else math.inf
+        next_event = min(contact_time, duration, *(queue[0][0] for queue in arrivals if queue))
+        g, t = max(0.0, g + rate * (next_event - t)), next_event
         if t >= duration:
             return [*times, duration], pressures, [*gaps, g]
     raise UserError(f"duration = {duration:g}: more than {EVENT_LIMIT} events, choose a shorter one", 1)

@@ -38,10 +38,10 @@ class Cantilever:
         return np.sort(np.concatenate([stretching, torsion, *planes]))[:count]
 
     def bending(self, count: int, inertia: float, shear: float) -> Array:
-        """Frequencies of bending in one plane, Hz: roots of the determinant that a free end gives.
+        """Frequencies of bending in one plane, Hz: roots of the determinant of the free end.
 
-        The state (w, ψ, M, V) obeys w′ = ψ + V/κGA, ψ′ = M/EI, M′ = −V − ρIω²ψ, V′ = −ρAω²w; a clamped end
-        leaves M and V, and both must vanish at the free end: det of their block of exp(A L) = 0.
+        The state (w, ψ, M, V) obeys w′ = ψ + V/κGA, ψ′ = M/EI, M′ = −V − ρIω²ψ, V′ = −ρAω²w; at a clamped
+        end M and V are free, and both must vanish at the free end: det of their block of exp(A L) = 0.
         Source: Timoshenko, Philosophical Magazine 41, 1921.
         """
         e, g, rho, area = self.material.young, self.material.shear, self.material.density, self.section.area
@@ -59,9 +59,9 @@ class Cantilever:
         value = free_end(low)
         while len(roots) < count:
             high = low * ratio
-            after = free_end(high)
-            if value * after < 0:
+            high_value = free_end(high)
+            if value * high_value < 0:
                 roots.append(brentq(free_end, low, high, xtol=1e-13 * high, rtol=1e-13))
-            low, value = high, after
+            low, value = high, high_value
         unit = np.sqrt(e * inertia / (rho * area * length**4))
         return np.array(roots) * unit / (2 * np.pi)

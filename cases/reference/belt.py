@@ -1,14 +1,14 @@
-"""Stick-slip of a mass on a moving belt: the limit cycle under static and dynamic friction, and Stribeck's curve.
+"""Stick-slip limit cycle of a mass on a moving belt, with static and dynamic or Stribeck friction.
 
-A spring k and a dashpot c hold a mass m at x = 0; the belt moves at V > 0 and presses on it with N. With the slip rate
+A mass m on a spring k and a dashpot c is pressed by N on a belt that moves at V > 0. With the slip rate
 v = V − ẋ of the belt over the mass,
 
     stick   ẋ = V        while k x + c V ≤ μ_s N
     slip    m ẍ + c ẋ + k x = μ(v) N     while v > 0
 
-Stick ends at x_s = (μ_s N − cV)/k whatever was before: after its first slip the motion is periodic. It sticks again
-where ẋ comes back to V, at x_e, for (x_s − x_e)/V. With a constant μ_d (static and dynamic friction), z = x − μ_d N/k,
-z₀ its value at x_s, δ = c/2m and ν² = k/m − δ²
+Stick ends at x_s = (μ_s N − cV)/k for any history: after the first slip the motion is periodic. The mass sticks again
+when ẋ returns to V, at x_e, for the time (x_s − x_e)/V. With a constant μ_d (static and dynamic friction), z = x − μ_d
+N/k, z₀ its value at x_s, δ = c/2m and ν² = k/m − δ²
 
     z = e^(−δt) [z₀ cos νt + (V + δz₀)/ν sin νt]
 
@@ -39,14 +39,14 @@ from arlequin.models.types import Array
 
 _TOLERANCE = 1e-12
 _PER_RADIAN = 50  # least steps of the integration
-_ROUND_OFF = 1e-6  # shortest slip, rad: it lasts for half a turn and more
-_TURNS = 20.0  # within which a mass that slips sticks again
+_ROUND_OFF = 1e-6  # shortest slip, rad; slips last at least about half a period
+_TURNS = 20.0  # periods within which slip must end
 
 
 @dataclass(frozen=True)
 class BeltOscillator:
     """mass m, kg; stiffness k, N/m; damping c, N s/m; normal N, N; velocity V, m/s; static μ_s > dynamic μ_d;
-    stribeck v_s, m/s: of Stribeck's curve (None: μ_d as soon as it slips)."""
+    stribeck v_s, m/s: of Stribeck's curve (None: μ_d in slip)."""
 
     mass: float = 1.0
     stiffness: float = 100.0
@@ -70,52 +70,52 @@ class BeltOscillator:
             raise UserError.parameter("damping", self.damping, "must be below the critical one, 2 √(m k)")
 
     def friction(self, slip_rate: ArrayLike) -> Array:
-        """μ of a belt that slips over the mass, m/s."""
+        """μ at a slip rate, m/s."""
         rate = np.asarray(slip_rate, dtype=float)
         fall = np.zeros_like(rate) if self.stribeck is None else np.exp(-np.abs(rate) / self.stribeck)
         return np.asarray(self.dynamic + (self.static - self.dynamic) * fall)
 
     @property
     def slips_from(self) -> float:
-        """x_s, m, where stick ends."""
+        """x_s, m, at the end of stick."""
         return (self.static * self.normal - self.damping * self.velocity) / self.stiffness
 
     @cached_property
     def _slip(self) -> tuple[float, Callable[[ArrayLike], Array]]:
         """Duration of the slip, s, and its x, ẋ (2, …) over the time from its start."""
-        found = self._in_closed_form() if self.stribeck is None else self._integrated()
-        if found is None:
+        slip = self._in_closed_form() if self.stribeck is None else self._integrated()
+        if slip is None:
             raise UserError(
                 "stick-slip: the mass does not stick again: less damping, a slower belt or a larger fall of the "
                 "friction lets it"
             )
-        return found
+        return slip
 
     def _in_closed_form(self) -> tuple[float, Callable[[ArrayLike], Array]] | None:
         speed, delta = self.velocity, 0.5 * self.damping / self.mass
-        rest = self.dynamic * self.normal / self.stiffness
+        equilibrium = self.dynamic * self.normal / self.stiffness
         nu = math.sqrt(self.stiffness / self.mass - delta**2)
-        start = self.slips_from - rest
-        side = (speed + delta * start) / nu
+        start = self.slips_from - equilibrium
+        sine = (speed + delta * start) / nu
 
         def motion(t: ArrayLike) -> Array:
             t = np.asarray(t, dtype=float)
             decay, cos, sin = np.exp(-delta * t), np.cos(nu * t), np.sin(nu * t)
-            z = decay * (start * cos + side * sin)
-            rate = decay * ((nu * side - delta * start) * cos - (nu * start + delta * side) * sin)
-            return np.stack([z + rest, rate])
+            z = decay * (start * cos + sine * sin)
+            rate = decay * ((nu * sine - delta * start) * cos - (nu * start + delta * sine) * sin)
+            return np.stack([z + equilibrium, rate])
 
-        # ż = e^(−δt) (a cos νt + b sin νt), whose zeros of the rate are half a turn apart: tan νt = (νb − δa)/(νa + δb)
-        a, b = nu * side - delta * start, -(nu * start + delta * side)
-        turn = math.pi / nu
-        zero = (math.atan2(nu * b - delta * a, nu * a + delta * b) / nu) % turn
-        if not motion(zero + turn)[1] >= speed:
+        # ż = e^(−δt) (a cos νt + b sin νt), with zeros of the rate half a period apart: tan νt = (νb − δa)/(νa + δb)
+        a, b = nu * sine - delta * start, -(nu * start + delta * sine)
+        half_period = math.pi / nu
+        zero = (math.atan2(nu * b - delta * a, nu * a + delta * b) / nu) % half_period
+        if not motion(zero + half_period)[1] >= speed:
             return None
-        end = brentq(lambda t: float(motion(t)[1]) - speed, zero, zero + turn, xtol=1e-16, rtol=1e-15)
+        end = brentq(lambda t: float(motion(t)[1]) - speed, zero, zero + half_period, xtol=1e-16, rtol=1e-15)
         return float(end), motion
 
     def _integrated(self) -> tuple[float, Callable[[ArrayLike], Array]] | None:
-        # without units: ωt, ωx/V, and v/V instead of ẋ, which is exactly 0 at the start
+        # dimensionless: ωt, ωx/V, and v/V instead of ẋ, which is exactly 0 initially
         omega = math.sqrt(self.stiffness / self.mass)
         length, rate = self.velocity / omega, self.velocity
         force, drag = self.stiffness * length, self.damping * omega / self.stiffness
@@ -128,23 +128,23 @@ class BeltOscillator:
             return float(state[1])
 
         sticks.terminal, sticks.direction = True, -1.0  # type: ignore[attr-defined]
-        done = solve_ivp(
+        solution = solve_ivp(
             rates, (0.0, 2.0 * math.pi * _TURNS), [self.slips_from / length, 0.0], method="DOP853", rtol=_TOLERANCE,
             atol=_TOLERANCE, max_step=1.0 / _PER_RADIAN, events=sticks, dense_output=True,
         )  # fmt: skip
-        if not done.t_events[0].size:
+        if not solution.t_events[0].size:
             return None
-        if done.t_events[0][0] < _ROUND_OFF:
+        if solution.t_events[0][0] < _ROUND_OFF:
             raise UserError.parameter(
                 "stribeck_velocity", self.stribeck,
                 f"is lost in round-off beside static = {self.static:g}; larger, or its limit, law=static-dynamic",
             )  # fmt: skip
 
         def motion(t: ArrayLike) -> Array:
-            x, v = done.sol(omega * np.ravel(t)).reshape(2, *np.shape(t))
+            x, v = solution.sol(omega * np.ravel(t)).reshape(2, *np.shape(t))
             return np.stack([length * x, rate * (1.0 - v)])
 
-        return float(done.t_events[0][0]) / omega, motion
+        return float(solution.t_events[0][0]) / omega, motion
 
     @property
     def slip_time(self) -> float:
@@ -153,7 +153,7 @@ class BeltOscillator:
 
     @cached_property
     def sticks_from(self) -> float:
-        """x_e, m, where the mass sticks again."""
+        """x_e, m, at the start of stick."""
         x = float(self._slip[1](self.slip_time)[0])
         if abs(self.stiffness * x + self.damping * self.velocity) > self.static * self.normal:
             raise UserError("stick-slip: static friction does not hold the mass where the slip ends")
@@ -161,25 +161,27 @@ class BeltOscillator:
 
     @property
     def period(self) -> float:
-        """Of the limit cycle, s."""
+        """Period of the limit cycle, s."""
         return self.slip_time + (self.slips_from - self.sticks_from) / self.velocity
 
     def cycle(self, t: ArrayLike) -> Array:
         """x, ẋ (2, …) of the limit cycle over the time from the start of a slip, s."""
         phase = np.mod(np.asarray(t, dtype=float), self.period)
         x, rate = self._slip[1](np.minimum(phase, self.slip_time))
-        late = phase > self.slip_time
-        x = np.where(late, self.sticks_from + self.velocity * (phase - self.slip_time), x)
-        return np.stack([x, np.where(late, self.velocity, rate)])
+        sticking = phase > self.slip_time
+        x = np.where(sticking, self.sticks_from + self.velocity * (phase - self.slip_time), x)
+        return np.stack([x, np.where(sticking, self.velocity, rate)])
 
     @cached_property
     def range(self) -> tuple[float, float]:
         """Smallest and largest x of the limit cycle, m."""
         fine = np.linspace(0.0, self.slip_time, 2001)
         rate = self._slip[1](fine)[1]
-        turns = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
-        at = [brentq(lambda t: float(self._slip[1](t)[1]), fine[i], fine[i + 1], xtol=1e-16) for i in turns]
-        values = [self.slips_from, self.sticks_from, *(float(self._slip[1](t)[0]) for t in at)]
+        sign_changes = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
+        extremum_times = [
+            brentq(lambda t: float(self._slip[1](t)[1]), fine[i], fine[i + 1], xtol=1e-16) for i in sign_changes
+        ]
+        values = [self.slips_from, self.sticks_from, *(float(self._slip[1](t)[0]) for t in extremum_times)]
         return min(values), max(values)
 
     @property

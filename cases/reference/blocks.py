@@ -17,15 +17,15 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-_HALF = 2000  # grid of a held column: intervals in half a transit
+_HALF = 2000  # grid intervals in half a transit of a column on springs
 
 
 @dataclass(frozen=True)
 class PushedBlock:
     """A rigid block of initial speed v₀ ≥ 0 along the constant force P ≥ 0, threshold f: a = (P − f)/m, m/s².
 
-    With P ≤ f it stops at t = −v₀/a after v₀²/(2|a|), and stays; with P > f it goes on. In a plane the direction of v₀
-    (along P) is kept: the disk of Coulomb, unlike a box, has no direction of its own.
+    With P ≤ f it stops at t = −v₀/a after v₀²/(2|a|); with P > f it accelerates. In a plane the direction of v₀ (along
+    P) is constant, as Coulomb's disk, unlike a box, is isotropic.
     """
 
     mass: float
@@ -45,13 +45,13 @@ class PushedBlock:
 
     @property
     def stop(self) -> float:
-        """Stopping time, s; inf without."""
+        """Stopping time, s; inf if it does not stop."""
         if self.speed == 0.0:
             return 0.0 if self.push <= self.threshold else math.inf
         return self.speed / -self.acceleration if self.acceleration < 0 else math.inf
 
     def velocity(self, t: ArrayLike) -> Array:
-        """m/s."""
+        """Velocity, m/s."""
         return np.where(np.asarray(t) < self.stop, self.speed + self.acceleration * np.minimum(t, self.stop), 0.0)
 
     def position(self, t: ArrayLike) -> Array:
@@ -122,7 +122,7 @@ class ShearColumn:
     """Elastic shear column on a base with Coulomb friction, driven at its top: exact waves with stick and slip.
 
     Height H (m), shear modulus G (Pa), density ρ; at rest at t = 0, then the top moves at drive(t) (m/s, of arrays of
-    t ≥ 0). With c = √(G/ρ), z = ρc, T = 2H/c, the wave D that goes down and the wave U that comes up,
+    t ≥ 0). With c = √(G/ρ), z = ρc, T = 2H/c, the wave D downwards and the wave U upwards,
 
         v = D(t − (H − y)/c) + U(t − y/c),      τ = z (D − U),
         top: D(t) = V(t) − U(t − H/c),          base: B(t) = D(t − H/c) arrives, v = B + U, τ = z (2B − v).
@@ -131,9 +131,9 @@ class ShearColumn:
 
         v_base = 2B − τ/z,   τ = clip(2zB, −f, f),   B(t) = V(t − H/c) + B(t − T) − v_base(t − T),
 
-    a map of delay T, exact at any t. Under a constant drive the traction climbs by 2zV each T up to f, after which
-    the base alternates between two speeds of mean V; a drive that reverses makes it stick and slip.
-    A block deforms in this way if u_y is prescribed at its sides.
+    a map of delay T, exact at any t. Under a constant drive the traction increases by 2zV each T up to f, after which
+    the base alternates between two speeds of mean V; a reversing drive leads to stick-slip. A block deforms in this way
+    if u_y is prescribed at its sides.
     """
 
     height: float
@@ -166,8 +166,10 @@ class ShearColumn:
         velocity, traction, arriving = (np.zeros(times.shape) for _ in range(3))
         # earliest images first: each transit adds one wave
         for k in range(int(latest / self.transit) + 1, -1, -1):
-            sent = times - k * self.transit - 0.5 * self.transit
-            drive = np.where(sent >= 0, np.asarray(self.drive(np.maximum(sent, 0.0)), dtype=float), 0.0)
+            emission_times = times - k * self.transit - 0.5 * self.transit
+            drive = np.where(
+                emission_times >= 0, np.asarray(self.drive(np.maximum(emission_times, 0.0)), dtype=float), 0.0
+            )
             arriving = drive + arriving - velocity
             traction = np.clip(2 * self.impedance * arriving, -self.threshold, self.threshold)
             velocity = (2 * self.impedance * arriving - traction) / self.impedance  # exactly 0 in stick
@@ -182,7 +184,7 @@ class ShearColumn:
         return self._integral(edges, lambda velocity, traction: velocity * traction)
 
     def _integral(self, edges: ArrayLike, rate: Callable[[Array, Array], Array]) -> Array:
-        """Three Gauss points between edges: exact where they hold the jumps and the rate is quintic between."""
+        """Integral by three Gauss points between edges: exact if jumps are at edges and the rate is quintic between."""
         e = np.asarray(edges, dtype=float)
         points, weights = np.polynomial.legendre.leggauss(3)
         half = 0.5 * np.diff(e)
@@ -192,15 +194,15 @@ class ShearColumn:
 
 @dataclass(frozen=True)
 class HeldColumn(ShearColumn):
-    """The column with its top held by springs κ (Pa/m) whose other end moves at drive(t): q = κ (∫V dt − u_top).
+    """Column with springs κ (Pa/m) at its top whose other end moves at drive(t): q = κ (∫V dt − u_top).
 
     At the top τ = z (D − U) = q, so that D = U + q/z and
 
         q̇ = κ (V − 2U(t − H/c) − q/z),
 
-    driven by the waves that come up. On a grid of T/4000 the terms besides q are linear between its points, and the
-    step of q is exact for them: the error is of order 2, and of order 1 next to the instants where it starts or stops
-    sliding, within 1e-6 of the largest velocity in the mean.
+    driven by the upgoing waves. On a grid of T/4000 the other terms are interpolated linearly, and the step of q is
+    exact for them: the error is of order 2, and of order 1 near the starts and ends of slip; its mean is within 1e-6 of
+    the largest velocity.
     """
 
     stiffness: float
@@ -222,23 +224,25 @@ class HeldColumn(ShearColumn):
             raise UserError.parameter("t", latest, "must be finite")
         step, z = 0.5 * self.transit / _HALF, self.impedance
         rate = self.stiffness / z
-        keep = math.exp(-rate * step)
+        decay = math.exp(-rate * step)
         # ∫ exp(−rate (Δ − s)) ds over a step with the hat functions of its ends
-        last = (1.0 - (1.0 - keep) / (rate * step)) / rate
-        first = (1.0 - keep) / rate - last
+        end_weight = (1.0 - (1.0 - decay) / (rate * step)) / rate
+        start_weight = (1.0 - decay) / rate - end_weight
         blocks = int(2 * latest / self.transit) + 2
-        velocity, traction, rising = (np.zeros(blocks * _HALF + 1) for _ in range(3))
+        velocity, traction, upgoing = (np.zeros(blocks * _HALF + 1) for _ in range(3))
         force = 0.0
         for k in range(blocks - 1):
             top = slice(k * _HALF, (k + 1) * _HALF + 1)
             base = slice((k + 1) * _HALF, (k + 2) * _HALF + 1)
-            up = rising[(k - 1) * _HALF : k * _HALF + 1] if k else np.zeros(_HALF + 1)
+            upgoing_at_top = upgoing[(k - 1) * _HALF : k * _HALF + 1] if k else np.zeros(_HALF + 1)
             instants: Array = step * np.arange(top.start, top.stop, dtype=float)
-            push = self.stiffness * (np.asarray(self.drive(instants), dtype=float) - 2 * up)
-            pulled, _ = lfilter([1.0], [1.0, -keep], first * push[:-1] + last * push[1:], zi=[keep * force])
-            down = up + np.concatenate([[force], pulled]) / z
-            force = float(pulled[-1])
-            traction[base] = np.clip(2 * z * down, -self.threshold, self.threshold)
-            velocity[base] = (2 * z * down - traction[base]) / z  # exactly 0 in stick
-            rising[base] = velocity[base] - down
+            drive_term = self.stiffness * (np.asarray(self.drive(instants), dtype=float) - 2 * upgoing_at_top)
+            spring_traction, _ = lfilter(
+                [1.0], [1.0, -decay], start_weight * drive_term[:-1] + end_weight * drive_term[1:], zi=[decay * force]
+            )
+            downgoing = upgoing_at_top + np.concatenate([[force], spring_traction]) / z
+            force = float(spring_traction[-1])
+            traction[base] = np.clip(2 * z * downgoing, -self.threshold, self.threshold)
+            velocity[base] = (2 * z * downgoing - traction[base]) / z  # exactly 0 in stick
+            upgoing[base] = velocity[base] - downgoing
         return velocity, traction

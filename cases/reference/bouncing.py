@@ -1,7 +1,7 @@
 """D'Alembert solutions of a bar and a rigid wall: periodic bouncing, and a single impact.
 
-Bar 0 ≤ x ≤ L, c = √(E/ρ), contact end x = 0; the wall takes u(0, t) ≥ 0, p ≥ 0, p u(0, t) = 0 (u counted from where
-the end touches, away from the wall). Without p, any motion is u = F(t − x/c) + G(t + x/c).
+Bar 0 ≤ x ≤ L, c = √(E/ρ), contact end x = 0; contact with the wall: u(0, t) ≥ 0, p ≥ 0, p u(0, t) = 0 (u measured from
+contact, away from the wall). Without p, any motion is u = F(t − x/c) + G(t + x/c).
 
 **Bouncing bar**: the far end is fixed, u(L) = 0, so that G(s) = −F(s − T), T = 2L/c. With w = F′:
 
@@ -11,7 +11,7 @@ The bar is released compressed by ε, u₀ = ε(L − x), v₀ = 0: w = εc/2 on
 
     flight, p = 0:     w(t) = −w(t − T) = −εc/2     until u(0, t) = ε(L − ct) is 0, at t = L/c;
     contact, v(0) = 0: w(t) = w(t − T) = εc/2       while p = 2ρc w > 0: until the −εc/2 is back, at t = T = 2L/c;
-    flight, p = 0:     w(t) = −w(t − T) = εc/2      until 3L/c, where the last T of w is what it was at t = 0.
+    flight, p = 0:     w(t) = −w(t − T) = εc/2      until 3L/c, where w over the last T is that at t = 0.
 
 So w is εc/2 · (−1, +1, +1), of period 3L/c.
 Contact for t in [1, 2] L/c at p = εE, energy ε²EL/2; u, the integral of w, is piecewise linear.
@@ -38,7 +38,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class _BouncingBase:
-    """E (Pa), ρ (kg/m³), L (m), unit section; jumps take the value after them."""
+    """E (Pa), ρ (kg/m³), L (m), unit section; fields are right-continuous at jumps."""
 
     young: float
     density: float
@@ -130,7 +130,7 @@ class BouncingBar(_BouncingBase):
 
     @property
     def contact_intervals(self) -> Array:
-        """(bounces, 2), s: [3k + 1, 3k + 2] L/c."""
+        """Contact intervals (bounces, 2), s: [3k + 1, 3k + 2] L/c."""
         return (3 * np.arange(self.bounces)[:, None] + np.array([1.0, 2.0])) * self.length / self.wave_speed
 
     @property
@@ -147,7 +147,7 @@ class BouncingBar(_BouncingBase):
 
     @staticmethod
     def _integral(s: Array) -> Array:
-        """∫₀ˢ w in units of εL/2: 1 a period, in which it falls by one and rises by two."""
+        """∫₀ˢ w in units of εL/2: 1 per period, a decrease by one followed by an increase by two."""
         phase = np.mod(s, 3.0)
         return np.floor_divide(s, 3.0) + np.abs(phase - 1.0) - 1.0
 
@@ -201,7 +201,7 @@ class ThrownBar(_BouncingBase):
 
     @property
     def contact_intervals(self) -> Array:
-        """(1, 2), s."""
+        """Contact interval (1, 2), s."""
         start = self.height / self.speed
         return np.array([[start, start + self.transit]])
 
@@ -219,16 +219,18 @@ class ThrownBar(_BouncingBase):
         return since - lag, since + lag - self.transit
 
     def displacement(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.height + self.speed * (np.maximum(out, 0) + np.maximum(back, 0) - np.asarray(t, dtype=float))
+        outgoing, reflected = self._lags(x, t)
+        return self.height + self.speed * (
+            np.maximum(outgoing, 0) + np.maximum(reflected, 0) - np.asarray(t, dtype=float)
+        )
 
     def velocity(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.speed * (np.heaviside(out, 1.0) + np.heaviside(back, 1.0) - 1.0)
+        outgoing, reflected = self._lags(x, t)
+        return self.speed * (np.heaviside(outgoing, 1.0) + np.heaviside(reflected, 1.0) - 1.0)
 
     def stress(self, x: ArrayLike, t: ArrayLike) -> Array:
-        out, back = self._lags(x, t)
-        return self.pressure_in_contact * (np.heaviside(back, 1.0) - np.heaviside(out, 1.0))
+        outgoing, reflected = self._lags(x, t)
+        return self.pressure_in_contact * (np.heaviside(reflected, 1.0) - np.heaviside(outgoing, 1.0))
 
     def pressure(self, t: ArrayLike) -> Array:
         start, end = self.contact_intervals[0]

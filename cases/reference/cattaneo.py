@@ -6,10 +6,10 @@ compensates it, so that the middle |x| < c has a uniform displacement (stick):
     q(x) = μ p0 √(1 − x²/b²) − μ p0 (c/b) √(1 − x²/c²)        (the second term where |x| < c)
     line:    c = b √(1 − Q'/(μP')),        sphere:  c = a (1 − Q/(μP))^{1/3}.
 
-Exact where normal and tangential problems do not couple: alike materials, or a rigid body and ν = 1/2; for spheres
-also ν = 0 or slip taken along Q (Mindlin's own assumption).
+Exact if normal and tangential problems do not couple: identical materials, or a rigid body and ν = 1/2; for spheres
+also ν = 0 or slip assumed along Q (Mindlin).
 
-The stick width is measured from tractions as the contact's is from pressures: the deficit μp − q has the shape
+The stick width follows from tractions as the contact width does from pressures: the deficit μp − q has the shape
 μ p0 (c/b) √(1 − x²/c²), so `fit_pressure(x, μp − q)` gives c without counting nodes.
 
 Sources: C. Cattaneo, 1938; R. D. Mindlin, 1949; K. L. Johnson, Contact Mechanics, 1985, §7.2.

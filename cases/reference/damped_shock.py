@@ -1,13 +1,13 @@
 """Mass on a spring and a shock element with tangential damping: exact solution phase by phase.
 
 The normal force is constant, so is the threshold f. With the stretch e of the element (K, C), m kg, k N/m, in the frame
-of a support that shakes by a₀ sin ωt,
+of a support with the acceleration a₀ sin ωt,
 
     m ẍ = −k x + T − m a₀ sin ωt,      −T = K e + C ė,
 
     stuck  ė = ẋ  while |K e + C ẋ| ≤ f;      slip  −T = s f,  C ė = s f − K e,  s = sign (K e + C ẋ).
 
-e and ẋ are continuous, and so K e + C ẋ: a change is where that passes ±f. In each piece
+e and ẋ are continuous, and so is K e + C ẋ: the state changes where this passes ±f. In each phase
 z = (x, ẋ, e, 1, sin ωt, cos ωt) obeys ż = A z, z(t) = exp(A (t − t₀)) z₀. Changes of state are located
 to round-off between samples; excursions beyond f shorter than a sample are missed. Dissipation: f |ẋ − ė| + C ė².
 """
@@ -28,13 +28,13 @@ from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 
-SAMPLES = 50  # of 1/ω_T, and of m/C
-BLOCK = 512  # samples at once
+SAMPLES = 50  # samples of 1/ω_T, and of m/C
+BLOCK = 512  # samples per array
 
 
 @dataclass(frozen=True)
 class DampedElement:
-    """m, kg; k and K, N/m; C, N s/m; f, N; a₀, m/s²; ω, rad/s."""
+    """Shock element and mass: m, kg; k and K, N/m; C, N s/m; f, N; a₀, m/s²; ω, rad/s."""
 
     mass: float
     spring: float
@@ -52,32 +52,32 @@ class DampedElement:
 
     @property
     def sample(self) -> float:
-        """s."""
+        """Sampling interval, s."""
         return min(math.sqrt(self.mass / (self.spring + self.tangential)), self.mass / self.damping) / SAMPLES
 
     def matrix(self, sense: int) -> Array:
         """A (6, 6) of a slip of sense ±1, or stuck (0)."""
         m, w = self.mass, self.pulsation
-        out = np.zeros((6, 6))
-        out[0, 1] = 1.0
-        out[1, 0], out[1, 4] = -self.spring / m, -self.acceleration
-        out[4, 5], out[5, 4] = w, -w
+        matrix = np.zeros((6, 6))
+        matrix[0, 1] = 1.0
+        matrix[1, 0], matrix[1, 4] = -self.spring / m, -self.acceleration
+        matrix[4, 5], matrix[5, 4] = w, -w
         if sense:
-            out[1, 3] = -sense * self.threshold / m
-            out[2, 2], out[2, 3] = -self.tangential / self.damping, sense * self.threshold / self.damping
+            matrix[1, 3] = -sense * self.threshold / m
+            matrix[2, 2], matrix[2, 3] = -self.tangential / self.damping, sense * self.threshold / self.damping
         else:
-            out[1, 1], out[1, 2] = -self.damping / m, -self.tangential / m
-            out[2, 1] = 1.0
-        return out
+            matrix[1, 1], matrix[1, 2] = -self.damping / m, -self.tangential / m
+            matrix[2, 1] = 1.0
+        return matrix
 
     def trial(self, z: Array) -> Array:
         """K e + C ẋ (…), N, of states (…, 6)."""
         return np.asarray(self.tangential * z[..., 2] + self.damping * z[..., 1])
 
-    def motion(self, place: float, end: float) -> DampedMotion:
+    def motion(self, position: float, end: float) -> DampedMotion:
         """Motion from rest at x = `place`, m, with an unloaded element at t = 0."""
         time, sense = 0.0, 0
-        z = np.array([place, 0.0, 0.0, 1.0, 0.0, 1.0])
+        z = np.array([position, 0.0, 0.0, 1.0, 0.0, 1.0])
         pieces = []
         while time < end:
             piece = SlidingPhase(time, sense, z)
@@ -97,14 +97,14 @@ class DampedElement:
         a = self.matrix(piece.sense)
 
         def over(z: Array) -> Array:
-            """Above zero where the piece has ended."""
-            trial = self.trial(z)
-            return self.threshold - piece.sense * trial if piece.sense else np.abs(trial) - self.threshold
+            """Event function, positive after the end of the phase."""
+            force = self.trial(z)
+            return self.threshold - piece.sense * force if piece.sense else np.abs(force) - self.threshold
 
         for time, z in self.samples(piece, end, self.sample):
-            late = np.flatnonzero(over(z[1:]) > 0.0)
-            if late.size:
-                k = late[0]
+            after_end = np.flatnonzero(over(z[1:]) > 0.0)
+            if after_end.size:
+                k = after_end[0]
                 if over(z[k]) >= 0.0:
                     return float(time[k])
                 root = brentq(lambda s, z=z[k]: float(over(expm(a * s) @ z)), 0.0, time[k + 1] - time[k], xtol=1e-16)
@@ -112,13 +112,13 @@ class DampedElement:
         return None
 
     def samples(self, piece: SlidingPhase, end: float, step: float) -> Iterator[tuple[Array, Array]]:
-        """Instants (n,) from the start of a piece to `end` and states (n, 6); the last of a block is the first of the
-        next."""
-        once = expm(self.matrix(piece.sense) * step)
+        """Instants (n,) from the start of a phase to `end` and states (n, 6) by blocks, which share their end
+        points."""
+        step_matrix = expm(self.matrix(piece.sense) * step)
         powers = np.empty((BLOCK + 1, 6, 6))
         powers[0] = np.eye(6)
         for k in range(BLOCK):
-            powers[k + 1] = once @ powers[k]
+            powers[k + 1] = step_matrix @ powers[k]
         time, z = piece.start, piece.state
         while time < end:
             count = min(BLOCK, max(math.ceil((end - time) / step), 1))
@@ -146,7 +146,7 @@ class DampedMotion:
 
     @cached_property
     def starts(self) -> Array:
-        """(pieces,), s."""
+        """Start times of the phases (n,), s."""
         return np.array([piece.start for piece in self.pieces])
 
     @property
@@ -158,36 +158,36 @@ class DampedMotion:
         """x, ẋ, e at t (k,): (3, k)."""
         times = np.atleast_1d(np.asarray(t, dtype=float))
         at = np.maximum(np.searchsorted(self.starts, times, side="right") - 1, 0)
-        out = np.empty((3, times.size))
+        states = np.empty((3, times.size))
         for k in np.unique(at):
             piece, inside = self.pieces[k], at == k
             spans = (times[inside] - piece.start)[:, None, None]
-            out[:, inside] = (expm(self.element.matrix(piece.sense) * spans) @ piece.state)[:, :3].T
-        return out
+            states[:, inside] = (expm(self.element.matrix(piece.sense) * spans) @ piece.state)[:, :3].T
+        return states
 
     def travel(self, start: float, end: float) -> tuple[float, float, float]:
         """Path length, m, dissipation of the element, J, and duration of stick, s, in [start, end], s."""
-        element, way, taken, held = self.element, 0.0, 0.0, 0.0
-        for piece, until in zip(self.pieces, [*self.starts[1:], self.end], strict=True):
-            low, high = max(piece.start, start), min(until, end)
+        element, path, dissipated, stick_time = self.element, 0.0, 0.0, 0.0
+        for piece, phase_end in zip(self.pieces, [*self.starts[1:], self.end], strict=True):
+            low, high = max(piece.start, start), min(phase_end, end)
             if low >= high:
                 continue
             count = math.ceil((high - low) / element.sample)
-            begin = expm(element.matrix(piece.sense) * (low - piece.start)) @ piece.state
+            initial = expm(element.matrix(piece.sense) * (low - piece.start)) @ piece.state
             blocks = element.samples(
-                SlidingPhase(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count
+                SlidingPhase(low, piece.sense, initial), high - 1e-9 * (high - low), (high - low) / count
             )
             states = np.concatenate([z if n == 0 else z[1:] for n, (_, z) in enumerate(blocks)])
-            way += float(np.abs(np.diff(states[:, 0])).sum())
+            path += float(np.abs(np.diff(states[:, 0])).sum())
             stored = 0.5 * element.tangential * states[[0, -1], 2] ** 2
             if piece.sense:
-                taken += piece.sense * element.threshold * float(states[-1, 0] - states[0, 0])
-                taken -= float(stored[1] - stored[0])
+                dissipated += piece.sense * element.threshold * float(states[-1, 0] - states[0, 0])
+                dissipated -= float(stored[1] - stored[0])
             else:
-                # Hermite: its derivative is known
+                # Hermite quadrature with known derivative
                 v, a = states[:, 1], (states @ element.matrix(0).T)[:, 1]
                 step = (high - low) / count
-                taken += element.damping * step * float((v[:-1] ** 2 + v[1:] ** 2).sum()) / 2.0
-                taken += element.damping * step**2 / 6.0 * float(v[0] * a[0] - v[-1] * a[-1])
-                held += high - low
-        return way, taken, held
+                dissipated += element.damping * step * float((v[:-1] ** 2 + v[1:] ** 2).sum()) / 2.0
+                dissipated += element.damping * step**2 / 6.0 * float(v[0] * a[0] - v[-1] * a[-1])
+                stick_time += high - low
+        return path, dissipated, stick_time

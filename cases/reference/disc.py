@@ -17,7 +17,7 @@ from scipy.special import jv, jvp
 
 
 def ovalling(radius: float, young: float, poisson: float, density: float) -> float:
-    """The lowest frequency of n = 2, Hz: the disc is drawn out in one direction and narrowed in the other.
+    """Lowest frequency of n = 2, Hz, the oval mode.
 
     >>> round(ovalling(1.0, 2.6, 0.3, 1.0) * 2 * np.pi, 4)  # ω R/c_t, here c_t = 1
     2.3479
@@ -27,27 +27,27 @@ def ovalling(radius: float, young: float, poisson: float, density: float) -> flo
     slow, fast = np.sqrt(mu / density), np.sqrt((lam + 2 * mu) / density)
 
     def rim(rate: float) -> float:
-        """The determinant at ω = rate c_t/R, lengths in R."""
+        """Determinant at ω = rate c_t/R, lengths in R."""
         return _determinant(2, rate * slow / fast, rate, lam / mu)
 
     rates = np.linspace(0.5, 6.0, 200)
     values = np.array([rim(rate) for rate in rates])
-    first = int(np.flatnonzero(values[:-1] * values[1:] < 0)[0])
-    return float(brentq(rim, rates[first], rates[first + 1], xtol=1e-13) * slow / radius / (2 * np.pi))
+    bracket = int(np.flatnonzero(values[:-1] * values[1:] < 0)[0])
+    return float(brentq(rim, rates[bracket], rates[bracket + 1], xtol=1e-13) * slow / radius / (2 * np.pi))
 
 
 def _determinant(n: int, a: float, b: float, ratio: float) -> float:
-    """Of (σ_rr/2μ, σ_rθ/μ) for (A, B) at r = 1; a = k_l, b = k_t, ratio = λ/μ."""
+    """Determinant of (σ_rr/2μ, σ_rθ/μ) for (A, B) at r = 1; a = k_l, b = k_t, ratio = λ/μ."""
     (normal, shear), _ = rim_rows(n, a, b, ratio)
     return float(normal[0] * shear[1] - normal[1] * shear[0])
 
 
 def rim_rows(n: int, a: float, b: float, ratio: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rows (σ_rr/2μ, σ_rθ/μ) and (u_r, u_θ), both (2, 2), for (A, B) at r = 1; arguments as `_determinant`'s."""
-    phi, slope, bend = jv(n, a), a * jvp(n, a), a * a * jvp(n, a, 2)
-    psi, turn, twist = jv(n, b), b * jvp(n, b), b * b * jvp(n, b, 2)
+    phi, phi_slope, phi_bend = jv(n, a), a * jvp(n, a), a * a * jvp(n, a, 2)
+    psi, psi_slope, psi_bend = jv(n, b), b * jvp(n, b), b * b * jvp(n, b, 2)
     stress = [
-        [-0.5 * ratio * a * a * phi + bend, n * (turn - psi)],
-        [-2 * n * (slope - phi), -twist + turn - n * n * psi],
+        [-0.5 * ratio * a * a * phi + phi_bend, n * (psi_slope - psi)],
+        [-2 * n * (phi_slope - phi), -psi_bend + psi_slope - n * n * psi],
     ]
-    return np.array(stress), np.array([[slope, n * psi], [-n * phi, -turn]])
+    return np.array(stress), np.array([[phi_slope, n * psi], [-n * phi, -psi_slope]])

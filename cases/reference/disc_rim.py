@@ -9,7 +9,7 @@ over modes,
 
 ω = 0 with r = 1/m (n = 1, both directions) and R²/I = 2/m (n = 0, tangent) among them. Statics of n ≥ 2 (Michell):
 
-    D_n(0) = (1/4G) (1/(n − 1) + κ/(n + 1)),   κ = 3 − 4ν,    normal and tangential alike.
+    D_n(0) = (1/4G) (1/(n − 1) + κ/(n + 1)),   κ = 3 − 4ν,    normal and tangential.
 
 Hence near the force u/F = −(2/πE*) ln θ + C, with E* = 2G/(1 − ν) and the constant C of the direction:
 
@@ -36,7 +36,7 @@ NORMAL, TANGENT = 0, 1
 
 @dataclass(frozen=True)
 class DiscRim:
-    """The disc of Poisson's ratio ν; its modes of n ≤ `harmonics` up to ω = `highest` c_t/R are kept."""
+    """Disc of Poisson's ratio ν with modes of n ≤ `harmonics` up to ω = `highest` c_t/R."""
 
     poisson: float
     harmonics: int = 8
@@ -52,40 +52,40 @@ class DiscRim:
 
     def _parts(self, n: int, direction: int, rate: float) -> tuple[float, float]:
         """(d, p) of the harmonic's D_n = d/p at ω = `rate`."""
-        stress, moves = rim_rows(n, rate / math.sqrt(2 + self._ratio), rate, self._ratio)
+        stress, displacements = rim_rows(n, rate / math.sqrt(2 + self._ratio), rate, self._ratio)
         stress[0] *= 2.0
-        if n == 0:  # φ alone moves along the normal, ψ along the tangent
-            return float(moves[direction, direction]), float(stress[direction, direction])
+        if n == 0:  # only φ has normal, only ψ tangential displacements
+            return float(displacements[direction, direction]), float(stress[direction, direction])
         (a, b), (c, d) = stress
-        answer = np.array([d, -c]) if direction == NORMAL else np.array([-b, a])
-        return float(moves[direction] @ answer), float(a * d - b * c)
+        null_vector = np.array([d, -c]) if direction == NORMAL else np.array([-b, a])
+        return float(displacements[direction] @ null_vector), float(a * d - b * c)
 
     def compliance(self, n: int, direction: int, rate: float) -> float:
         """w_n D_n(ω) at ω = `rate`."""
-        above, below = self._parts(n, direction, rate)
-        return _weight(n) * above / below
+        numerator, determinant = self._parts(n, direction, rate)
+        return _weight(n) * numerator / determinant
 
     @cached_property
     def modes(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """ω_k (k,) and r_k (k,) of the vibrations kept, along the normal and along the tangent."""
+        """ω_k (k,) and r_k (k,) of the vibrations, along the normal and along the tangent."""
         return self._modes(NORMAL), self._modes(TANGENT)
 
     def _modes(self, direction: int) -> tuple[Array, Array]:
-        found = []
+        modes = []
         for n in range(self.harmonics + 1):
 
             def determinant(rate: float, n: int = n) -> float:
                 return self._parts(n, direction, rate)[1]
 
-            rates = np.linspace(0.3, self.highest, round(40 * self.highest))
-            values = np.array([determinant(rate) for rate in rates])
+            omegas = np.linspace(0.3, self.highest, round(40 * self.highest))
+            values = np.array([determinant(rate) for rate in omegas])
             for k in np.flatnonzero(values[:-1] * values[1:] < 0):
-                own = brentq(determinant, rates[k], rates[k + 1], xtol=1e-14)
-                slope = (determinant(own + 1e-5) - determinant(own - 1e-5)) / 2e-5
-                residue = -_weight(n) * self._parts(n, direction, own)[0] * 2 * own / slope
-                found.append((own, residue))
-        rates, residues = np.array(found).T
-        return rates, residues
+                omega = brentq(determinant, omegas[k], omegas[k + 1], xtol=1e-14)
+                slope = (determinant(omega + 1e-5) - determinant(omega - 1e-5)) / 2e-5
+                residue = -_weight(n) * self._parts(n, direction, omega)[0] * 2 * omega / slope
+                modes.append((omega, residue))
+        omegas, residues = np.array(modes).T
+        return omegas, residues
 
     def rigid(self, direction: int) -> float:
         """r of ω = 0: 1/m along the normal, 1/m + R²/I = 3/m along the tangent."""
@@ -95,11 +95,11 @@ class DiscRim:
     def constants(self) -> tuple[float, float]:
         """C along the normal and along the tangent."""
         kappa = 3 - 4 * self.poisson
-        own = [self._elastic(0, direction) + self._elastic(1, direction) for direction in (NORMAL, TANGENT)]
-        return own[NORMAL] - 3 * kappa / (8 * math.pi), own[TANGENT] - 3 * kappa / (8 * math.pi)
+        elastic = [self._elastic(0, direction) + self._elastic(1, direction) for direction in (NORMAL, TANGENT)]
+        return elastic[NORMAL] - 3 * kappa / (8 * math.pi), elastic[TANGENT] - 3 * kappa / (8 * math.pi)
 
     def _elastic(self, n: int, direction: int) -> float:
-        """w_n E_n: what is left of w_n D_n + r/ω² for ω → 0, with Richardson's extrapolation in ω²."""
+        """w_n E_n: limit of w_n D_n + r/ω² for ω → 0, by Richardson's extrapolation in ω²."""
         rigid = {(0, NORMAL): 0.0, (0, TANGENT): 2.0}.get((n, direction), 1.0) / math.pi
         low, high = (self.compliance(n, direction, rate) + rigid / rate**2 for rate in (0.05, 0.1))
         return (4 * low - high) / 3

@@ -99,7 +99,7 @@ class LineContact(_Hertz):
         return 2 * self.load / (math.pi * self.half_width)
 
     def force_between(self, start: ArrayLike, end: ArrayLike) -> Array:
-        """∫ p dx from start to end (m), N/m: what the strip of a node or a facet carries."""
+        """∫ p dx from start to end (m), N/m: force on the strip of a node or a facet."""
 
         def primitive(x: ArrayLike) -> Array:
             s = np.clip(np.asarray(x, dtype=float) / self.half_width, -1.0, 1.0)
@@ -118,7 +118,7 @@ class LineContact(_Hertz):
 
 
 def disc_shortening(contact: LineContact, body: LinearElastic) -> float:
-    """How much nearer the centre of a disc comes to one of two opposite rigid plates that press it, m.
+    """Approach of the centre of a disc to one of two opposite rigid plates that press it, m.
 
     δ = F'(1 − ν²)/(πE) (2 ln(4R/b) − 1); R is the disc's own radius (flat plates), half of it for each plate.
     Unlike a sphere's, it depends on the whole body. Source: Johnson, eq. 5.57.
@@ -149,7 +149,7 @@ class SphereContact(_Hertz):
 
     @property
     def approach(self) -> float:
-        """δ = a²/R, m: of points far from the contact."""
+        """δ = a²/R, m, of points far from the contact."""
         return self.half_width**2 / self.radius
 
     def force_within(self, radius: ArrayLike) -> Array:
@@ -171,12 +171,11 @@ def fit_pressure(x: ArrayLike, pressure: ArrayLike, low: float = 0.2, high: floa
     """Least squares of p² = p0² − (p0/b)² x², linear in x², over low < p/max p < high.
 
     x (k,) m from the centre, pressure (k,) Pa at these points. Counting the nodes in contact gives b to one element
-    only; p² is a straight line in x² and its zero is between nodes. Left out: below `low`, the one or two nodes whose
-    elements hold the edge (p is no polynomial there: its slope is infinite, and the error of a nodal pressure is of
-    order p0 √(h/b)); above `high`, the middle, where x² hardly changes, p0 is flat and any deviation of the largest
-    pressures would turn the line; and whatever lies nearer to the centre than the last of those: the node on the axis
-    of a sphere, whose area is small, may be 13 % low. In between an error δp enters as 2p δp, so that p² weighs small
-    pressures least.
+    only; p² is linear in x², with its zero between nodes. Excluded: below `low`, the one or two nodes with elements at
+    the edge (infinite slope of p: errors of nodal pressures are of order p0 √(h/b)); above `high`, the middle, where x²
+    hardly changes and deviations would dominate the slope; and points nearer to the centre than the last of these: the
+    pressure at the node on the axis of a sphere, whose area is small, may be 13 % low. An error δp enters as 2p δp:
+    small pressures have the least weight.
 
     >>> x = np.linspace(-1, 1, 41)
     >>> fit = fit_pressure(x, 3 * np.sqrt(1 - x**2))
@@ -189,10 +188,10 @@ def fit_pressure(x: ArrayLike, pressure: ArrayLike, low: float = 0.2, high: floa
     square = checks.finite_array("x", x, (p.size,)) ** 2
     top = p.max(initial=0.0)
     middle = square[p >= high * top].max(initial=0.0)
-    kept = (p > low * top) & (square > middle)
-    if np.unique(square[kept]).size < 2:
-        raise UserError(f"fit of the pressure: {kept.sum()} points between {low:g} and {high:g} of its maximum", 1)
-    slope, squared_peak = np.polyfit(square[kept], p[kept] ** 2, 1)
+    fitted = (p > low * top) & (square > middle)
+    if np.unique(square[fitted]).size < 2:
+        raise UserError(f"fit of the pressure: {fitted.sum()} points between {low:g} and {high:g} of its maximum", 1)
+    slope, squared_peak = np.polyfit(square[fitted], p[fitted] ** 2, 1)
     if slope >= 0 or squared_peak <= 0:
         raise UserError("fit of the pressure: it does not fall away from x = 0", 1)
-    return PressureFit(math.sqrt(-squared_peak / slope), math.sqrt(squared_peak), int(kept.sum()))
+    return PressureFit(math.sqrt(-squared_peak / slope), math.sqrt(squared_peak), int(fitted.sum()))

@@ -1,15 +1,15 @@
 """Hertzian impact of spheres in closed form: duration, peak force and force history.
 
 Quasi-static contact, F = K δ^{3/2} with K = (4/3) E* √R, between bodies of reduced mass m* (1/m* = Σ 1/m_i, a fixed
-body adds nothing) that meet at V: m* δ̈ = −K δ^{3/2}, whose energy integral is ½ m* (V² − δ̇²) = (2/5) K δ^{5/2}. So
+body adds nothing) that approach at V: m* δ̈ = −K δ^{3/2}, whose energy integral is ½ m* (V² − δ̇²) = (2/5) K δ^{5/2}. So
 
     δ_max = (5 m* V²/(4K))^{2/5} = (15 m* V²/(16 E* √R))^{2/5},      δ̇ = ± V √(1 − (δ/δ_max)^{5/2}),
-    t(δ) = (δ_max/V) ∫₀^{δ/δ_max} dx/√(1 − x^{5/2}) = (T/2) I((δ/δ_max)^{5/2}; 2/5, 1/2)          (way in),
+    t(δ) = (δ_max/V) ∫₀^{δ/δ_max} dx/√(1 − x^{5/2}) = (T/2) I((δ/δ_max)^{5/2}; 2/5, 1/2)          (compression),
     T = (4/5) B(2/5, 1/2) δ_max/V = (4√π/5) Γ(2/5)/Γ(9/10) δ_max/V = 2.94328 δ_max/V
       = 2.86827 (m*²/(R E*² V))^{1/5},
 
-I the regularised incomplete beta function; the way out mirrors the way in. It holds where T is many transits of waves
-through the bodies: (V/c)^{1/5} ≪ 1. Source: K. L. Johnson, Contact Mechanics, 1985, §11.4; the inversion is ours.
+I the regularised incomplete beta function; restitution mirrors compression. Valid if T is many wave transits through
+the bodies: (V/c)^{1/5} ≪ 1. Source: K. L. Johnson, Contact Mechanics, 1985, §11.4; the inversion is ours.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SphereImpact:
 
     @property
     def stiffness(self) -> float:
-        """K R^{3/2} = (4/3) E* R², N: the force at δ = R. Powers that are not whole are those of ratios."""
+        """K R^{3/2} = (4/3) E* R², N: the force at δ = R; non-integer powers are those of ratios."""
         return 4 / 3 * self.modulus * self.radius**2
 
     @property
@@ -63,9 +63,9 @@ class SphereImpact:
         return SphereContact.of_approach(self.radius, self.modulus, self.largest_approach)
 
     def _energy_share(self, t: ArrayLike) -> Array:
-        """(δ/δ_max)^{5/2}, the share of the kinetic energy that is stored; zero outside the contact."""
-        way = 2 * (np.asarray(t, dtype=float) - self.start) / self.duration
-        return np.asarray(betaincinv(0.4, 0.5, np.clip(np.where(way > 1, 2 - way, way), 0.0, 1.0)))
+        """(δ/δ_max)^{5/2}, the stored fraction of the kinetic energy; zero outside the contact."""
+        phase = 2 * (np.asarray(t, dtype=float) - self.start) / self.duration
+        return np.asarray(betaincinv(0.4, 0.5, np.clip(np.where(phase > 1, 2 - phase, phase), 0.0, 1.0)))
 
     def approach(self, t: ArrayLike) -> Array:
         """δ, m; zero outside the contact."""

@@ -131,8 +131,8 @@ class RodContact(ContactHistory):
     def impulse(self, t: ArrayLike) -> Array:
         """∫₀ᵗ p dt, Pa·s: exact integral of the piecewise quadratics."""
         times, k, s, h = self._locate(t)
-        whole = np.diff(self.times) * (0.75 * self.nodes[:, 1] + 0.25 * self.nodes[:, 2])
-        start = np.concatenate(([0.0], np.cumsum(whole)))
+        segment_impulses = np.diff(self.times) * (0.75 * self.nodes[:, 1] + 0.25 * self.nodes[:, 2])
+        start = np.concatenate(([0.0], np.cumsum(segment_impulses)))
         p0, p1, p2 = np.moveaxis(self.nodes[k], -1, 0)
         part = (s**3 - 2 * s**2 + s) * p0 - (1.5 * s**3 - 2.25 * s**2) * p1 + (0.5 * s**3 - 0.25 * s**2) * p2
         return np.where(times < 0, 0.0, start[k] + h * part)
@@ -154,9 +154,9 @@ class RodContact(ContactHistory):
         total, modes = self.pressure(t), self.modes[k]
         engaged = (times >= 0) & (modes != FREE)
         elastic = np.where(engaged, self.law.elastic(self.gap(t)), 0.0)
-        rest = np.where(engaged, total - elastic, 0.0)
-        damping = np.where(modes == LOADING, rest, 0.0)
-        substrate = np.where(modes == CRUSHED, rest, 0.0)
+        inelastic = np.where(engaged, total - elastic, 0.0)
+        damping = np.where(modes == LOADING, inelastic, 0.0)
+        substrate = np.where(modes == CRUSHED, inelastic, 0.0)
         return total - damping - substrate, damping, substrate
 
     def stored(self, t: ArrayLike) -> Array:
@@ -165,10 +165,10 @@ class RodContact(ContactHistory):
 
     def dissipated(self, t: float) -> float:
         """∫ D⟨−ġ⟩² dt up to t, J/m² (Gauss points of every step)."""
-        cuts = np.append(self.times[:-1][self.times[:-1] < t], t)
+        edges = np.append(self.times[:-1][self.times[:-1] < t], t)
         points, weights = np.polynomial.legendre.leggauss(3)
-        width = np.diff(cuts)[:, None]
-        tau = cuts[:-1, None] + width * (0.5 + 0.5 * points)
+        width = np.diff(edges)[:, None]
+        tau = edges[:-1, None] + width * (0.5 + 0.5 * points)
         return float(np.sum(0.5 * width * weights * self.parts(tau)[1] * -self.gap_rate(tau)))
 
     @property
@@ -201,7 +201,7 @@ def touch(
         if status == STALLED:
             raise UserError(f"the delay equation did not converge at t = {times[n]:g} s: try another tolerance", 1)
         if status != FULL:
-            kept = (times[: n + 1], nodes[:n], gaps[:n], rates[:n], modes[:n])
-            return RodContact(pair, duration, law, *kept)
+            history = (times[: n + 1], nodes[:n], gaps[:n], rates[:n], modes[:n])
+            return RodContact(pair, duration, law, *history)
         capacity *= 4
     raise UserError(f"duration = {duration:g}: more than {SEGMENT_LIMIT} steps, choose a shorter one", 1)

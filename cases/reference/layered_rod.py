@@ -1,6 +1,6 @@
 """Impact of an elastic rod on a rigid wall through a layer with any decreasing pressure-gap law p(g).
 
-At the contact end d'Alembert's waves give, with z = ρc and the time T = 2L/c in which a wave comes back,
+At the contact end d'Alembert's waves give, with z = ρc and the wave transit time T = 2L/c,
 
     ġ(t) = −V + [p(t) + 2 Σ_{k ≥ 1} p(t − kT)]/z,    p(t) = p(g(t)),
 
@@ -51,14 +51,14 @@ class LayeredRod:
 
     @cached_property
     def _pieces(self) -> list[Any]:
-        """Dense solutions (g, ∫ p dt), one an interval of T."""
+        """Dense solutions (g, ∫ p dt), one for each interval of T."""
         pieces: list[Any] = []
         start, end = np.array([self.gap, 0.0]), 0.0
         while end < self.duration:
-            first, end = end, min(end + self.transit, self.duration)
-            found = solve_ivp(
+            interval_start, end = end, min(end + self.transit, self.duration)
+            solution = solve_ivp(
                 lambda t, y, past=tuple(pieces): self._rate(t, y, past),
-                (first, end),
+                (interval_start, end),
                 start,
                 "DOP853",
                 dense_output=True,
@@ -67,8 +67,8 @@ class LayeredRod:
                 * np.array([abs(self.gap) + 1e-6 * self.length, self.impedance * self.velocity * end]),
                 max_step=self.transit / 200.0,
             )
-            pieces.append(found.sol)
-            start = found.y[:, -1]
+            pieces.append(solution.sol)
+            start = solution.y[:, -1]
         return pieces
 
     def _rate(self, t: float, y: Array, past: tuple[Any, ...]) -> Array:
@@ -78,13 +78,13 @@ class LayeredRod:
 
     def _at(self, t: ArrayLike) -> Array:
         """g and ∫ p dt (2, …), of the shape of t."""
-        asked = np.asarray(t, dtype=float)
-        times = np.clip(asked.ravel(), 0.0, self.duration)
+        instants = np.asarray(t, dtype=float)
+        times = np.clip(instants.ravel(), 0.0, self.duration)
         k = np.minimum((times / self.transit).astype(int), len(self._pieces) - 1)
-        out = np.empty((2, times.size))
+        values = np.empty((2, times.size))
         for piece in np.unique(k):
-            out[:, k == piece] = self._pieces[piece](times[k == piece])
-        return out.reshape(2, *asked.shape)
+            values[:, k == piece] = self._pieces[piece](times[k == piece])
+        return values.reshape(2, *instants.shape)
 
     def gap_at(self, t: ArrayLike) -> Array:
         """Gap of the contact end (t,), m."""
@@ -104,5 +104,5 @@ class LayeredRod:
         return self._at(t)[1]
 
     def restitution(self) -> float:
-        """Velocity of the centre at the end over V: contact must be over by then."""
+        """Velocity of the centre at the end over V; contact must have ended."""
         return float(self.impulse(self.duration) / (self.density * self.length * self.velocity) - 1.0)

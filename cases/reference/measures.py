@@ -3,7 +3,7 @@
 A result's pressures are means p_h over the steps between `edges` (k + 1,); a reference gives pressure(t),
 impulse(t) and the breakpoints between which its pressure is a polynomial. On the union of both grids p_h − p
 is constant for event-driven references (the integral of |p_h − p| is then exact), at most quadratic for
-integrated ones (exact but where it changes sign inside a piece).
+integrated ones (exact except if it changes sign inside a piece).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Reference(Protocol):
 def _samples(edges: Array, reference: Reference) -> tuple[Array, Array, Array]:
     """Gauss points (j, 3), weights (j, 3) s and step (j,) of each piece of the union of the grids."""
     inner = reference.breakpoints
-    cuts = np.unique(np.concatenate([edges, inner[(inner > edges[0]) & (inner < edges[-1])]]))
+    edges_of_pieces = np.unique(np.concatenate([edges, inner[(inner > edges[0]) & (inner < edges[-1])]]))
     points, weights = np.polynomial.legendre.leggauss(3)
-    half = 0.5 * np.diff(cuts)[:, None]
-    middle = 0.5 * (cuts[1:] + cuts[:-1])
+    half = 0.5 * np.diff(edges_of_pieces)[:, None]
+    middle = 0.5 * (edges_of_pieces[1:] + edges_of_pieces[:-1])
     return middle[:, None] + half * points, half * weights, np.searchsorted(edges, middle) - 1
 
 
@@ -64,7 +64,7 @@ def l2_error(edges: ArrayLike, values: ArrayLike, reference: Reference) -> float
 
 
 def mean_error(edges: ArrayLike, values: ArrayLike, reference: Reference, norm: int = 2) -> float:
-    """Relative error against the reference's own means over the steps (free of the O(Δt) of the steps)."""
+    """Relative error by the means of the reference over the steps (without the O(Δt) of the steps)."""
     e, v = _checked(edges, values)
     dt, exact = np.diff(e), np.diff(reference.impulse(e)) / np.diff(e)
     total = np.sum(dt * np.abs(exact) ** norm)

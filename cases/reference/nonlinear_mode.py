@@ -28,14 +28,15 @@ def stop_energy(x: float, alpha: float, eta: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(5)
     edges = np.linspace(0.0, abs(x), 201)
     half = 0.5 * np.diff(edges)[:, None]
-    places = edges[:-1, None] + half * (1.0 + nodes)
-    values = np.array([stop_force(float(own), alpha, eta) for own in places.ravel()]).reshape(places.shape)
+    points = edges[:-1, None] + half * (1.0 + nodes)
+    values = np.array([stop_force(float(x_node), alpha, eta) for x_node in points.ravel()]).reshape(points.shape)
     return float((half * weights * values).sum())
 
 
 @dataclass(frozen=True)
 class Mode:
-    """Frequency, Hz, of a motion from rest at `start` (n,), m; largest size of its multipliers beyond the two 1."""
+    """Frequency, Hz, of a motion from rest at `start` (n,), m; largest modulus of its multipliers without the two of
+    1."""
 
     frequency: float
     start: Array
@@ -46,30 +47,32 @@ def nonlinear_mode(
     mass: Array, stiffness: Array, force: Callable[[Array], Array], stored: Callable[[Array], float], energy: float,
     number: int,
 ) -> Mode:  # fmt: skip
-    """The motion of energy E, J, that comes from linear mode `number`: from rest to rest in half a period.
+    """Periodic motion of energy E, J, that continues linear mode `number`, from rest to rest in half a period.
 
-    A symmetric restoring force gives the other half. force (n,) → (n,), N; stored: its energy, J.
+    The other half follows by symmetry of the restoring force. force (n,) → (n,), N; stored: its energy, J.
     """
     n = len(mass)
 
     def rhs(_: float, y: Array) -> Array:
         return np.concatenate([y[n:], -np.linalg.solve(mass, stiffness @ y[:n] + force(y[:n]))])
 
-    def moved(start: Array, time: float) -> Array:
+    def flow(start: Array, time: float) -> Array:
         options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-12}
         return np.asarray(solve_ivp(rhs, (0.0, time), start, **options).y[:, -1])
 
     def residual(z: Array) -> Array:
         u = z[:n]
-        end = moved(np.concatenate([u, np.zeros(n)]), 0.5 * z[n])
+        end = flow(np.concatenate([u, np.zeros(n)]), 0.5 * z[n])
         return np.append(end[n:], 0.5 * u @ stiffness @ u + stored(u) - energy)
 
     squares, shapes = eigh(stiffness, mass)
     guess = np.sqrt(2.0 * energy / squares[number - 1]) * shapes[:, number - 1]
     guess *= np.sign(guess[np.abs(guess).argmax()])
-    found = root(residual, np.append(guess, 2.0 * np.pi / np.sqrt(squares[number - 1])), tol=1e-11).x
-    start, size = np.concatenate([found[:n], np.zeros(n)]), 1e-5
-    columns = [(moved(start + e, found[n]) - moved(start - e, found[n])) / (2.0 * size) for e in size * np.eye(2 * n)]
+    solution = root(residual, np.append(guess, 2.0 * np.pi / np.sqrt(squares[number - 1])), tol=1e-11).x
+    start, size = np.concatenate([solution[:n], np.zeros(n)]), 1e-5
+    columns = [
+        (flow(start + e, solution[n]) - flow(start - e, solution[n])) / (2.0 * size) for e in size * np.eye(2 * n)
+    ]
     values = np.linalg.eigvals(np.array(columns).T)
-    others = values[np.argsort(np.abs(values - 1.0))[2:]]
-    return Mode(float(1.0 / found[n]), found[:n], float(np.abs(others).max()))
+    nontrivial = values[np.argsort(np.abs(values - 1.0))[2:]]
+    return Mode(float(1.0 / solution[n]), solution[:n], float(np.abs(nontrivial).max()))

@@ -1,15 +1,15 @@
 """Oblique impact of a sphere or disc on a rigid plane or an identical body, by quasi-static contact mechanics.
 
-Units: R = 1, G = 1, ρ = 1 of the body. Between identical bodies the plane of contact stays plane and normal forces
-cause no slip: each moves as against a rigid plane without coupling of normal forces and tangential displacements
-("like", the problem of Maw, Barber and Fawcett). Against a rigid plane ("rigid") it has: Dundurs' β is (1 − 2ν)/(2(1 −
-ν)), not 0, pressure draws the surface towards the centre, and where μ ≲ β it slips there at once.
+Units: R = 1, G = 1, ρ = 1 of the body. Between identical bodies the contact remains plane and normal forces cause no
+slip: each body moves as on a rigid plane without coupling of normal forces and tangential displacements ("like", the
+problem of Maw, Barber and Fawcett). On a rigid plane ("rigid") they couple: Dundurs' β is (1 − 2ν)/(2(1 − ν)), not 0;
+pressure displaces the surface towards the centre, with immediate slip for μ ≲ β.
 
 The surface is a half-space's or a half-plane's (`half_space`), for the disc with the constants C of `disc_rim`. The
 forces at the end of each step follow from Signorini's and Coulomb's conditions on the gaps x²/2 − V t + u_n and on the
 slips of the step. The body moves by its modes z̈ + ω² z = F, exactly for forces linear in the step: ω = 0 with 1/m
 (normal), 1/m + R²/I (tangent), and for the disc, whose contact takes only about six R/c_t at any speed, its vibrations.
-Of the sphere the contact is taken for small: terms of order a/R, and its vibrations, are left out.
+For the sphere a small contact is assumed: terms of order a/R, and vibrations, are neglected.
 
 Incidence and reflection, of the contact point's velocity: ψ = (k_t/k_n) V_t/(μ V_n), V_n that of the approach, with the
 ratio of local stiffnesses k_t/k_n = 2(1−ν)/(2−ν) for spheres, 1 for discs. Gross slip throughout is ψ₂ = ψ₁ − 4χ with
@@ -34,15 +34,18 @@ from arlequin.cases.reference.hertz_impact import APPROACHES
 from arlequin.models import checks
 from arlequin.models.types import Array
 
-MARGIN = {"sphere": 1.05, "disc": 1.2}  # of the patches over the half-width: vibrations of the disc press it wider
-TOLERANCE = 1e-6  # of the forces
-MOST = 4000  # sweeps of a step
-OVERTIME = {"sphere": 1.05, "disc": 1.5}  # of the duration by statics, in which the contact ends
+MARGIN = {
+    "sphere": 1.05,
+    "disc": 1.2,
+}  # half-width of the patches over that of the contact, wider by vibrations of a disc
+TOLERANCE = 1e-6  # relative tolerance of the forces
+MAX_SWEEPS = 4000  # largest number of sweeps of a step
+OVERTIME = {"sphere": 1.05, "disc": 1.5}  # computed time over the quasi-static duration
 
 
 @dataclass(frozen=True)
 class Oblique:
-    """The impact at ψ₁ with friction μ; half_width: a/R at the peak as statics have it, which gives the velocity."""
+    """Impact at ψ₁ with friction μ; half_width: quasi-static a/R at the peak, which determines the velocity."""
 
     shape: Literal["sphere", "disc"]
     partner: Literal["like", "rigid"]
@@ -113,40 +116,42 @@ class Oblique:
 
     @property
     def duration(self) -> float:
-        """Of the contact by statics, R/c_t: Hertz's; of the disc, roughly, that of the spring P/δ at the peak."""
+        """Quasi-static contact duration, R/c_t: Hertz's; of the disc, approximately, by the spring P/δ at the peak."""
         if self.sphere:
             return APPROACHES * self.approach / self.velocity
         return math.pi * math.sqrt(self.mass * self.approach / self.load)
 
     @property
     def rim(self) -> DiscRim:
-        """Of the disc."""
+        """Compliance of the rim of the disc."""
         return _rim(self.poisson)
 
     def tangential(self, psi: float) -> float:
-        """V_t of a ψ, c_t."""
+        """V_t at ψ, c_t."""
         return psi * self.friction * self.velocity / self.ratio
 
     def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> ObliqueImpact:
-        """The impact at ψ₁; points: patches across the contact (15; disc 61), steps: over the duration."""
+        """Impact at ψ₁; points: patches across the contact (15; disc 61), steps: over the duration."""
         from arlequin.cases.reference._oblique_kernels import sweep
 
         step = self.duration / steps
-        matrix, bow = self._patches(points or (15 if self.sphere else 61))
+        matrix, profile = self._patches(points or (15 if self.sphere else 61))
         axes = matrix.shape[1]
         motions = [ModalMotion.of(*self._modes(min(axis, TANGENT)), step) for axis in range(axes)]
         for axis, motion in enumerate(motions):
-            matrix[:, axis, :, axis] += motion.yield_now
+            matrix[:, axis, :, axis] += motion.compliance
         velocity = np.zeros(axes)
         velocity[:2] = -self.velocity, self.tangential(psi)
-        force, place = np.zeros((bow.size, axes)), np.zeros((bow.size, axes))
+        force, slipped = np.zeros((profile.size, axes)), np.zeros((profile.size, axes))
         totals: Array = np.zeros((round(OVERTIME[self.shape] * steps) + 1, axes))
         for n in range(1, len(totals)):
-            away = n * step * velocity + [motion.ahead(f) for motion, f in zip(motions, totals[n - 1], strict=True)]
-            state = away - place + np.einsum("iakb,kb->ia", matrix, force)
-            state[:, 0] += bow
-            sweep(matrix, force, state, self.friction, TOLERANCE, MOST)
-            place[:, 1:] += state[:, 1:]
+            free_displacement = n * step * velocity + [
+                motion.predicted(f) for motion, f in zip(motions, totals[n - 1], strict=True)
+            ]
+            state = free_displacement - slipped + np.einsum("iakb,kb->ia", matrix, force)
+            state[:, 0] += profile
+            sweep(matrix, force, state, self.friction, TOLERANCE, MAX_SWEEPS)
+            slipped[:, 1:] += state[:, 1:]
             totals[n] = force.sum(axis=0)
             for motion, before, after in zip(motions, totals[n - 1], totals[n], strict=True):
                 motion.advance(before, after)
@@ -165,9 +170,9 @@ class Oblique:
         line = span * (2 * (np.arange(points) + 0.5) / points - 1)
         size = 2 * span / points
         if self.sphere:
-            places = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-            places = places[np.hypot(*places.T) < span]
-            return squares(places, size, self.poisson, coupled), 0.5 * (places**2).sum(axis=1)
+            centres = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+            centres = centres[np.hypot(*centres.T) < span]
+            return squares(centres, size, self.poisson, coupled), 0.5 * (centres**2).sum(axis=1)
         matrix = strips(line, size, self.poisson, coupled)
         for axis in (NORMAL, TANGENT):
             rates, residues = self.rim.modes[axis]
@@ -182,41 +187,47 @@ def _rim(poisson: float) -> DiscRim:
 
 @dataclass
 class ModalMotion:
-    """Σ r z of the modes z̈ + ω² z = F along one axis: position and rate (k,) now; the recurrence of a step.
+    """Σ r z of the modes z̈ + ω² z = F along one axis: current position and rate (k,), and the recurrence of a step.
 
-    F is linear in the step: z₁ = cos ωh z₀ + sin ωh/ω ż₀ + early F₀ + late F₁, ż₁ likewise.
+    F is linear in the step: z₁ = cos ωh z₀ + sin ωh/ω ż₀ + by_start_force F₀ + by_end_force F₁, ż₁ likewise.
     """
 
     residues: Array
-    turn: Array  # (2, 2, k)
-    early: Array  # (2, k): (z, ż) by F₀
-    late: Array
+    transition: Array  # (2, 2, k)
+    by_start_force: Array  # (2, k): (z, ż) by F₀
+    by_end_force: Array
     state: Array  # (2, k)
 
     @classmethod
     def of(cls, rates: Array, residues: Array, step: float) -> ModalMotion:
-        h, still = step, rates == 0.0
-        w = np.where(still, 1.0, rates)
+        h, is_rigid = step, rates == 0.0
+        w = np.where(is_rigid, 1.0, rates)
         c, s = np.cos(w * h), np.sin(w * h)
-        late = np.stack([(1 - s / (w * h)) / w**2, (1 - c) / (w**2 * h)])
-        early = np.stack([(s / (w * h) - c) / w**2, s / w - late[1]])
-        turn = np.array([[c, s / w], [-w * s, c]])
-        late[:, still], early[:, still] = [[h * h / 6], [h / 2]], [[h * h / 3], [h / 2]]
-        turn[:, :, still] = np.array([[1.0, h], [0.0, 1.0]])[:, :, None]
-        return cls(residues, turn, early, late, np.zeros((2, rates.size)))
+        by_end_force = np.stack([(1 - s / (w * h)) / w**2, (1 - c) / (w**2 * h)])
+        by_start_force = np.stack([(s / (w * h) - c) / w**2, s / w - by_end_force[1]])
+        transition = np.array([[c, s / w], [-w * s, c]])
+        by_end_force[:, is_rigid], by_start_force[:, is_rigid] = [[h * h / 6], [h / 2]], [[h * h / 3], [h / 2]]
+        transition[:, :, is_rigid] = np.array([[1.0, h], [0.0, 1.0]])[:, :, None]
+        return cls(residues, transition, by_start_force, by_end_force, np.zeros((2, rates.size)))
 
     @property
-    def yield_now(self) -> float:
+    def compliance(self) -> float:
         """Displacement at the end of a step per unit force there."""
-        return float(self.residues @ self.late[0])
+        return float(self.residues @ self.by_end_force[0])
 
-    def ahead(self, force: float) -> float:
-        """Displacement at the end of the step without the force there; force: at the start of the step."""
-        return float(self.residues @ (np.einsum("ik,ik->k", self.turn[0], self.state) + self.early[0] * force))
+    def predicted(self, force: float) -> float:
+        """Displacement at the end of the step for zero force there; force: at the start of the step."""
+        return float(
+            self.residues @ (np.einsum("ik,ik->k", self.transition[0], self.state) + self.by_start_force[0] * force)
+        )
 
     def advance(self, before: float, after: float) -> None:
-        """To the end of the step with the forces at both ends."""
-        self.state = np.einsum("ijk,jk->ik", self.turn, self.state) + self.early * before + self.late * after
+        """Advance the state to the end of the step, for the forces at both ends."""
+        self.state = (
+            np.einsum("ijk,jk->ik", self.transition, self.state)
+            + self.by_start_force * before
+            + self.by_end_force * after
+        )
 
 
 @dataclass(frozen=True)
@@ -231,15 +242,15 @@ class ObliqueImpact:
     @property
     def impulse(self) -> Array:
         """∫F dt over m V_n: normal, tangential over −μ too."""
-        whole = 0.5 * (self.force[1:] + self.force[:-1]).sum(axis=0) * self.time[1]
-        return np.asarray(whole[:2] / (self.body.mass * self.body.velocity) / [1.0, -self.body.friction])
+        total = 0.5 * (self.force[1:] + self.force[:-1]).sum(axis=0) * self.time[1]
+        return np.asarray(total[:2] / (self.body.mass * self.body.velocity) / [1.0, -self.body.friction])
 
     def means(self, edges: Array) -> Array:
         """Forces normal and along the plane (t, 2) as means between the edges (t + 1,)."""
         steps = 0.5 * np.diff(self.time)[:, None] * (self.force[1:, :2] + self.force[:-1, :2])
         sums = np.vstack([np.zeros(2), np.cumsum(steps, axis=0)])
-        reached = np.stack([np.interp(edges, self.time, own) for own in sums.T], axis=1)
-        return np.asarray(np.diff(reached, axis=0) / np.diff(edges)[:, None])
+        at_edges = np.stack([np.interp(edges, self.time, component) for component in sums.T], axis=1)
+        return np.asarray(np.diff(at_edges, axis=0) / np.diff(edges)[:, None])
 
     @property
     def reflection(self) -> float:

@@ -9,7 +9,8 @@ With the crush x = a − g and s = a − g₀ + U:
     s > a + e κ a^m:         x = a, p = (s − a)/e
 
 m = 1: x = s/(1 + eκ); m = 2: x = 2s/(1 + √(1 + 4eκs)); else Newton, to round-off.
-Energies per m²: bar e p²/2, asperities κ x^{m+1}/(m + 1); λ works on g = 0, so their sum is the work ∫ p dU.
+Energies per m²: bar e p²/2, asperities κ x^{m+1}/(m + 1); λ acts at g = 0 without work, so their sum is the work ∫ p
+dU.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class PressedBar:
         return self.gap + self.compliance * self.crushing_pressure
 
     def crush(self, displacement: ArrayLike) -> Array:
-        """x = a − g, m; negative while the asperities are not reached."""
+        """x = a − g, m; negative without contact."""
         s = np.asarray(displacement, dtype=float) - (self.gap - self.height)
         ke, m = self.compliance * self.stiffness, self.exponent
         positive = np.maximum(s, 0.0)
@@ -81,13 +82,13 @@ class PressedBar:
 
     @staticmethod
     def _newton(s: Array, ke: float, m: float) -> Array:
-        """Root of x + ke x^m = s: convex and increasing, so Newton from above falls monotonically."""
+        """Root of x + ke x^m = s: convex and increasing, so that Newton's method from above decreases monotonically."""
         x = np.minimum(s, (s / ke) ** (1 / m))
         for _ in range(100):
-            following = np.minimum(x, x - (x + ke * x**m - s) / (1 + ke * m * x ** (m - 1)))
-            if np.array_equal(following, x):
+            next_x = np.minimum(x, x - (x + ke * x**m - s) / (1 + ke * m * x ** (m - 1)))
+            if np.array_equal(next_x, x):
                 break
-            x = following
+            x = next_x
         return x
 
     def pressure(self, displacement: ArrayLike) -> Array:

@@ -1,8 +1,8 @@
 """Rigid block rocking about its lower corners without sliding, with inelastic impacts (SDNV105).
 
-Block 2b × 2l, M = 4ρble, R² = b² + l², J_G = MR²/3, about a corner J = 4MR²/3; tan θ₀ = l/b. It turns by θ about its
+Block 2b × 2l, M = 4ρble, R² = b² + l², J_G = MR²/3, about a corner J = 4MR²/3; tan θ₀ = l/b. It rotates by θ about its
 left corner O (θ > 0, the right corner A lifts) or about A (θ < 0). With s = sign θ, the lean φ = |θ|, ψ = θ₀ + φ, the
-support's acceleration (ü, v̈) and p² = MgR/J = 3g/(4R), G stands at R (s cos ψ, sin ψ) from the corner and
+support's acceleration (ü, v̈) and p² = MgR/J = 3g/(4R), G is at R (s cos ψ, sin ψ) from the corner and
 
     φ̈ = p² (s (ü/g) sin ψ − (1 + v̈/g) cos ψ),
     H = M (ü − sR (φ̈ sin ψ + φ̇² cos ψ)),      F = M (g + v̈ + R (φ̈ cos ψ − φ̇² sin ψ)),
@@ -10,16 +10,16 @@ support's acceleration (ü, v̈) and p² = MgR/J = 3g/(4R), G stands at R (s cos
 the force (H, F) of the support on the block. Without (ü, v̈), Jφ̇²/2 + MgR sin ψ is constant. As φ → 0 at rest,
 F = Mg (1 − 3b²/(4R²)), |H| = 3Mgbl/(4R²). To first order φ = b/l − (b/l − φ₀) cosh(t √(3gl/(4R²))).
 
-Impact at φ = 0, turning at ω before about O: v_G = ω (−l, b). The old corner leaves, the new one A is held, and the
-momentum about A is kept, M (R²/3 + l² − b²) ω = J ω₊, so that with the velocity of G after, ω₊ (−l, −b),
+Impact at φ = 0 with the angular velocity ω about O: v_G = ω (−l, b). Corner O lifts, corner A is fixed, and the angular
+momentum about A is conserved, M (R²/3 + l² − b²) ω = J ω₊, so that with the velocity of G after, ω₊ (−l, −b),
 
     ω₊ = r ω,   r = 1 − 3b²/(2R²),      I_y = Mb (1 + r) |ω|,   |I_x| = Ml (1 − r) |ω| (slows the block down).
 
-The old corner leaves if r > 0, that is l > b/√2: a flatter block stops at its first impact. A is held if
-|I_x|/I_y = 3bl/(4R² − 3b²) ≤ μ, which is also |H|/F at rest as φ → 0; in flight, |H| ≤ μF is watched.
+O lifts if r > 0, that is l > b/√2: a flatter block stops at its first impact. A does not slide if
+|I_x|/I_y = 3bl/(4R² − 3b²) ≤ μ, which is also |H|/F at rest as φ → 0; in flight, |H| ≤ μF is monitored.
 
 A block at rest on its base lifts when |ü| l > (g + v̈) b. Impacts accumulate: below a lean of 1e-18 it is at rest.
-A shaken block is refused once its centre of gravity passes over the corner, though it might come back.
+A shaken block is refused once its centre of gravity passes the corner, although it might return.
 Source: V5.03.105, after F. Voldoire, EDF HT-62/04/010, 2005; the equations of motion of its §2.1 are these.
 """
 
@@ -86,7 +86,7 @@ class RockingBlock:
 
     @property
     def slope(self) -> float:
-        """b/l: the lean at which the block topples, to first order; of acceleration over gravity, at which it lifts."""
+        """b/l: to first order the lean at which the block topples; acceleration over gravity at which it lifts."""
         return self.half_width / self.half_height
 
     @property
@@ -110,15 +110,15 @@ class RockingBlock:
     ) -> tuple[Array, Array]:
         """(H, F), N, on the block at lean φ (rad) and φ̇ (rad/s); of a block at rest with sense 0."""
         psi, side = self.base_angle + np.asarray(lean, dtype=float), np.asarray(sense, dtype=float)
-        turn = self.radius * self.acceleration(lean, sense, ground) * np.abs(side)
-        swing = self.radius * np.asarray(rate, dtype=float) ** 2
+        tangential = self.radius * self.acceleration(lean, sense, ground) * np.abs(side)
+        centripetal = self.radius * np.asarray(rate, dtype=float) ** 2
         across, up = (np.asarray(a, dtype=float) for a in ground)
-        h = self.mass * (across - side * (turn * np.sin(psi) + swing * np.cos(psi)))
-        f = self.mass * (self.gravity + up + turn * np.cos(psi) - swing * np.sin(psi))
+        h = self.mass * (across - side * (tangential * np.sin(psi) + centripetal * np.cos(psi)))
+        f = self.mass * (self.gravity + up + tangential * np.cos(psi) - centripetal * np.sin(psi))
         return np.asarray(h), np.asarray(f)
 
     def percussion(self, rate: float, sense: int) -> tuple[float, float]:
-        """(I_x, I_y), N·s, on the corner that lands at φ̇ = −rate, after a flight of this sense."""
+        """(I_x, I_y), N·s, on the impacting corner at φ̇ = −rate, after a flight of this sense."""
         r, momentum = self.velocity_ratio, self.mass * abs(rate)
         return -sense * momentum * self.half_height * (1 - r), momentum * self.half_width * (1 + r)
 

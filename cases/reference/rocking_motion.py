@@ -1,8 +1,7 @@
 """Motion of a rocking block: flights integrated by DOP853 at 1e-13, impact times refined by Newton steps.
 
 Equations in `arlequin.cases.reference.rocking`. A flight ends where φ = 0; the dense output gives the neighbourhood and
-the time is corrected by −φ/φ̇ of a new integration that ends there, so that the interpolant's error does not enter the
-impacts.
+the time is corrected by −φ/φ̇ of a new integration that ends there, so that impacts are free of interpolation errors.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Shaking:
         return self.across * wave, self.up * wave
 
     def first_lift(self, block: RockingBlock, start: float) -> float:
-        """First time ≥ start with |ü| l > (g + v̈) b; inf where there is none."""
+        """First time ≥ start with |ü| l > (g + v̈) b; inf if there is none."""
 
         def excess(t: ArrayLike) -> Array:
             across, up = self(t)
@@ -56,15 +55,15 @@ class Shaking:
             return start
         low, high = times[above[0] - 1], times[above[0]]
         root = float(brentq(lambda t: float(excess(t)), low, high, xtol=1e-15, rtol=1e-15))
-        beyond = 1e-15 / self.frequency  # the side of the root at which the block lifts
+        increment = 1e-15 / self.frequency  # towards the side of the root where the block lifts
         while excess(root) <= 0:
-            root, beyond = root + beyond, 2 * beyond
+            root, increment = root + increment, 2 * increment
         return root
 
 
 @dataclass(frozen=True)
 class RockingFlight:
-    """From `start` to `end` (s) about O (sense 1) or A (−1), or at rest (0); `top` is the largest lean (rad)."""
+    """Rotation from `start` to `end` (s) about O (sense 1) or A (−1), or rest (0); `top`: largest lean (rad)."""
 
     sense: int
     start: float
@@ -95,7 +94,7 @@ class Rocking:
 
     @property
     def end(self) -> float:
-        """s."""
+        """End of the motion, s."""
         return self.flights[-1].end
 
     def state(self, t: ArrayLike) -> tuple[Array, Array, Array]:
@@ -104,10 +103,10 @@ class Rocking:
         if not (np.all(times >= 0) and np.all(times <= self.end)):
             raise UserError.parameter("t", t, f"must lie in [0, {self.end:g}]")
         starts = np.array([flight.start for flight in self.flights])
-        which = np.searchsorted(starts, times, side="right") - 1
+        flight_index = np.searchsorted(starts, times, side="right") - 1
         values, sense = np.zeros((2, len(times))), np.zeros(len(times))
-        for k in np.unique(which):
-            at = which == k
+        for k in np.unique(flight_index):
+            at = flight_index == k
             values[:, at], sense[at] = self.flights[k].path(times[at]), self.flights[k].sense
         return values[0], values[1], sense
 
@@ -122,7 +121,7 @@ class Rocking:
         return sense * rate
 
     def reactions(self, t: ArrayLike) -> tuple[Array, Array]:
-        """(H, F) on the block, N, impacts left out."""
+        """(H, F) on the block, N, without impacts."""
         lean, rate, sense = self.state(t)
         return self.block.reactions(lean, rate, sense, self.shaking(np.atleast_1d(t)))
 
@@ -138,7 +137,7 @@ STILL = Shaking()
 def rock(
     block: RockingBlock, tilt: float = 0.01, impacts: int = 5, shaking: Shaking = STILL, end: float = math.inf
 ) -> Rocking:
-    """Released at rest from θ = tilt at t = 0; until the flight after the last of `impacts`, the `end`, or rest."""
+    """Motion from rest at θ = tilt and t = 0 until the flight after the last of `impacts`, the `end`, or rest."""
     block.check_tilt(tilt)
     count, time = checks.positive_integer("impacts", impacts), 0.0
     if not end > 0:
@@ -149,32 +148,32 @@ def rock(
     while len(landings) <= count and time < end:
         top = lean + 0.5 * rate**2 / (block.pulsation**2 * math.cos(block.base_angle))
         if top < LEAST_LEAN:
-            lifts = shaking.first_lift(block, time)
-            flights.append(_rest(block, shaking, time, min(lifts, end)))
-            if lifts >= end:
+            lift_time = shaking.first_lift(block, time)
+            flights.append(_standstill(block, shaking, time, min(lift_time, end)))
+            if lift_time >= end:
                 break
-            time, lean, rate, sense = lifts, 0.0, 0.0, int(np.sign(shaking(lifts)[0]))
+            time, lean, rate, sense = lift_time, 0.0, 0.0, int(np.sign(shaking(lift_time)[0]))
         flight = _fly(block, shaking, (time, lean, rate), sense, end)
         flights.append(flight)
-        time, last = flight.end, flight.path(flight.end)
+        time, landing_state = flight.end, flight.path(flight.end)
         if time < end:
-            landings.append((time, -float(last[1]), sense, len(flights)))
-        lean, rate, sense = 0.0, block.velocity_ratio * -float(last[1]), -sense
-    hits = [
+            landings.append((time, -float(landing_state[1]), sense, len(flights)))
+        lean, rate, sense = 0.0, block.velocity_ratio * -float(landing_state[1]), -sense
+    corner_impacts = [
         CornerImpact(
-            at,
+            time_of_impact,
             2 * block.half_width * speed,
             float(block.kinetic(speed)),
-            block.percussion(speed, about),
+            block.percussion(speed, landing_sense),
             float(block.lift(flights[k].top)) if k < len(flights) else 0.0,
         )
-        for at, speed, about, k in landings[:count]
+        for time_of_impact, speed, landing_sense, k in landings[:count]
     ]
-    return Rocking(block, shaking, tuple(flights), tuple(hits))
+    return Rocking(block, shaking, tuple(flights), tuple(corner_impacts))
 
 
-def _rest(block: RockingBlock, shaking: Shaking, start: float, end: float) -> RockingFlight:
-    """Until `end`; of a rest that does not end, a period."""
+def _standstill(block: RockingBlock, shaking: Shaking, start: float, end: float) -> RockingFlight:
+    """Rest until `end`, or for a period if it does not end."""
     stop = end if math.isfinite(end) else start + 1 / shaking.frequency
     across, up = shaking(np.linspace(start, stop, 2001))
     if np.any(np.abs(across) > block.friction * (block.gravity + up)):
@@ -185,7 +184,7 @@ def _rest(block: RockingBlock, shaking: Shaking, start: float, end: float) -> Ro
 def _fly(
     block: RockingBlock, shaking: Shaking, state: tuple[float, float, float], sense: int, end: float
 ) -> RockingFlight:
-    """One flight from (t, φ, φ̇) to its landing, or the end."""
+    """Flight from (t, φ, φ̇) to its impact, or the end."""
     start, lean, rate = state
 
     def motion(t: float, y: Array) -> list[float]:
@@ -197,22 +196,22 @@ def _fly(
     def top(t: float, y: Array) -> float:
         return float(y[1])
 
-    def grip(t: float, y: Array) -> float:
+    def friction_margin(t: float, y: Array) -> float:
         h, f = block.reactions(y[0], y[1], sense, shaking(t))
         return float(block.friction * f - abs(h))
 
     def upright(t: float, y: Array) -> float:
         return float(0.5 * math.pi - block.base_angle - y[0])
 
-    for event, terminal in ((landing, True), (top, False), (grip, True), (upright, True)):
+    for event, terminal in ((landing, True), (top, False), (friction_margin, True), (upright, True)):
         event.direction, event.terminal = -1, terminal  # type: ignore[attr-defined]
 
-    if grip(start, np.array([lean, rate])) < 0:
+    if friction_margin(start, np.array([lean, rate])) < 0:
         raise _sliding(start)
     size = max(lean, 0.5 * rate**2 / (block.pulsation**2 * math.cos(block.base_angle)), LEAST_LEAN)
     scale = np.array([size, block.pulsation * math.sqrt(2 * size * math.cos(block.base_angle))])
     strength = 1 + math.hypot(shaking.across, shaking.up) / block.gravity
-    # a flight that starts on the base lasts longer than this step, which therefore cannot miss its landing
+    # shorter than any flight that starts on the base, so that its impact is not missed
     longest = 0.5 * (rate / (block.pulsation**2 * strength)) if lean == 0 and rate > 0 else 0.25 / block.pulsation
     options = {
         "method": "DOP853",
@@ -222,7 +221,9 @@ def _fly(
     }
     horizon = min(end, start + 1e3 / block.pulsation)
     y0 = [lean, rate]
-    run = solve_ivp(motion, (start, horizon), y0, events=[landing, top, grip, upright], dense_output=True, **options)
+    run = solve_ivp(
+        motion, (start, horizon), y0, events=[landing, top, friction_margin, upright], dense_output=True, **options
+    )
     if len(run.t_events[2]):
         raise _sliding(float(run.t_events[2][0]))
     if len(run.t_events[3]):
@@ -234,9 +235,9 @@ def _fly(
         return RockingFlight(sense, start, end, float(max(leans.max(), run.y[0, -1])), run.sol)
     stop = float(run.t_events[0][0])
     for _ in range(2):
-        last = solve_ivp(motion, (start, stop), y0, dense_output=True, **options)
-        stop -= float(last.y[0, -1] / last.y[1, -1])
-    return RockingFlight(sense, start, stop, float(leans.max()), last.sol)
+        final_flight = solve_ivp(motion, (start, stop), y0, dense_output=True, **options)
+        stop -= float(final_flight.y[0, -1] / final_flight.y[1, -1])
+    return RockingFlight(sense, start, stop, float(leans.max()), final_flight.sol)
 
 
 def _sliding(time: float) -> UserError:

@@ -28,9 +28,9 @@ class RodModes:
         Source: Timoshenko, Philosophical Magazine 41, 1921; the tension stiffens as a string's.
         """
         k = np.arange(1, count + 1) * np.pi / self.length
-        turn, move = self.bending * k**2 + self.shear, (self.shear + self.tension) * k**2
-        a, b = self.rotary * self.mass, self.rotary * move + self.mass * turn
-        c = turn * move - (self.shear * k) ** 2
+        rotational, translational = self.bending * k**2 + self.shear, (self.shear + self.tension) * k**2
+        a, b = self.rotary * self.mass, self.rotary * translational + self.mass * rotational
+        c = rotational * translational - (self.shear * k) ** 2
         squares = 2.0 * c / (b + np.sqrt(b**2 - 4.0 * a * c)) if a else c / b
         return np.asarray(np.sqrt(squares) / (2.0 * np.pi))
 
@@ -38,8 +38,8 @@ class RodModes:
         """The lowest elastic frequencies (n,), Hz, of a slender rod with free ends and no tension.
 
         The state y = (w, θ, M, V) obeys w′ = θ + V/κGA, θ′ = M/EI, M′ = −V − ρIω²θ, V′ = −mω²w: y(L) = exp(A L) y(0).
-        M and V vanish at both ends where the block of the exponential from (w, θ) to (M, V) is singular. The roots are
-        sought below those of Euler's rod, cos β cosh β = 1, by at most a third.
+        M and V vanish at both ends if the block of the exponential from (w, θ) to (M, V) is singular. The roots are
+        searched from 0.67 times to those of Euler's rod, cos β cosh β = 1.
         Source: Timoshenko, Philosophical Magazine 41, 1921; Blevins, Formulas for Natural Frequency and Mode Shape,
         1979, table 8-1.
         """
@@ -50,9 +50,11 @@ class RodModes:
         return np.array([brentq(self._free_end, 0.67 * w, 1.0001 * w, rtol=1e-12) for w in slender]) / (2.0 * np.pi)
 
     def _free_end(self, omega: float) -> float:
-        """The determinant at the angular frequency, made of lengths in L and forces in EI/L²."""
-        turn = self.rotary * omega**2 * self.length**2 / self.bending
-        move = self.mass * omega**2 * self.length**4 / self.bending
-        soft = self.bending / (self.shear * self.length**2)
-        state = np.array([[0, 1, 0, soft], [0, 0, 1, 0], [0, -turn, 0, -1], [-move, 0, 0, 0]], dtype=float)
+        """Determinant at the angular frequency, with lengths in L and forces in EI/L²."""
+        rotary_term = self.rotary * omega**2 * self.length**2 / self.bending
+        inertia_term = self.mass * omega**2 * self.length**4 / self.bending
+        shear_compliance = self.bending / (self.shear * self.length**2)
+        state = np.array(
+            [[0, 1, 0, shear_compliance], [0, 0, 1, 0], [0, -rotary_term, 0, -1], [-inertia_term, 0, 0, 0]], dtype=float
+        )
         return float(np.linalg.det(expm(state)[2:, :2]))

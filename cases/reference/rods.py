@@ -1,6 +1,6 @@
 """D'Alembert's solution of two elastic rods in contact: base of all contact histories.
 
-Rod i (length L, density ρ, speed c = √(E/ρ), impedance z = ρc, transit T = 2L/c) flies at uniform velocity V,
+Rod i (length L, density ρ, speed c = √(E/ρ), impedance z = ρc, transit T = 2L/c) moves at uniform velocity V,
 its far end free. Let s be the distance to the contact end, p(t) the contact pressure (compression positive,
 p = 0 for t < 0). In the rod, v = V ∓ (F(t − s/c) + G(t + s/c − T))/z, upper sign for the left rod, and the
 compression is q = F(t − s/c) − G(t + s/c − T). The free end, q = 0 at s = L, gives G = F; the contact end,
@@ -34,10 +34,10 @@ from arlequin.models.types import Array
 Side = Literal["left", "right"]
 
 
-def require(condition: bool, name: str, given: object, allowed: str) -> None:
+def require(condition: bool, name: str, value: object, allowed: str) -> None:
     """Raise a usage error on parameter `name` unless `condition`."""
     if not condition:
-        raise UserError.parameter(name, given, allowed)
+        raise UserError.parameter(name, value, allowed)
 
 
 def require_positive(**values: float) -> None:
@@ -119,7 +119,7 @@ class RodPair:
         return -self.closing / sum(self.admittances)
 
     def rod(self, side: Side) -> tuple[Rod, float]:
-        """The rod of a side and the sign of the push of the pressure on it."""
+        """Rod of a side, and sign of the force of the pressure on it."""
         rod = self.left if side == "left" else self.right
         if rod is None:
             raise UserError.parameter("side", side, "the right side is a rigid wall")
@@ -128,7 +128,7 @@ class RodPair:
 
 @dataclass(frozen=True)
 class ContactHistory:
-    """The contact of two rods for 0 ≤ t ≤ duration: base of the exact and of the integrated histories.
+    """Contact of two rods for 0 ≤ t ≤ duration: base of the exact and of the integrated histories.
 
     Sub-classes give pressure(t) (right-continuous, Pa), impulse(t) (cumulative, Pa·s), gap(t) (m) and
     breakpoints (s), between which the pressure is a polynomial.
@@ -208,17 +208,17 @@ class ContactHistory:
         start, period = t - rod.transit, rod.transit
         shifts = np.arange(int(self.duration / period) + 2) * period
         # the wave is one polynomial between the breakpoints and their delayed images
-        cuts = (self.breakpoints[:, None] + shifts).ravel()
-        cuts = np.unique(np.concatenate(([start, t], cuts[(cuts > start) & (cuts < t)])))
-        width = np.diff(cuts)[:, None]
+        edges = (self.breakpoints[:, None] + shifts).ravel()
+        edges = np.unique(np.concatenate(([start, t], edges[(edges > start) & (edges < t)])))
+        width = np.diff(edges)[:, None]
         points, weights = np.polynomial.legendre.leggauss(3)
-        tau = cuts[:-1, None] + width * (0.5 + 0.5 * points)
+        tau = edges[:-1, None] + width * (0.5 + 0.5 * points)
         w = self.wave(side, tau) / rod.impedance
         integral = np.sum(0.5 * width * weights * (w * w + sign * rod.velocity * w))
         return float(0.5 * rod.mass * rod.velocity**2 + rod.impedance * integral)
 
     def energy_total(self, t: float) -> float:
-        """Energy of the rods at time t, J/m² (the interface's own share not included)."""
+        """Energy of the rods at time t, J/m², without that of the interface."""
         sides: tuple[Side, ...] = ("left", "right") if self.pair.right else ("left",)
         return sum(self.energy(side, t) for side in sides)
 

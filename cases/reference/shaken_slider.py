@@ -1,24 +1,24 @@
-"""Mass held by friction on a shaken support: exact event-driven stick, slip and reversal (SDND104).
+"""Mass with friction on a shaken support: exact event-driven stick, slip and reversal (SDND104).
 
 The support has Ẍ = a₀ sin ωt and Ẋ = −(a₀/ω) cos ωt; the mass starts stuck, ẋ = Ẋ. With φ = ωt, η = μg/a₀ and
 W = ω(ẋ − Ẋ)/a₀, while it slips in the sense s = sign W
 
     dW/dφ = −s η − sin φ,
 
-and it sticks, W = 0, as long as |sin φ| ≤ η. The half turn φ → φ + π swaps the senses, so that a slip may be counted
-in its own half turn j as one of sense −1, from p = φ − jπ on, asin η ≤ p ≤ π − asin η; y later
+and it sticks, W = 0, as long as |sin φ| ≤ η. The half period φ → φ + π swaps the senses, so that a slip in the half
+period j may be described as one of sense −1, from p = φ − jπ on, asin η ≤ p ≤ π − asin η; y later
 
     −W = q(y) = 2 sin(p + y/2) sin(y/2) − ηy,      ∫₀ʸ q = Q(y) = y cos p − 2 cos(p + y/2) sin(y/2) − ηy²/2.
 
 q grows up to p + y = π − asin η and falls up to p + y = 2π + asin η, where it is not positive: one zero between,
-found to round-off. Where |sin φ| ≤ η there, the mass sticks until sin φ leaves that band; else it reverses at once.
+found to round-off. If |sin φ| ≤ η there, the mass sticks until sin φ leaves that band; else it reverses immediately.
 
     η ≥ 1 stick;   η* = 2/√(π² + 4) < η < 1 stick-slip, periodic from the first slip on;   η ≤ η* slip-slip,
 
-which tends to slips of half a turn from cos p = πη/2, of mean work rate mg⟨|V|⟩ = (m g a₀/(πω)) √(4 − π²η²).
+which tends to slips of half a period from cos p = πη/2, of mean work rate mg⟨|V|⟩ = (m g a₀/(πω)) √(4 − π²η²).
 The work rate is mg|V|, without μ (Archard's wear power); the friction power is μ times it.
 
-Source: V5.01.104, whose first figures belong to the second of its two intervals of time, and the other way round.
+Source: V5.01.104, whose figures of its two time intervals are interchanged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SLIP_SLIP = 2 / math.sqrt(math.pi**2 + 4)  # η*, 0.5370
 
 @dataclass(frozen=True)
 class StickSlipEvent:
-    """At `time` (s) the mass starts to slip in `sense` (sign of ẋ − Ẋ), reverses to it, or sticks (sense 0)."""
+    """Start of slip in `sense` (sign of ẋ − Ẋ), reversal to it, or stick (sense 0) at `time`, s."""
 
     time: float
     kind: Kind
@@ -64,22 +64,22 @@ def _swept(eta: float, p: float | Array, y: ArrayLike) -> Array:
 
 
 def _extent(eta: float, p: float) -> float:
-    """The y at which a slip that starts at p ends."""
+    """Extent y of a slip that starts at p."""
     band = math.asin(eta)
     low, high = max(math.pi - band - p, 0.0), 2 * math.pi + band - p
     if _speed(eta, p, low) <= 0:  # η = 1, or to the last digits
         return 0.0
-    if _speed(eta, p, high) >= 0:  # no friction: W touches 0 once a turn
+    if _speed(eta, p, high) >= 0:  # no friction: W touches 0 once a period
         return high
     return float(brentq(lambda y: float(_speed(eta, p, y)), low, high, xtol=1e-15, rtol=1e-15))
 
 
 @lru_cache(maxsize=64)
-def _slips(eta: float, turns: int) -> Array:
-    """(k, 4): j, p, extent, and 1 for a start by reversal, of the slips that start in the first `turns` turns."""
+def _slips(eta: float, periods: int) -> Array:
+    """(k, 4): j, p, extent, and 1 for a start by reversal, of the slips that start in the first `periods`."""
     band, rows = math.asin(eta), []
     j, p, reversal = 0, band, 0
-    while j < 2 * turns:
+    while j < 2 * periods:
         y = _extent(eta, p)
         rows.append((j, p, y, reversal))
         end = p + y
@@ -95,7 +95,7 @@ class _LatestSlip:
     sense: Array
     p: Array
     y: Array
-    going: NDArray[np.bool_]
+    in_slip: NDArray[np.bool_]
     path: Array  # ∫|W| dφ
     shift: Array  # ∫W dφ
 
@@ -133,14 +133,14 @@ class ShakenSlider:
 
     @property
     def regime(self) -> Regime:
-        """What the motion tends to; without friction (slip-slip by its η) it never reverses."""
+        """Asymptotic regime; without friction (slip-slip by η) the mass never reverses."""
         if self.ratio >= 1:
             return "stick"
         return "stick-slip" if self.ratio > SLIP_SLIP else "slip-slip"
 
     @property
     def asymptotic_work_rate(self) -> float:
-        """The mean of mg|V| over a period that the motion tends to, W; needs friction."""
+        """Asymptotic mean of mg|V| over a period, W; requires friction."""
         checks.positive("friction", self.friction)
         scale = self.normal_force * self.acceleration / (math.pi * self.pulsation)
         if self.regime == "slip-slip":
@@ -150,10 +150,10 @@ class ShakenSlider:
 
     @property
     def _eta(self) -> float:
-        return min(self.ratio, 1.0)  # at 1 every slip has no extent
+        return min(self.ratio, 1.0)  # at 1 slips have zero extent
 
     def _rows(self, t: ArrayLike) -> Array:
-        """The slips that start up to the latest of t."""
+        """Slips that start up to the latest of t."""
         times = np.asarray(t, dtype=float)
         if not np.isfinite(times).all() or np.any(times < 0):
             raise UserError.parameter("t", t, "must be finite and not negative")
@@ -166,32 +166,32 @@ class ShakenSlider:
         path = np.concatenate([[0.0], np.cumsum(areas)])
         shift = np.concatenate([[0.0], np.cumsum(sense * areas)])
         k = np.maximum(np.searchsorted(start, phase, side="right") - 1, 0)
-        since = phase - start[k]
-        going = (since > 0) & (since < extent[k])
-        return _LatestSlip(sense[k], p[k], np.clip(since, 0.0, extent[k]), going, path[k], shift[k])
+        elapsed = phase - start[k]
+        in_slip = (elapsed > 0) & (elapsed < extent[k])
+        return _LatestSlip(sense[k], p[k], np.clip(elapsed, 0.0, extent[k]), in_slip, path[k], shift[k])
 
     def events(self, end: float) -> tuple[StickSlipEvent, ...]:
         """All changes of state up to `end` (s)."""
-        found: list[StickSlipEvent] = []
+        events: list[StickSlipEvent] = []
         rows = self._rows(end)
         reversals = np.append(rows[1:, 3], 0)
         for (j, p, extent, reversal), reverses in zip(rows, reversals, strict=True):
             if extent == 0:
                 continue
             start = (j * math.pi + p) / self.pulsation
-            found.append(StickSlipEvent(start, "reversal" if reversal else "slip", -1 if j % 2 == 0 else 1))
+            events.append(StickSlipEvent(start, "reversal" if reversal else "slip", -1 if j % 2 == 0 else 1))
             if not reverses:
-                found.append(StickSlipEvent(start + extent / self.pulsation, "stick", 0))
-        return tuple(event for event in found if event.time <= end)
+                events.append(StickSlipEvent(start + extent / self.pulsation, "stick", 0))
+        return tuple(event for event in events if event.time <= end)
 
     def support_velocity(self, t: ArrayLike) -> Array:
         """Ẋ, m/s."""
         return -self.acceleration / self.pulsation * np.cos(self.pulsation * np.asarray(t, dtype=float))
 
     def relative_velocity(self, t: ArrayLike) -> Array:
-        """V = ẋ − Ẋ at t ≥ 0, m/s; exactly 0 while it sticks."""
+        """V = ẋ − Ẋ at t ≥ 0, m/s; exactly 0 in stick."""
         at = self._latest(t)
-        size = np.where(at.going, np.maximum(_speed(self._eta, at.p, at.y), 0.0), 0.0)
+        size = np.where(at.in_slip, np.maximum(_speed(self._eta, at.p, at.y), 0.0), 0.0)
         return self.acceleration / self.pulsation * at.sense * size
 
     def relative_position(self, t: ArrayLike) -> Array:
@@ -200,17 +200,17 @@ class ShakenSlider:
         return self.acceleration / self.pulsation**2 * (at.shift + at.sense * _swept(self._eta, at.p, at.y))
 
     def friction_force(self, t: ArrayLike) -> Array:
-        """On the mass, N: m Ẍ while it sticks, else against V."""
+        """Friction force on the mass, N: m Ẍ in stick, else opposite to V."""
         at, phase = self._latest(t), self.pulsation * np.asarray(t, dtype=float)
         stuck = self.mass * self.acceleration * np.sin(phase)
-        return np.where(at.going, -at.sense * self.friction * self.normal_force, stuck)
+        return np.where(at.in_slip, -at.sense * self.friction * self.normal_force, stuck)
 
     def work_rate(self, t: ArrayLike) -> Array:
         """mg|V|, W: Archard's wear power."""
         return self.normal_force * np.abs(self.relative_velocity(t))
 
     def friction_power(self, t: ArrayLike) -> Array:
-        """μmg|V|, W: what friction dissipates."""
+        """μmg|V|, W, dissipated by friction."""
         return self.friction * self.work_rate(t)
 
     def work(self, t: ArrayLike) -> Array:
@@ -220,8 +220,8 @@ class ShakenSlider:
         return scale * (at.path + _swept(self._eta, at.p, at.y))
 
     def mean_work_rate(self, start: float, end: float) -> float:
-        """Of mg|V| over [start, end], W; the mean friction power is μ times it."""
+        """Mean of mg|V| over [start, end], W; the mean friction power is μ times it."""
         if not 0 <= start < end:
             raise UserError.parameter("end", end, f"must be after the start, {start:g} s")
-        first, last = self.work([start, end])
-        return float(last - first) / (end - start)
+        start_work, end_work = self.work([start, end])
+        return float(end_work - start_work) / (end - start)

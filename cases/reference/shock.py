@@ -1,16 +1,17 @@
 """Event-driven integration of bodies on shock elements: limit of penalised models for small time steps.
 
-A point at (x, y) over the plane y = 0 meets the element (K_N, C_N, K_T, μ) while y < 0 and K_N y + C_N ẏ < 0:
+A point at (x, y) over the plane y = 0 is in contact with the element (K_N, C_N, K_T, μ) while y < 0 and
+K_N y + C_N ẏ < 0:
 
     F = −K_N y − C_N ẏ,      T = −K_T (x − a),   |T| ≤ μF,
 
 (T, F) the force on the point. It sticks to its anchor a, which is x where contact starts; at |T| = μF it slips in the
-sense s = −sign T, T = −sμF and a = x − sμF/K_T, for as long as the anchor goes that way,
+sense s = −sign T, T = −sμF and a = x − sμF/K_T, as long as the anchor moves in this sense,
 
     sȧ = sẋ − μḞ/K_T ≥ 0,      Ḟ = −K_N ẏ − C_N ÿ,
 
-and K_T sȧ is the rate of |T| − μF at which slip starts: no chatter between the two. Between events the motion is smooth
-and integrated by DOP853. The release starts with springs that carry the given forces, so that nothing rings.
+where K_T sȧ is the rate of |T| − μF at the onset of slip, so that stick and slip do not chatter. Between events the
+motion is smooth and integrated by DOP853. Initial forces are those of the release, so that the springs do not ring.
 
 Source: the element is DIS_CHOC of V5.01.100 and V5.03.105 (model B), where F < 0 is cut as here.
 """
@@ -31,13 +32,13 @@ from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 
-OPEN, STICK = 0, 2  # slip is its sense, ±1
-SLACK = 1e-6  # m/s²: an element opens where it pulls by this times the mass, so that round-off cannot close it again
+OPEN, STICK = 0, 2  # state of a point; slip: its sense, ±1
+SLACK = 1e-6  # m/s²: tension over mass at which an element opens, so that round-off cannot close it again
 
 
 @dataclass(frozen=True)
 class ShockElement:
-    """K_N, K_T (N/m), C_N (N·s/m), μ."""
+    """Shock element: K_N, K_T (N/m), C_N (N·s/m), μ."""
 
     normal: float
     tangential: float
@@ -65,7 +66,7 @@ class Body(Protocol):
         """q̈ (n,) under the forces (2, p) on the points, and ÿ of the points (p,)."""
 
     def energy(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Kinetic and potential energy, J, without the elements'; q, v (n, k) too."""
+        """Kinetic and potential energy, J, without that of the elements; q, v (n,) or (n, k)."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class SpringBlock:
 
     def accelerations(self, q: Array, v: Array, force: Array) -> tuple[Array, Array]:
         arm, mass = self._arms(q[2]), self.block.mass
-        turn = np.sum(arm[0] * force[1] - arm[1] * force[0]) / (0.25 * self.block.inertia)
-        a = np.array([force[0].sum() / mass, force[1].sum() / mass - self.block.gravity, turn])
-        return a, a[1] + turn * arm[0] - v[2] ** 2 * arm[1]
+        angular_acceleration = np.sum(arm[0] * force[1] - arm[1] * force[0]) / (0.25 * self.block.inertia)
+        a = np.array([force[0].sum() / mass, force[1].sum() / mass - self.block.gravity, angular_acceleration])
+        return a, a[1] + angular_acceleration * arm[0] - v[2] ** 2 * arm[1]
 
     def energy(self, q: Array, v: Array) -> tuple[Array, Array]:
         block = self.block
@@ -118,14 +119,14 @@ class SpringBlock:
         return kinetic, block.mass * block.gravity * q[1]
 
     def _arms(self, theta: float) -> Array:
-        """From G to the points, (2, 3)."""
-        along, up = self.block.half_width * np.array([-1.0, 0.0, 1.0]), -self.block.half_height
-        return np.array([along * np.cos(theta) - up * np.sin(theta), along * np.sin(theta) + up * np.cos(theta)])
+        """Vectors from G to the points, (2, 3)."""
+        x, y = self.block.half_width * np.array([-1.0, 0.0, 1.0]), -self.block.half_height
+        return np.array([x * np.cos(theta) - y * np.sin(theta), x * np.sin(theta) + y * np.cos(theta)])
 
 
 @dataclass(frozen=True)
 class ContactEvent:
-    """At `time` (s) a `point` goes to the state open (0), stick (2) or slip of a sense (±1)."""
+    """Change of a `point` at `time` (s) to the state open (0), stick (2) or slip of a sense (±1)."""
 
     time: float
     point: int
@@ -134,7 +135,7 @@ class ContactEvent:
 
 @dataclass(frozen=True)
 class ShockMotion:
-    """The pieces of a motion and its events."""
+    """Motion by smooth pieces, and its events."""
 
     body: Body
     shock: ShockElement
@@ -162,21 +163,21 @@ class ShockMotion:
         return np.stack(rows, axis=-1)
 
     def kinetic(self, t: ArrayLike) -> Array:
-        """J."""
+        """Kinetic energy, J."""
         return self.body.energy(*self.state(t))[0]
 
 
 def _forces(shock: ShockElement, x: Array, v: Array, states: Array, anchors: Array) -> Array:
     """(T, F) on the points, (2, p)."""
     normal = np.where(states == OPEN, 0.0, -shock.normal * x[1] - shock.damping * v[1])
-    held = -shock.tangential * (x[0] - anchors) if shock.friction > 0 else 0.0 * anchors
-    return np.array([np.where(states == STICK, held, -states * shock.friction * normal), normal])
+    stick_force = -shock.tangential * (x[0] - anchors) if shock.friction > 0 else 0.0 * anchors
+    return np.array([np.where(states == STICK, stick_force, -states * shock.friction * normal), normal])
 
 
 def integrate(
     body: Body, shock: ShockElement, q: Array, v: Array, force: Array, end: float, tolerance: float = 1e-11
 ) -> ShockMotion:
-    """From q, v (n,) and elements that carry `force` (2, p): those without normal force are open at first."""
+    """Motion from q, v (n,) and element forces `force` (2, p); elements without normal force are initially open."""
     checks.positive("end", end)
     x, _ = body.points(q, v)
     states = np.where(force[1] > 0, STICK, OPEN)
@@ -190,17 +191,21 @@ def integrate(
     def anchor_rate(y: Array, force: Array) -> Array:
         """K_T sȧ of slipping points, (p,)."""
         _, v = body.points(y[:half], y[half:])
-        _, lift = body.accelerations(y[:half], y[half:], force)
-        return shock.tangential * states * v[0] + shock.friction * (shock.normal * v[1] + shock.damping * lift)
+        _, normal_acceleration = body.accelerations(y[:half], y[half:], force)
+        return shock.tangential * states * v[0] + shock.friction * (
+            shock.normal * v[1] + shock.damping * normal_acceleration
+        )
 
     def conditions(y: Array) -> Array:
-        """(2p,): what falls to zero when contact of a point changes, then when its friction does."""
+        """Event functions (2p,), which fall to zero at changes of contact of the points, then of friction."""
         x, v = body.points(y[:half], y[half:])
         force = _forces(shock, x, v, states, anchors)
         closing = np.maximum(shock.normal * x[1], shock.normal * x[1] + shock.damping * v[1])
-        grip = np.where(states == STICK, shock.friction * force[1] - np.abs(force[0]), anchor_rate(y, force))
-        rough = (states != OPEN) & (shock.friction > 0)
-        return np.concatenate([np.where(states == OPEN, closing, force[1] + slack), np.where(rough, grip, 1.0)])
+        friction_margin = np.where(states == STICK, shock.friction * force[1] - np.abs(force[0]), anchor_rate(y, force))
+        frictional = (states != OPEN) & (shock.friction > 0)
+        return np.concatenate(
+            [np.where(states == OPEN, closing, force[1] + slack), np.where(frictional, friction_margin, 1.0)]
+        )
 
     def motion(t: float, y: Array) -> Array:
         q, v = y[:half], y[half:]
@@ -219,25 +224,25 @@ def integrate(
         event.terminal, event.direction = True, -1  # type: ignore[attr-defined]
         return event
 
-    watched = [watch(k) for k in range(2 * count)]
+    event_functions = [watch(k) for k in range(2 * count)]
     scale = tolerance * np.concatenate([np.full(half, 1e-4), np.full(half, 1e-1)])
     while time < end:
         if len(events) > 10_000:
             raise UserError("the shock elements chatter: more than 10,000 changes of state", FAILURE)
         latest.clear()
-        # a step must not pass over a spell of contact, or of stick, which may be small beside the tolerance
+        # steps must resolve phases of contact and of stick, which may be small beside the tolerance
         touching, sticking = bool(np.any(states != OPEN)), bool(np.any(states == STICK))
-        normal, along = (math.sqrt(body.lightest / k) for k in (shock.normal, shock.tangential))
-        longest = min(normal if touching else math.inf, 0.25 * along if sticking else math.inf)
+        normal, tangential = (math.sqrt(body.lightest / k) for k in (shock.normal, shock.tangential))
+        max_step = min(normal if touching else math.inf, 0.25 * tangential if sticking else math.inf)
         run = solve_ivp(
             motion,
             (time, end),
             y,
             method="DOP853",
-            events=watched,
+            events=event_functions,
             rtol=tolerance,
             atol=scale,
-            max_step=longest,
+            max_step=max_step,
             dense_output=True,
         )
         starts.append(time)
@@ -245,38 +250,38 @@ def integrate(
         time, y = float(run.t[-1]), run.y[:, -1]
         if run.status != 1:
             break
-        k = next(k for k, found in enumerate(run.t_events) if len(found))
+        k = next(k for k, times_of_event in enumerate(run.t_events) if len(times_of_event))
         point = k % count
         x, v = body.points(y[:half], y[half:])
         force = _forces(shock, x, v, states, anchors)
         anchors = anchors.copy()
         if k < count:
-            now = STICK if states[point] == OPEN else OPEN
+            new_state = STICK if states[point] == OPEN else OPEN
             anchors[point] = x[0, point]
         elif states[point] == STICK:
-            now = -int(np.sign(force[0, point]))
+            new_state = -int(np.sign(force[0, point]))
         else:
-            now = STICK
+            new_state = STICK
             anchors[point] = x[0, point] + force[0, point] / shock.tangential
         states = states.copy()
-        states[point] = now
-        # accelerations jump with a contact: another point may have stopped slipping with it
+        states[point] = new_state
+        # accelerations jump at a change of contact: other points may stop slipping
         stopped = (np.abs(states) == 1) & (anchor_rate(y, _forces(shock, x, v, states, anchors)) < 0)
         anchors[stopped] = (x[0] + force[0] / shock.tangential)[stopped]
         states[stopped] = STICK
-        events.append(ContactEvent(time, point, now))
+        events.append(ContactEvent(time, point, new_state))
     return ShockMotion(body, shock, np.array(starts), tuple(pieces), tuple(events))
 
 
 def released_mass(mass: SlidingMass, shock: ShockElement, release: float, end: float) -> ShockMotion:
-    """SDND100: at rest at x = release, the weight on K_N, no tangential force."""
+    """Motion of SDND100: from rest at x = release, the weight on K_N, no tangential force."""
     weight = mass.mass * mass.gravity
     q = np.array([release, -weight / shock.normal])
     return integrate(mass, shock, q, np.zeros(2), np.array([[0.0], [weight]]), end)
 
 
 def released_block(block: RockingBlock, shock: ShockElement, tilt: float, end: float) -> ShockMotion:
-    """SDNV105: at rest at θ = tilt > 0, the left corner under the reactions of the rigid block there."""
+    """Motion of SDNV105: from rest at θ = tilt > 0, the left corner under the reactions of the rigid block."""
     block.check_tilt(checks.positive("tilt", tilt))
     body = SpringBlock(block)
     h, f = block.reactions(tilt, 0.0, 1)

@@ -1,12 +1,12 @@
 """Mass on a spring released with Coulomb friction, in closed form (SDND100 of Code_Aster).
 
-Released at rest from u = r₀ (m) along a fixed direction, under m ü + k u + f sign(u̇) = 0, f = μmg; a spring alike in
-all directions, or a guide, keeps it on that line. With ω = √(k/m) and d = f/k, half the width of the zone where
-friction holds the mass at rest, |r| ≤ d, each half swing from r_n, σ = sign r₀, is
+Released at rest from u = r₀ (m) along a fixed direction, under m ü + k u + f sign(u̇) = 0, f = μmg; an isotropic spring,
+or a guide, makes the motion rectilinear. With ω = √(k/m) and d = f/k, the half-width of the zone of possible rest,
+|r| ≤ d, each half swing from r_n, σ = sign r₀, is
 
     u = c_n + (r_n − c_n) cos(ωt − nπ),   c_n = (−1)ⁿ σ d,   nπ ≤ ωt ≤ (n + 1)π:
 
-friction pushes towards r_n, so the centre of the cosine is moved there. Hence, exactly,
+friction acts towards r_n and shifts the centre of the cosine to that side. Hence, exactly,
 
     r_n = (−1)ⁿ σ (|r₀| − 2nd)   at   t_n = nπ/ω,   n = 0 … N,   N = ⌈(|r₀|/d − 1)/2⌉ (0 in the zone at the start),
 
@@ -67,14 +67,14 @@ class ReleasedSlider:
 
     @property
     def zone(self) -> float:
-        """d = f/k, m: friction holds the mass at rest in |u| ≤ d."""
+        """d = f/k, m: rest is possible in |u| ≤ d."""
         return self.threshold / self.stiffness
 
     @property
     def half_swings(self) -> float:
-        """N, a whole number; inf where nothing stops it.
+        """N, an integer; inf without friction.
 
-        Where |r₀|/d is an odd number the last half swing has no amplitude: round-off may count it, and u is the same.
+        If |r₀|/d is an odd number the last half swing has zero amplitude: round-off may count it, without effect on u.
         """
         if self.release == 0.0 or abs(self.release) <= self.zone:
             return 0.0
@@ -87,34 +87,34 @@ class ReleasedSlider:
 
     @property
     def rest_position(self) -> float:
-        """r_N, m; nan where it never rests."""
+        """r_N, m; nan if the mass never rests."""
         return float(self.turning_point(self.half_swings)) if math.isfinite(self.half_swings) else math.nan
 
     def turning_time(self, n: ArrayLike) -> Array:
-        """t_n, s; those after N take t_N."""
+        """t_n, s; t_N for n > N."""
         return np.minimum(np.asarray(n, dtype=float), self.half_swings) * math.pi / self.frequency
 
     def turning_point(self, n: ArrayLike) -> Array:
-        """r_n, m; those after N take r_N."""
+        """r_n, m; r_N for n > N."""
         count = np.minimum(np.asarray(n, dtype=float), self.half_swings)
         return self._side(count) * (abs(self.release) - 2 * count * self.zone)
 
     def _side(self, count: Array) -> Array:
-        """(−1)ⁿ σ: the side that friction pushes to in half swing n."""
+        """(−1)ⁿ σ: sign of the friction force in half swing n."""
         return np.where(count % 2 == 0, 1.0, -1.0) * np.sign(self.release)
 
     def _swing(self, t: ArrayLike) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Half swing n, its phase in [0, π) and whether the mass moves."""
-        turns = np.asarray(t, dtype=float) * self.frequency / math.pi
-        count = np.minimum(np.floor(turns), self.half_swings)
+        half_turns = np.asarray(t, dtype=float) * self.frequency / math.pi
+        count = np.minimum(np.floor(half_turns), self.half_swings)
         moving = count < self.half_swings
-        return count, np.where(moving, (turns - count) * math.pi, 0.0), moving
+        return count, np.where(moving, (half_turns - count) * math.pi, 0.0), moving
 
     def position(self, t: ArrayLike) -> Array:
         """u along the direction at t ≥ 0, m."""
         count, phase, _ = self._swing(t)
         start, centre = self.turning_point(count), self._side(count) * self.zone
-        # from the turning point on, not the centre: exactly r_n there, and at rest
+        # relative to the turning point, not the centre: exactly r_n there, and at rest
         return start - (start - centre) * 2 * np.sin(0.5 * phase) ** 2
 
     def velocity(self, t: ArrayLike) -> Array:
@@ -123,7 +123,7 @@ class ReleasedSlider:
         return -self.frequency * (self.turning_point(count) - self._side(count) * self.zone) * np.sin(phase)
 
     def friction_force(self, t: ArrayLike) -> Array:
-        """On the mass along the direction, N: ±f while it moves, k u at rest."""
+        """Friction force on the mass along the direction, N: ±f in motion, k u at rest."""
         count, _, moving = self._swing(t)
         return np.where(moving, self._side(count) * self.threshold, self.stiffness * self.position(t))
 
@@ -138,7 +138,7 @@ class ReleasedSlider:
         """f s, J."""
         return self.threshold * self.path(t)
 
-    def components(self, along: ArrayLike) -> Array:
-        """A quantity along the direction, (k,), in components, (k, i): of position, velocity, force."""
+    def components(self, values: ArrayLike) -> Array:
+        """Components (k, i) of a quantity along the direction (k,): position, velocity, force."""
         axis = np.asarray(self.direction, dtype=float)
-        return np.asarray(along, dtype=float)[..., None] * (axis / np.linalg.norm(axis))
+        return np.asarray(values, dtype=float)[..., None] * (axis / np.linalg.norm(axis))

@@ -52,7 +52,7 @@ class SpringSlider:
 
     @property
     def slopes(self) -> tuple[float, float]:
-        """A = ∂μ/∂ln v and B = ∂μ/∂ψ in steady sliding: a and b but for the regularisation."""
+        """A = ∂μ/∂ln v and B = ∂μ/∂ψ in steady sliding: a and b except for the regularisation."""
         x = np.sinh(self.steady[0] / self.direct)
         share = x / np.sqrt(1.0 + x * x)
         return float(self.direct * share), float(self.evolution * share)
@@ -79,17 +79,17 @@ class SpringSlider:
 
     @property
     def growth(self) -> complex:
-        """λ, 1/s, of the motion that grows fastest or decays slowest, Im λ ≥ 0."""
+        """λ, 1/s, of the fastest growing or slowest decaying motion, Im λ ≥ 0."""
         values = np.linalg.eigvals(self.matrix)
-        return complex(max(values, key=lambda each: (each.real, each.imag)))
+        return complex(max(values, key=lambda eigenvalue: (eigenvalue.real, eigenvalue.imag)))
 
     @property
     def eigenvectors(self) -> tuple[Array, Array]:
         """Right and left eigenvector (3,) of λ, with l·r = 1."""
-        values, right = np.linalg.eig(self.matrix)
+        values, right_vectors = np.linalg.eig(self.matrix)
         k = int(np.argmin(np.abs(values - self.growth)))
-        left = np.linalg.inv(right)
-        return right[:, k], left[k]
+        left_vectors = np.linalg.inv(right_vectors)
+        return right_vectors[:, k], left_vectors[k]
 
     def motion(self, start: Array, times: Array) -> Array:
         """(u − Vt, u̇, ψ) (t, 3) at the times from a start (3,), by an implicit method of high order."""
@@ -105,5 +105,7 @@ class SpringSlider:
             return [v - self.velocity, force / self.mass, rate]
 
         scale = np.array([self.distance, self.velocity, 1.0])
-        found = solve_ivp(slope, (0.0, times[-1]), start, method="Radau", t_eval=times, rtol=1e-10, atol=1e-12 * scale)
-        return np.asarray(found.y.T)
+        solution = solve_ivp(
+            slope, (0.0, times[-1]), start, method="Radau", t_eval=times, rtol=1e-10, atol=1e-12 * scale
+        )
+        return np.asarray(solution.y.T)

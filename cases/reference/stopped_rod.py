@@ -1,22 +1,22 @@
 """Pinned rod with impacts and friction on a stop: exact modal solution phase by phase.
 
-A Timoshenko rod of the length L along z is pinned at both ends, for deflections along x and along y alike. Its n lowest
+A Timoshenko rod of the length L along z is pinned at both ends, for deflections along x and y. Its n lowest
 modes are w = sin kz, ψ = β cos kz, k = jπ/L, of the modal mass L/2 (m + ρI β²) and the lower root of
 
     (κGA k² − m ω²)(EI k² + κGA − ρI ω²) = (κGA k)²,        β = (κGA k² − m ω²)/(κGA k),
 
 with m the mass per length, contents included, ρI that of the tube alone. Forces per length f_x sin Ωt and
-f_y sin(Ωt + φ) push it from rest. At z = a its axis u meets a stop, at the gap g = g₀ − u_x, that pushes by F ≥ 0
-along −x and rubs by |T| ≤ μF along y, against the slip v = u̇_y. The stop is
+f_y sin(Ωt + φ) act from rest. At z = a there is a stop, at the gap g = g₀ − u_x, with the contact force F ≥ 0 along −x
+and friction |T| ≤ μF along y, against the slip v = u̇_y. The stop is
 
 * a shock element: F = −K g − C ġ while that is positive and g < 0, or
-* rigid: impacts without restitution, ġ⁺ = 0, then F from g̈ = 0 until that would pull. With the mobility Σφ² of the
-  modes φ at the stop, an impact is p_n = −ġ⁻/Σφ² along −x and min(μ p_n, |v⁻|/Σφ²) against the slip: x and y share no
-  modes, and p_n grows while v falls in proportion, or to 0 and stays there, so that ∫ F |v| dt is closed too.
+** rigid: impacts without restitution, ġ⁺ = 0, then F from g̈ = 0 until F < 0. With the mobility Σφ² of the
+  modes φ at the stop, an impact is p_n = −ġ⁻/Σφ² along −x and min(μ p_n, |v⁻|/Σφ²) against the slip: x and y have
+  separate modes, and v decreases in proportion to p_n, or to 0, so that ∫ F |v| dt has a closed form, too.
 
-F and T are linear in z = (q, q̇, 1, sin Ωt, cos Ωt) as long as the rod is open, slips one way, or sticks (T from v̇ = 0).
-So ż = A z and z(t) = exp(A (t − t₀)) z₀ in each piece, without a time step; ends of pieces are found between samples to
-round-off. Changes that reverse within a sample are missed.
+F and T are linear in z = (q, q̇, 1, sin Ωt, cos Ωt) while the stop is open, slips in one sense, or sticks (T from v̇ =
+0). So ż = A z and z(t) = exp(A (t − t₀)) z₀ in each phase, without a time step; ends of phases are located between
+samples to round-off. Changes that reverse within a sample are missed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from arlequin.models.errors import UserError
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.types import Array
 
-State = Literal["open", "forward", "backward", "stuck"]  # of the stop; directions of slip
+State = Literal["open", "forward", "backward", "stuck"]  # state of the stop; forward, backward: senses of slip
 
 SENSE: dict[State, int] = {"open": 0, "stuck": 0, "forward": 1, "backward": -1}
-SAMPLES = 10  # in a radian of the fastest motion
+SAMPLES = 10  # samples per radian of the fastest motion
 
 
 @dataclass(frozen=True)
 class StoppedRod:
-    """A span, its stop and what pushes it.
+    """Rod with a stop under harmonic forces.
 
     length m; carried kg/m; modes in each direction, of the viscous ratio `damping`; the stop at `place` m, behind `gap`
     m, of the coefficient of `friction`, with `stiffness` N/m (infinite: rigid) and `dashpot` N s/m; `push` (f_x, f_y)
@@ -112,74 +112,74 @@ class StoppedRod:
         tilt = (ga * k**2 - linear * square) / (ga * k)
         return np.sqrt(square), 0.5 * self.length * (linear + rotary * tilt**2)
 
-    # rows that give a scalar of z = (q_x, q_y, their rates, 1, sin, cos)
+    # rows of linear functions of z = (q_x, q_y, their rates, 1, sin, cos)
 
     @property
     def _size(self) -> int:
         return 4 * self.modes + 3
 
-    def row(self, which: int) -> Array:
-        """At the stop: u_x, u_y and their rates, 0 to 3."""
+    def row(self, component: int) -> Array:
+        """Row of z that gives u_x, u_y (0, 1) or their rates (2, 3) at the stop."""
         row = np.zeros(self._size)
-        row[which * self.modes : (which + 1) * self.modes] = self.shapes
+        row[component * self.modes : (component + 1) * self.modes] = self.shapes
         return row
 
     @cached_property
     def gap_row(self) -> Array:
-        """g."""
+        """Row of z that gives the gap g."""
         row = -self.row(0)
         row[4 * self.modes] = self.gap
         return row
 
     @cached_property
     def slip_row(self) -> Array:
-        """v."""
+        """Row of z that gives the slip velocity v."""
         return self.row(3)
 
     @cached_property
     def force_row(self) -> Array:
-        """F while the stop is touched."""
+        """Row of z that gives F in contact."""
         if self.rigid:
             return np.asarray(self.row(2) @ self.open_matrix) / self.mobility
         return -self.stiffness * self.gap_row + self.dashpot * self.row(2)
 
     @cached_property
     def stick_row(self) -> Array:
-        """T while the rod sticks."""
+        """Row of z that gives T in stick."""
         return -np.asarray(self.row(3) @ self.open_matrix) / self.mobility
 
     @cached_property
     def open_matrix(self) -> Array:
-        """A of the rod that touches nothing."""
+        """A of the rod without contact."""
         n, w = self.modes, 2.0 * np.pi * self.frequency
         k, square = self._numbers, self.pulsations**2
-        shares = (1.0 - np.cos(k * self.length)) / k / np.sqrt(self._waves[1])
-        out = np.zeros((self._size, self._size))
+        load_participation = (1.0 - np.cos(k * self.length)) / k / np.sqrt(self._waves[1])
+        matrix = np.zeros((self._size, self._size))
         for axis, (push, phase) in enumerate(zip(self.push, (0.0, self.phase), strict=True)):
-            own, rates = slice(axis * n, (axis + 1) * n), slice((2 + axis) * n, (3 + axis) * n)
-            out[own, rates] = np.eye(n)
-            out[rates, own] = -np.diag(square)
-            out[rates, rates] = -np.diag(2.0 * self.damping * self.pulsations)
-            out[rates, 4 * n + 1] = push * math.cos(phase) * shares
-            out[rates, 4 * n + 2] = push * math.sin(phase) * shares
-        out[4 * n + 1, 4 * n + 2], out[4 * n + 2, 4 * n + 1] = w, -w
-        return out
+            displacements, rates = slice(axis * n, (axis + 1) * n), slice((2 + axis) * n, (3 + axis) * n)
+            matrix[displacements, rates] = np.eye(n)
+            matrix[rates, displacements] = -np.diag(square)
+            matrix[rates, rates] = -np.diag(2.0 * self.damping * self.pulsations)
+            matrix[rates, 4 * n + 1] = push * math.cos(phase) * load_participation
+            matrix[rates, 4 * n + 2] = push * math.sin(phase) * load_participation
+        matrix[4 * n + 1, 4 * n + 2], matrix[4 * n + 2, 4 * n + 1] = w, -w
+        return matrix
 
     def matrix(self, state: State) -> Array:
-        """A of a piece."""
+        """A of a phase."""
         if state == "open":
             return self.open_matrix
         force = self.force_row
-        rubbing = self.stick_row if state == "stuck" else -SENSE[state] * self.friction * force
-        out = self.open_matrix.copy()
+        friction_row = self.stick_row if state == "stuck" else -SENSE[state] * self.friction * force
+        matrix = self.open_matrix.copy()
         n = self.modes
-        out[2 * n : 3 * n] -= np.outer(self.shapes, force)
-        out[3 * n : 4 * n] += np.outer(self.shapes, rubbing)
-        return out
+        matrix[2 * n : 3 * n] -= np.outer(self.shapes, force)
+        matrix[3 * n : 4 * n] += np.outer(self.shapes, friction_row)
+        return matrix
 
     @property
     def sample(self) -> float:
-        """s."""
+        """Sampling interval, s."""
         fastest = float(self.pulsations[-1])
         if not self.rigid:
             fastest += math.sqrt(self.stiffness * self.mobility) + self.dashpot * self.mobility

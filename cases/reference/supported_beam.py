@@ -9,12 +9,12 @@ from arlequin.models.beams.section import Section
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.types import Array
 
-_WAVES = 60  # half waves of the modes that are summed; the first one left out has 1/60⁴ of the first one's motion
+_WAVES = 60  # half waves of the summed modes; the first neglected one has 1/60⁴ of the motion of the first mode
 
 
 @dataclass(frozen=True)
 class SupportedBeam:
-    """A uniform beam on supports at x = 0 and x = length (m) that its ends turn on, without damping.
+    """Uniform simply supported beam between x = 0 and x = length (m), without damping.
 
     With w = W sin kx and ψ = Ψ cos kx, k = nπ/L, every n ≥ 1 has two modes, of the pencil (K, M)
 
@@ -30,14 +30,16 @@ class SupportedBeam:
     def deflection(self, x: Array | float, at: float, force: float) -> Array:
         """Static deflection at x under a force (N) at the point `at`, m.
 
-        Of x ≤ a, with b = L − a: F b x (L² − b² − x²)/(6 EI L) + F b x/(κGA L); else x and a seen from the other end.
+        For x ≤ a, with b = L − a: F b x (L² − b² − x²)/(6 EI L) + F b x/(κGA L); else x and a from the other end.
         """
         bending, shear = self._rigidities
         x = np.asarray(x, dtype=float)
-        near = np.where(x <= at, x, self.length - x)
-        far = np.where(x <= at, self.length - at, at)
-        bent = far * near * (self.length**2 - far**2 - near**2) / (6 * bending * self.length)
-        return force * (bent + far * near / (shear * self.length))
+        distance = np.where(x <= at, x, self.length - x)
+        load_distance = np.where(x <= at, self.length - at, at)
+        bending_part = (
+            load_distance * distance * (self.length**2 - load_distance**2 - distance**2) / (6 * bending * self.length)
+        )
+        return force * (bending_part + load_distance * distance / (shear * self.length))
 
     def frequencies(self, count: int) -> Array:
         """The lowest natural frequencies of bending, Hz."""
@@ -46,23 +48,23 @@ class SupportedBeam:
     def motion(self, t: Array, x: Array | float, at: float, force: float, omega: float, *, rest: bool) -> Array:
         """Deflection (t, x), m, under F sin ωt (N; ω in rad/s below all modes) at the point `at`.
 
-        rest: from rest at t = 0, with the free oscillations that this sets off; without, the harmonic motion alone.
-        Of a mode of the frequency Ω, w_i its displacement, f_i = F w_i(a) its force over its mass:
+        rest: from rest at t = 0, including free oscillations; else the harmonic motion only. With the frequencies Ω and
+        displacements w_i of the modes, and the modal forces over modal masses f_i = F w_i(a):
 
             w(x, t) = w_static sin ωt + Σ_i w_i(x) [f_i ω²/(Ω²(Ω² − ω²)) sin ωt − f_i ω/(Ω(Ω² − ω²)) sin Ωt].
         """
         t, x = np.atleast_1d(t).astype(float), np.atleast_1d(x).astype(float)
         frequencies, shapes = (values.ravel() for values in self._modes)
         waves = np.repeat(np.arange(1, _WAVES + 1) * np.pi / self.length, 2)
-        pushed = force * shapes * np.sin(waves * at)
-        along = shapes[:, None] * np.sin(np.multiply.outer(waves, x))
-        gain = pushed / (frequencies**2 - omega**2)
-        out = np.multiply.outer(
-            np.sin(omega * t), self.deflection(x, at, force) + (gain * (omega / frequencies) ** 2) @ along
+        modal_force = force * shapes * np.sin(waves * at)
+        shape_values = shapes[:, None] * np.sin(np.multiply.outer(waves, x))
+        gain = modal_force / (frequencies**2 - omega**2)
+        deflection = np.multiply.outer(
+            np.sin(omega * t), self.deflection(x, at, force) + (gain * (omega / frequencies) ** 2) @ shape_values
         )
         if rest:
-            out -= np.sin(np.multiply.outer(t, frequencies)) * (gain * omega / frequencies) @ along
-        return np.asarray(out)
+            deflection -= np.sin(np.multiply.outer(t, frequencies)) * (gain * omega / frequencies) @ shape_values
+        return np.asarray(deflection)
 
     @property
     def _rigidities(self) -> tuple[float, float]:

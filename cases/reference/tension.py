@@ -4,7 +4,7 @@ A slice of the section A of the reference, with Hencky's elasticity and the plas
 
     F = A τ e^(−ε),   τ = σ_y(α) = σ_0 + H α + Q (1 − e^(−bα)),   ε = α + τ/E,
 
-the most where dτ/dε = τ. Slices of one bar carry the same F; the bar ends where its thinnest slice carries most.
+with its maximum at dτ/dε = τ. Slices of one bar carry the same F, which is limited by the thinnest slice.
 Source: Considère, Annales des Ponts et Chaussées 9, 1885.
 """
 
@@ -19,7 +19,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class Tension:
-    """The metal: E, σ_0, H and Q in Pa, b (no unit).
+    """Tension of a metal: E, σ_0, H and Q in Pa, b dimensionless.
 
     >>> metal = Tension(206.9e9, 450e6, 129.24e6, 265e6, 16.93)
     >>> round(metal.limit, 4), round(1e-6 * float(metal.load(metal.limit)), 2)
@@ -47,7 +47,7 @@ class Tension:
 
     @property
     def limit(self) -> float:
-        """α where the load is largest, dτ/dε = τ; 0 where it falls from the start."""
+        """α at the largest load, dτ/dε = τ; 0 if the load decreases from the start."""
 
         def excess(flow: float) -> float:
             slope = self.modulus + self.saturation * self.rate * np.exp(-self.rate * flow)
@@ -56,13 +56,13 @@ class Tension:
         return brentq(excess, 0.0, 10.0, xtol=1e-14) if excess(0.0) > 0.0 else 0.0
 
     def stretched(self, force: float, areas: Array) -> Array:
-        """ε (s,) of slices of the sections A (s,), m², under the force in N; at their largest load where it is more."""
+        """ε (s,) of slices of the sections A (s,), m², under a force in N, limited to that at their largest load."""
         loads, strains = self._rising
         return np.interp(force / areas, loads, strains)
 
     @cached_property
     def _rising(self) -> tuple[Array, Array]:
-        """F/A, Pa, and ε (k,) up to the largest load: elastic, τ = E ε, then flowing, dense where the load is flat."""
+        """F/A, Pa, and ε (k,) up to the largest load: elastic, τ = E ε, then plastic, denser near the largest load."""
         elastic = np.linspace(0.0, self.yield_stress / self.young, 200)[:-1]
         flow = self.limit * (1.0 - np.linspace(1.0, 0.0, 20_000) ** 2)
         loads = np.concatenate([self.young * elastic * np.exp(-elastic), self.load(flow)])

@@ -69,12 +69,12 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 
 def page(title: str, line: str, sections: Iterable[str], script: str = "", framed: str = "") -> str:
-    """HTML page of title, subtitle and sections; script, and that of framed pages: the ones that the security policy
-    admits."""
+    """HTML page of title, subtitle and sections; script, framed: scripts of the page and of frames admitted by its
+    security policy."""
     policy = POLICY
-    known = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in (script, framed) if text]
-    if known:
-        policy += "; script-src " + " ".join(f"'sha256-{digest}'" for digest in known)
+    digests = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in (script, framed) if text]
+    if digests:
+        policy += "; script-src " + " ".join(f"'sha256-{digest}'" for digest in digests)
     if framed:
         policy += "; frame-src 'self'"
     code = f"\n<script>{script}</script>" if script else ""
@@ -89,13 +89,15 @@ def page(title: str, line: str, sections: Iterable[str], script: str = "", frame
 
 
 def escape(text: str) -> str:
-    """Text as HTML, without signs that control the terminal or the direction of what follows.
+    """Text as HTML, without control and direction characters.
 
     >>> escape("<a\\u202eb")
     '&lt;a�b'
     """
-    odd = ("Cc", "Cf", "Cs")
-    return html.escape("".join(c if c in "\n\t" or unicodedata.category(c) not in odd else "\ufffd" for c in text))
+    control_categories = ("Cc", "Cf", "Cs")
+    return html.escape(
+        "".join(c if c in "\n\t" or unicodedata.category(c) not in control_categories else "\ufffd" for c in text)
+    )
 
 
 def section(title: str, *content: str) -> str:

@@ -30,11 +30,11 @@ def write(
 ) -> Path:
     """Write the page, with the installed versions as its last section; script, framed: see `page.page`."""
     line = "" if case is None else case.line
-    ended = [*sections, page.section("Installed versions", page.table(versions()))]
-    return write_text(target, page.page(title, line, ended, script, framed))
+    all_sections = [*sections, page.section("Installed versions", page.table(versions()))]
+    return write_text(target, page.page(title, line, all_sections, script, framed))
 
 
-def made() -> tuple[str, str]:
+def date_row() -> tuple[str, str]:
     """Row with the date of the report."""
     return "date of the report", datetime.now().astimezone().isoformat(" ", "minutes")
 
@@ -45,15 +45,15 @@ def about(case: Case | None) -> str:
     return page.preformatted("About the case", text) if text else ""
 
 
-def parameters(case: Case | None, given: Mapping[str, Any], leave: Collection[str] = ()) -> str:
-    """Table of the parameters except `leave`, with units, defaults and meanings; given: their values."""
+def parameters(case: Case | None, values: Mapping[str, Any], omit: Collection[str] = ()) -> str:
+    """Table of the parameters except `omit`, with units, defaults and meanings; values: by name."""
     if case is None:
-        rows = [(name, tables.value(value)) for name, value in given.items() if name not in leave]
+        rows = [(name, tables.value(value)) for name, value in values.items() if name not in omit]
         return page.table(rows, PARAMETERS[:2], numbers=(1,)) if rows else ""
     full = []
     for f in fields(case.parameters):
-        value = given.get(f.name, f.default)
-        if f.name not in leave and value is not MISSING:
+        value = values.get(f.name, f.default)
+        if f.name not in omit and value is not MISSING:
             unit = "" if f.quantity.unit == "1" else f.quantity.unit
             full.append((f.name, tables.value(value), unit, tables.default(f), f.quantity.text))
     return page.table(full, PARAMETERS, numbers=(1, 3)) if full else ""
@@ -72,9 +72,9 @@ def caption(name: str, figure: Figure) -> str:
     """Caption of a figure from its name and axis labels: «Contact: Contact force (N) over Time (s)»."""
     text = name.replace("_", " ").replace("-", " ")
     text = text[:1].upper() + text[1:]
-    up = _joined([figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)])
-    along = _joined([figure.get_supxlabel(), *(axes.get_xlabel() for axes in figure.axes)])
-    return f"{text}: {' over '.join(filter(None, (up, along)))}" if up or along else text
+    y_labels = _joined([figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)])
+    x_labels = _joined([figure.get_supxlabel(), *(axes.get_xlabel() for axes in figure.axes)])
+    return f"{text}: {' over '.join(filter(None, (y_labels, x_labels)))}" if y_labels or x_labels else text
 
 
 def _joined(labels: Sequence[str]) -> str:

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from arlequin.cases.case.registry import Case
 
 
-def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, named: str | None = None) -> Path:
-    """Write the report of a result; film: GIF to include; named: the case, see `results.case_of`."""
-    made, about = made_by(result, named), summary(result)
-    case = None if made is None else made[0]
+def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, case_name: str | None = None) -> Path:
+    """Write the report of a result; film: GIF to include; case_name: see `results.case_of`."""
+    case_and_parameters, run_summary = made_by(result, case_name), summary(result)
+    case = None if case_and_parameters is None else case_and_parameters[0]
     sections = [
-        _run(about, case),
-        *(_checks(result, about, *made) if made is not None else ()),
-        *_parameters(about, made),
-        *_energies(about),
-        page.section("Figures", *_figures(result, about, made)),
+        _run(run_summary, case),
+        *(_checks(result, run_summary, *case_and_parameters) if case_and_parameters is not None else ()),
+        *_parameters(run_summary, case_and_parameters),
+        *_energies(run_summary),
+        page.section("Figures", *_figures(result, run_summary, case_and_parameters)),
     ]
     viewed = list(_view(result))
     sections += viewed
@@ -44,44 +44,46 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
     )
 
 
-def _run(about: Summary, case: Case | None) -> str:
+def _run(run_summary: Summary, case: Case | None) -> str:
     """Section on step, scheme, run time, version, solver statistics and documentation of the case."""
-    rows = [(name, text) for name, text in about.facts.items() if text]
-    return page.section("Run", page.table([*rows, report_parts.made()]), report_parts.about(case))
+    rows = [(name, text) for name, text in run_summary.facts.items() if text]
+    return page.section("Run", page.table([*rows, report_parts.date_row()]), report_parts.about(case))
 
 
-def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any) -> Iterator[str]:
+def _checks(result: xarray.DataTree, run_summary: Summary, case: Case, parameters: Any) -> Iterator[str]:
     """Section of the checks, computed from the stored result."""
     if not case.has("check") or member_count(result) is not None:
         return
-    if _stopped_early(about):
+    if _stopped_early(run_summary):
         yield page.section("Checks", page.paragraph("The run is incomplete and is not compared with the reference."))
         return
     with warn_and_skip("the comparison with the reference"):
         checks = list(case.call("check", result, parameters))
-        passed = sum(c.passed for c in checks)
+        passed_count = sum(c.passed for c in checks)
         rows = page.table(tables.rows_of_checks(checks), tables.CHECKED, numbers=tables.CHECKED_NUMBERS)
-        yield page.section("Checks", rows, page.paragraph(f"{passed} of {len(checks)} within tolerance"))
+        yield page.section("Checks", rows, page.paragraph(f"{passed_count} of {len(checks)} within tolerance"))
 
 
-def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
+def _parameters(run_summary: Summary, case_and_parameters: tuple[Case, Any] | None) -> Iterator[str]:
     """Section of the parameters."""
-    given = about.parameters if made is None else asdict(made[1])
-    table = report_parts.parameters(None if made is None else made[0], given)
+    values = run_summary.parameters if case_and_parameters is None else asdict(case_and_parameters[1])
+    table = report_parts.parameters(None if case_and_parameters is None else case_and_parameters[0], values)
     if table:
         yield page.section("Parameters", table)
 
 
-def _energies(about: Summary) -> Iterator[str]:
+def _energies(run_summary: Summary) -> Iterator[str]:
     """Section of the energies and their balance."""
-    if not about.energies and not about.ranges:
+    if not run_summary.energies and not run_summary.ranges:
         return
-    headers = (f"energy ({about.unit}){', all members' if about.ranges else ''}", *tables.WHEN)
+    headers = (f"energy ({run_summary.unit}){', all members' if run_summary.ranges else ''}", *tables.WHEN)
     rows: list[tuple[str, ...]]
-    rows = [(e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in about.energies]
-    if about.ranges:
-        rows = [(kind.replace("_", " "), *found) for kind, *found in tables.rows_of_ranges(about)]
-    worst = about.facts.get("largest energy imbalance")
+    rows = [
+        (e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in run_summary.energies
+    ]
+    if run_summary.ranges:
+        rows = [(kind.replace("_", " "), *ranges) for kind, *ranges in tables.rows_of_ranges(run_summary)]
+    worst = run_summary.facts.get("largest energy imbalance")
     yield page.section(
         "Energies",
         page.table(rows, headers, numbers=(1, 2, 3)),
@@ -89,17 +91,21 @@ def _energies(about: Summary) -> Iterator[str]:
     )
 
 
-def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
+def _figures(
+    result: xarray.DataTree, run_summary: Summary, case_and_parameters: tuple[Case, Any] | None
+) -> Iterator[str]:
     """Figures with captions; generic ones for an incomplete run."""
     from arlequin import plots
 
-    yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result, made))
+    yield from report_parts.pictures(
+        plots.overview(result) if _stopped_early(run_summary) else figures_of(result, case_and_parameters)
+    )
     if absent := absent_names():
         yield page.paragraph(f"Checks and figures are without the comparison runs {', '.join(absent)}.")
 
 
 def _view(result: xarray.DataTree) -> Iterator[str]:
-    """The moving parts of a model in space, to turn and to cut."""
+    """Interactive 3D view of the moving parts."""
     parts = result["part"].children.values() if "part" in result.children and member_count(result) is None else ()
     if not any(part.sizes.get("axis") == 3 and part.sizes.get("corner", 0) > 3 for part in parts):
         return
@@ -107,5 +113,5 @@ def _view(result: xarray.DataTree) -> Iterator[str]:
         yield page.section("View", view(result)._repr_html_())
 
 
-def _stopped_early(about: Summary) -> bool:
-    return "stopped early" in about.facts["steps"]
+def _stopped_early(run_summary: Summary) -> bool:
+    return "stopped early" in run_summary.facts["steps"]

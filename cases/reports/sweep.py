@@ -31,9 +31,9 @@ FAILURES = 200  # largest number of failures that are listed
 OPEN = 40  # points up to which their table is shown expanded
 
 
-def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None = None) -> Path:
-    """Write the report of a complete or partial sweep; named: the case, see `results.case_of`."""
-    case = _case(dataset, named)
+def write_sweep_report(dataset: xarray.Dataset, target: Path, case_name: str | None = None) -> Path:
+    """Write the report of a complete or partial sweep; case_name: see `results.case_of`."""
+    case = _case(dataset, case_name)
     rows = sweep_points.table(dataset)
     states = sweep_points.states(dataset).values.ravel()
     name = dataset.attrs.get("case") or "study"
@@ -50,20 +50,20 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None 
     return report_parts.write(target, case, f"{name if case is None else case.short}: sweep", sections, page.SORT)
 
 
-def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
+def _case(dataset: xarray.Dataset, case_name: str | None) -> Case | None:
     """The swept case; None for a function, or for a file that is not trusted."""
     from arlequin.cases.case.parameters import fields
 
     try:
-        case = case_of(dataset.attrs, named)
-        known = set() if case is None else {f.name for f in fields(case.parameters)}
+        case = case_of(dataset.attrs, case_name)
+        parameter_names = set() if case is None else {f.name for f in fields(case.parameters)}
     except UserError as error:
-        if named is not None:
+        if case_name is not None:
             raise
         if is_file_name(str(dataset.attrs.get("case", ""))):
             warnings.warn(f"documentation of its case is omitted: {error}", ResultWarning, stacklevel=2)
         return None
-    return case if known.issuperset(sweep_points.parameters(dataset)) else None
+    return case if parameter_names.issuperset(sweep_points.parameters(dataset)) else None
 
 
 def _facts(dataset: xarray.Dataset, rows: Any) -> str:
@@ -74,16 +74,16 @@ def _facts(dataset: xarray.Dataset, rows: Any) -> str:
         span = f"{seconds.min():.3g} to {seconds.max():.3g} s per point, {seconds.sum():.4g} s in total"
         facts.append(("wall time", span))
     facts += [(key, str(dataset.attrs[key])) for key in ("case", "version", "commit") if dataset.attrs.get(key)]
-    return page.table([*facts, report_parts.made()])
+    return page.table([*facts, report_parts.date_row()])
 
 
 def _swept(dataset: xarray.Dataset) -> str:
     """Table of the swept parameters and their values."""
     rows = []
     for name in sweep_points.parameters(dataset):
-        values, about = dataset[name].values, dataset[name].attrs
-        unit = str(about.get("units", ""))
-        rows.append((name, _values(values), "" if unit == "1" else unit, str(about.get("long_name", ""))))
+        values, attributes = dataset[name].values, dataset[name].attrs
+        unit = str(attributes.get("units", ""))
+        rows.append((name, _values(values), "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
     return page.table(rows, ("parameter", "values", "unit", "meaning"))
 
 
@@ -107,8 +107,8 @@ def _figures(dataset: xarray.Dataset) -> Iterator[str]:
     except UserError as error:
         yield page.section("Figures", page.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}."))
         return
-    left = [name for name in changing(dataset) if name not in figures]
-    note = page.paragraph(f"Without a figure: {', '.join(left)}.") if left else ""
+    without_figure = [name for name in changing(dataset) if name not in figures]
+    note = page.paragraph(f"Without a figure: {', '.join(without_figure)}.") if without_figure else ""
     yield page.section("Figures", *report_parts.pictures(figures), note)
 
 
@@ -116,15 +116,15 @@ def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
     """Section of the smallest and largest value of each scalar, with their points."""
     lines = []
     for name in sweep_points.scalars(dataset):
-        values, about = rows[name], dataset[name].attrs
+        values, attributes = rows[name], dataset[name].attrs
         if not np.isfinite(values).any():
             continue
         low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-        unit = str(about.get("units", ""))
+        unit = str(attributes.get("units", ""))
         ends: list[str] = []
         for n in (low, high):
             ends += [_number(values[n]), "" if values[low] == values[high] else _at(dataset, rows, n)]
-        lines.append((name, *ends, "" if unit == "1" else unit, str(about.get("long_name", ""))))
+        lines.append((name, *ends, "" if unit == "1" else unit, str(attributes.get("long_name", ""))))
     if lines:
         headers = ("quantity", "smallest", "at", "largest", "at", "unit", "meaning")
         yield page.section("Extremes over the sweep", page.table(lines, headers, numbers=(1, 3)))
@@ -151,26 +151,26 @@ def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
     swept = sweep_points.parameters(dataset)
     columns = {name: rows[name] for name in swept} | ({"state": states} if (states != "").any() else {})
     columns |= {name: values for name, values in rows.items() if name not in (*swept, "message")}
-    most = max(1, CELLS // len(columns))
-    headers, texts = [], []
+    max_rows = max(1, CELLS // len(columns))
+    headers, columns_of_text = [], []
     for name, values in columns.items():
         unit = "" if name == "state" else str(dataset[name].attrs.get("units", ""))
         headers.append(name if unit in ("", "1") else f"{name} ({unit})")
-        texts.append([_cell(value, name in (*swept, "state")) for value in values[:most]])
+        columns_of_text.append([_cell(value, name in (*swept, "state")) for value in values[:max_rows]])
     numbers = [n for n, values in enumerate(columns.values()) if values.dtype.kind in "iuf"]
-    table = page.table(zip(*texts, strict=True), headers, numbers, sortable=True)
-    if states.size > most:
-        table = page.paragraph(f"The first {most} of {states.size} points; the dataset contains all.") + table
-    return table if states.size <= OPEN else page.folded(f"Table of {min(most, states.size)} points", table)
+    table = page.table(zip(*columns_of_text, strict=True), headers, numbers, sortable=True)
+    if states.size > max_rows:
+        table = page.paragraph(f"The first {max_rows} of {states.size} points; the dataset contains all.") + table
+    return table if states.size <= OPEN else page.folded(f"Table of {min(max_rows, states.size)} points", table)
 
 
 def _fixed(dataset: xarray.Dataset, case: Case | None) -> Iterator[str]:
     """Section of the parameters common to all points."""
     try:
-        given = json.loads(dataset.attrs.get("parameters", "{}"))
+        fixed = json.loads(dataset.attrs.get("parameters", "{}"))
     except ValueError:
-        given = {}
-    table = report_parts.parameters(case, given, leave=sweep_points.parameters(dataset))
+        fixed = {}
+    table = report_parts.parameters(case, fixed, omit=sweep_points.parameters(dataset))
     if table:
         yield page.section("Fixed parameters", table)
 
@@ -181,8 +181,8 @@ def _at(dataset: xarray.Dataset, rows: Any, n: int) -> str:
     return ", ".join(f"{name} = {sweep_points.value_with_unit(rows[name][n], dataset[name].attrs)}" for name in names)
 
 
-def _cell(value: Any, whole: bool) -> str:
-    return sweep_points.text(value) if whole else _number(value)
+def _cell(value: Any, in_full: bool) -> str:
+    return sweep_points.text(value) if in_full else _number(value)
 
 
 def _number(value: float) -> str:

@@ -14,8 +14,8 @@ from arlequin.models.checks import non_negative, positive, positive_integer, wit
 from arlequin.models.types import Array
 
 POISSON = 0.3
-TURN = 0.75 * pi  # from the offset of a card to that of the next
-INSIDE = 0.5  # pitches from the top of the rod to the first card, and at least so many from its end to the next card
+TURN = 0.75 * pi  # angle between the offsets of two adjacent cards
+INSIDE = 0.5  # pitches from the top of the rod to the first card, and at least from its end to the next card
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,24 @@ class Parameters:
 
     @property
     def section(self) -> aq.Section:
-        """Of the tube or the full rod."""
+        """Section of the tube or the full rod."""
         if self.thickness is None:
             return aq.Section.circle(0.5 * self.diameter, POISSON)
         return aq.Section.tube(0.5 * self.diameter, 0.5 * self.diameter - self.thickness, POISSON)
 
     @property
     def line_mass(self) -> float:
-        """Of the rod, kg/m."""
+        """Mass of the rod per length, kg/m."""
         return self.density * self.section.area + self.carried_mass
 
     @property
     def bending(self) -> float:
-        """Lowest angular frequency of the rod between two cards that hold it, rad/s."""
+        """Lowest angular frequency of the rod supported by two cards, rad/s."""
         return (pi / self.pitch) ** 2 * sqrt(self.young * self.section.inertia_z / self.line_mass)
 
     @property
     def centres(self) -> Array:
-        """Of the cards (k, 3), m, from the top; the tip of the rod starts at z = 0."""
+        """Centres of the cards (k, 3), m, from the top; initially the tip of the rod is at z = 0."""
         height = self.length - self.pitch * (INSIDE + np.arange(self.guides))
         ahead = height < -INSIDE * self.nose_length
         angle = TURN * np.arange(self.guides)

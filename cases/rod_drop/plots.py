@@ -7,7 +7,7 @@ import numpy as np
 import xarray
 
 from arlequin.cases.reference.ballistic import FreeFall
-from arlequin.cases.rod_drop.measures import ContactSpells
+from arlequin.cases.rod_drop.measures import ContactPhases
 from arlequin.models.types import Array
 from arlequin.plots import style
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fall_figure(time: Array, depth: Array, speed: Array, exact: FreeFall, dropped: tuple[float, float]) -> "Figure":
-    """How far (m) and how fast (m/s) the tip has fallen over the time (s), over the fall without contact; dropped: the
-    drop (m) and its time."""
+def fall_figure(time: Array, depth: Array, speed: Array, exact: FreeFall, drop_point: tuple[float, float]) -> "Figure":
+    """Fall (m) and velocity (m/s) of the tip over time (s), with the fall without contact; drop_point: drop (m) and its
+    time (s)."""
     with style.panels(2, 4.6, sharex=True) as (figure, (above, below)):
         for axes, values, free, name in (
             (above, depth, exact.depth(time), "Fall of the tip (m)"),
@@ -26,33 +26,33 @@ def fall_figure(time: Array, depth: Array, speed: Array, exact: FreeFall, droppe
             axes.plot(time, free, "--", color=style.REFERENCE, label="without contact")
             axes.plot(time, values, color=style.COLOURS[0], label="computed")
             axes.set_ylabel(name)
-        if np.isfinite(dropped[1]):
-            label = f"{dropped[0]:g} m in {dropped[1]:.4g} s"
-            above.plot(dropped[1], dropped[0], "o", color=style.COLOURS[1], markersize=5, label=label)
+        if np.isfinite(drop_point[1]):
+            label = f"{drop_point[0]:g} m in {drop_point[1]:.4g} s"
+            above.plot(drop_point[1], drop_point[0], "o", color=style.COLOURS[1], markersize=5, label=label)
         above.legend()
         below.set_xlabel("Time (s)")
     return figure
 
 
 def busiest(result: xarray.DataTree) -> int:
-    """The card that is pressed most, by its impulse."""
+    """Card with the largest impulse."""
     return int(_forces(result).sum(axis=0).argmax())
 
 
 def force_figure(runs: Mapping[str, xarray.DataTree], card: int, window: float) -> "Figure":
     """Normal force of a card on every step, a panel for each run, over a window (s) from its contact in the first run.
 
-    The titles add measures of all cards over the whole runs (`ContactSpells`) and the dissipation of the scheme.
+    Titles: measures of all cards over the complete runs (`ContactPhases`), and the dissipation of the scheme.
     """
-    first = next(iter(runs.values()))
-    begin = float(first.dataset["time"].values[int(np.argmax(_forces(first)[:, card] > 0.0))])
+    first_run = next(iter(runs.values()))
+    begin = float(first_run.dataset["time"].values[int(np.argmax(_forces(first_run)[:, card] > 0.0))])
     with style.panels(len(runs), 0.9 + 1.5 * len(runs), sharex=True) as (figure, rows):
         for n, (axes, (title, run)) in enumerate(zip(rows, runs.items(), strict=True)):
             time = run.dataset["time"].values
-            shown = (time >= begin - 0.03 * window) & (time <= begin + window)
+            in_window = (time >= begin - 0.03 * window) & (time <= begin + window)
             axes.plot(
-                1e3 * time[shown],
-                _forces(run)[shown, card],
+                1e3 * time[in_window],
+                _forces(run)[in_window, card],
                 color=style.COLOURS[n],
                 drawstyle="steps-pre",
                 linewidth=0.8,
@@ -68,24 +68,24 @@ def force_figure(runs: Mapping[str, xarray.DataTree], card: int, window: float) 
 
 def _measured(run: xarray.DataTree) -> str:
     time, energy = run.dataset["time"].values, run.dataset["energy"]
-    spells = ContactSpells.of(run, float(time[1] - time[0]))
-    taken = 1e3 * float(energy.sel(kind="scheme")[-1])
+    phases = ContactPhases.of(run, float(time[1] - time[0]))
+    scheme_energy = 1e3 * float(energy.sel(kind="scheme")[-1])
     return (
-        f"{spells.count / max(spells.cards, 1):.1f} spells a card of {1e3 * spells.mean:.2g} ms, "
-        f"variation {spells.variation:.1f}, scheme {abs(round(taken, 2)):.2g} mJ"
+        f"{phases.count / max(phases.cards, 1):.1f} phases a card of {1e3 * phases.mean:.2g} ms, "
+        f"variation {phases.variation:.1f}, scheme {abs(round(scheme_energy, 2)):.2g} mJ"
     )
 
 
 def orbit_figure(result: xarray.DataTree, system: Any, card: int) -> "Figure":
-    """The rod's axis in a card, seen along it, with the circle that is left to it by the clearance."""
+    """Orbit of the rod's axis in a card, in the plane of the card, with the circle of the clearance."""
     interface = system.interfaces[0]
     rings, pairing = interface.master, interface.pairing()
     rod = result["part/rod"].dataset
     surface = interface.slave
     nodes = rod["position"].values + rod["displacement"].values[:, :, :3]
-    found = [pairing.at(place[surface.nodes], np.zeros((0, 1))) for place in nodes]
-    met = [kin.positions[card] - rings.centres[card] for kin in found if kin.paired[card]]
-    offset = 1e3 * np.array(met).reshape(-1, 3)
+    kinematics = [pairing.at(position[surface.nodes], np.zeros((0, 1))) for position in nodes]
+    offsets = [kin.positions[card] - rings.centres[card] for kin in kinematics if kin.paired[card]]
+    offset = 1e3 * np.array(offsets).reshape(-1, 3)
     circle, clearance = np.linspace(0.0, 2.0 * np.pi, 200), 1e3 * rings.clearance[card]
     with style.panels(1, 4.6) as (figure, (axes,)):
         axes.plot(offset[:, 0], offset[:, 1], color=style.COLOURS[0], linewidth=0.8, label="axis of the rod")
@@ -103,7 +103,7 @@ def orbit_figure(result: xarray.DataTree, system: Any, card: int) -> "Figure":
 
 
 def map_figure(result: xarray.DataTree, centres: Array, blocks: int = 200) -> "Figure":
-    """Normal force of each card over the time, means over so many blocks of steps."""
+    """Normal force of each card over time, means over `blocks` blocks of steps."""
     from matplotlib.colors import LogNorm
 
     time, force = result.dataset["time"].values, _forces(result)

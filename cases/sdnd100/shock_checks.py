@@ -33,7 +33,7 @@ from arlequin.cases.sdnd100.parameters import Parameters
 from arlequin.models.types import Array
 
 SHARES = {"de-vogelaere": 0.25, "runge-kutta": 0.0}  # error of a scheme over that of the others
-SMALLEST = 1e-7  # of the release: tolerance of the adaptive scheme
+SMALLEST = 1e-7  # tolerance of the adaptive scheme over the release
 HHT_ALPHA = 0.05  # |α|, as `arlequin.cases.shared.vocabulary.scheme_of` takes it
 PUBLISHED = 5e-3  # relative, on the turning points of rigid friction; Code_Aster's own errors reach 0.41 %
 PUBLISHED_STEP = 5e-4  # s, of the benchmark
@@ -48,34 +48,38 @@ def stiff_phase(parameters: Parameters) -> float:
 
 def turning_tolerance(parameters: Parameters, exact: ReleasedSlider, n: float) -> float:
     """Tolerance on the n-th turning point, m (module docstring)."""
-    p, phase, lost = parameters, exact.frequency * parameters.time_step, 0.0
-    each = SHARES.get(p.time_scheme, 1.0) * exact.zone * phase**2
+    p, phase, damping_loss = parameters, exact.frequency * parameters.time_step, 0.0
+    error_per_swing = SHARES.get(p.time_scheme, 1.0) * exact.zone * phase**2
     if p.time_scheme == "theta":
-        lost = -np.expm1(-0.5 * np.pi * (2.0 * p.theta - 1.0) * phase)
+        damping_loss = -np.expm1(-0.5 * np.pi * (2.0 * p.theta - 1.0) * phase)
     elif p.time_scheme == "hht":
-        lost = np.pi * HHT_ALPHA / 8.0 * phase**3
-        each += 2.0 * HHT_ALPHA * exact.zone * phase
-    # read between two steps; the fourth derivative is at most ω_T² 2f/m
-    read = exact.zone * phase**2 * stiff_phase(p) ** 2 / 48.0 + SMALLEST * abs(p.release)
-    decay, slowing = p.dashpot / p.mass * p.time_step, (p.stiffness * abs(p.release) + exact.threshold) / p.mass
-    read += slowing * p.time_step**2 * (decay / 192.0 + decay**2 / 384.0)
-    late = {"symplectic-euler": 0.5, "theta": p.theta - 0.5}.get(p.time_scheme, 0.0) * decay
-    before = np.abs([float(exact.turning_point(k)) for k in range(int(np.ceil(n)))])
-    held = 2.0 * exact.threshold / p.tangential_stiffness * float(np.minimum(exact.zone / before, 1.0).sum())
-    return float(n * (each + lost * abs(p.release)) + read + late * held)
+        damping_loss = np.pi * HHT_ALPHA / 8.0 * phase**3
+        error_per_swing += 2.0 * HHT_ALPHA * exact.zone * phase
+    # interpolated between two steps; the fourth derivative is at most ω_T² 2f/m
+    reading_error = exact.zone * phase**2 * stiff_phase(p) ** 2 / 48.0 + SMALLEST * abs(p.release)
+    decay, deceleration = p.dashpot / p.mass * p.time_step, (p.stiffness * abs(p.release) + exact.threshold) / p.mass
+    reading_error += deceleration * p.time_step**2 * (decay / 192.0 + decay**2 / 384.0)
+    evaluation_delay = {"symplectic-euler": 0.5, "theta": p.theta - 0.5}.get(p.time_scheme, 0.0) * decay
+    amplitudes = np.abs([float(exact.turning_point(k)) for k in range(int(np.ceil(n)))])
+    stuck_strokes = (
+        2.0 * exact.threshold / p.tangential_stiffness * float(np.minimum(exact.zone / amplitudes, 1.0).sum())
+    )
+    return float(
+        n * (error_per_swing + damping_loss * abs(p.release)) + reading_error + evaluation_delay * stuck_strokes
+    )
 
 
 def displacement_tolerance(parameters: Parameters, exact: ReleasedSlider, end: float, turning: float) -> float:
     """Tolerance on displacements up to the time `end`, s, for an error `turning`, m, of the turning points."""
-    p, phase, stiff = parameters, exact.frequency * parameters.time_step, stiff_phase(parameters)
+    p, phase, phase_t = parameters, exact.frequency * parameters.time_step, stiff_phase(parameters)
     theta = p.theta if p.time_scheme == "theta" else 0.5
     lag = (1.0 / 12.0 + (theta - 0.5) ** 2) * phase**2 * exact.frequency * end
-    late = 0.5 * phase if p.time_scheme == "symplectic-euler" else 0.0
+    start_delay = 0.5 * phase if p.time_scheme == "symplectic-euler" else 0.0
     changes = 2.0 * (np.floor(end * exact.frequency / np.pi) + 1.0) * exact.zone * phase**2
     ringing = 2.0 * exact.threshold / p.tangential_stiffness
-    ringing *= min(1.0, stiff**2 / 12.0 * stiff * 2.0 * np.pi / phase)
+    ringing *= min(1.0, phase_t**2 / 12.0 * phase_t * 2.0 * np.pi / phase)
     share = SHARES.get(p.time_scheme, 1.0)
-    return float(turning + share * (abs(p.release) * lag + changes + ringing) + abs(p.release) * late)
+    return float(turning + share * (abs(p.release) * lag + changes + ringing) + abs(p.release) * start_delay)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +123,13 @@ class ExactMotion:
         else:
             x, v = (field[0, 0] for field in self.motion.state(t))
             stretch = self.motion.forces(t)[0, 0, 0] / p.tangential_stiffness
-        left = p.stiffness * x**2 + p.mass * v**2 + p.tangential_stiffness * stretch**2
-        return float(0.5 * (p.stiffness * p.release**2 - left))
+        twice_energy = p.stiffness * x**2 + p.mass * v**2 + p.tangential_stiffness * stretch**2
+        return float(0.5 * (p.stiffness * p.release**2 - twice_energy))
 
 
-def exact_turns(motion: ExactMotion, most: int) -> tuple[Array, Array]:
+def exact_turns(motion: ExactMotion, max_count: int) -> tuple[Array, Array]:
     """Instants (n,), s, and displacements (n,), m, of the first `most` ends of a slip, n ≤ most."""
-    instants = motion.turns[:most]
+    instants = motion.turns[:max_count]
     return instants, motion.position(instants) if instants.size else instants
 
 
@@ -137,22 +141,22 @@ def shock_checks(
     inside = time <= motion.last
     t, scale = time[inside], abs(p.release) or 1.0
     slips = len(motion.turns) + 1
-    off = [turning_tolerance(p, exact, n) for n in range(1, slips + 1)]
-    apart = np.abs(u[inside] - motion.position(t)) / scale
-    allowed = displacement_tolerance(p, exact, float(t[-1]), off[-1]) / scale
-    taken = float(result.dataset["energy"].sel(kind="friction").values[inside][-1])
-    # the path has the error of the displacement at this instant
-    allowed_loss = exact.threshold * (2.0 * sum(off) + scale * apart[-1]) + 1e-12 * p.stiffness * scale**2
+    turning_errors = [turning_tolerance(p, exact, n) for n in range(1, slips + 1)]
+    error = np.abs(u[inside] - motion.position(t)) / scale
+    allowed = displacement_tolerance(p, exact, float(t[-1]), turning_errors[-1]) / scale
+    dissipated = float(result.dataset["energy"].sel(kind="friction").values[inside][-1])
+    # the final path has the error of the displacement
+    allowed_loss = exact.threshold * (2.0 * sum(turning_errors) + scale * error[-1]) + 1e-12 * p.stiffness * scale**2
     return [
         Check(
             "displacement against the shock element, largest error over the release",
-            apart.max(),
+            error.max(),
             0.0,
             allowed,
             "1",
             "at most",
         ),
-        Check("dissipated energy", taken, motion.loss(p, float(t[-1])), allowed_loss, "J", "absolute"),
+        Check("dissipated energy", dissipated, motion.loss(p, float(t[-1])), allowed_loss, "J", "absolute"),
     ]
 
 
@@ -161,15 +165,15 @@ def published_checks(
 ) -> list[Check]:
     """Checks of the displacements at t = nπ/ω against the rigid-friction turning points; benchmark data only."""
     p, time = parameters, result.dataset["time"].values
-    usual = type(p)(model=p.model, scheme=p.scheme, direction=p.direction, step=p.step, duration=p.duration)
-    if p != usual or p.time_step > PUBLISHED_STEP:
+    benchmark = type(p)(model=p.model, scheme=p.scheme, direction=p.direction, step=p.step, duration=p.duration)
+    if p != benchmark or p.time_step > PUBLISHED_STEP:
         return []
     count = min(int(exact.half_swings), SHOWN, int(time[-1] * exact.frequency / np.pi * (1.0 + 1e-12)))
-    ns = np.arange(1, count + 1)
+    half_swings = np.arange(1, count + 1)
     u, v, _ = motion
-    found = CubicHermiteSpline(time, u, v)(ns * np.pi / exact.frequency)
-    places = np.asarray(exact.turning_point(ns))
+    displacements = CubicHermiteSpline(time, u, v)(half_swings * np.pi / exact.frequency)
+    turning_displacements = np.asarray(exact.turning_point(half_swings))
     return [
-        Check(f"displacement after {n} half swings, rigid friction", at, place, PUBLISHED, "m")
-        for n, at, place in zip(ns, found, places, strict=True)
+        Check(f"displacement after {n} half swings, rigid friction", displacement, turning_displacement, PUBLISHED, "m")
+        for n, displacement, turning_displacement in zip(half_swings, displacements, turning_displacements, strict=True)
     ]

@@ -19,12 +19,12 @@ class ElementMeans:
 
     rate: float
     friction: float
-    held: float
+    stick_fraction: float
     changes: int
 
     @classmethod
     def of(cls, parameters: Parameters, exact: ShakenSlider) -> "ElementMeans":
-        """Over the interval of the parameters, with and without a dashpot."""
+        """Exact means over the interval of the parameters, with or without a dashpot."""
         p = parameters
         time = p.end - p.start
         if p.dashpot > 0.0:
@@ -33,14 +33,14 @@ class ElementMeans:
                 p.mass, 0.0, p.tangential_stiffness, p.dashpot, threshold, p.acceleration, exact.pulsation
             )
             motion = element.motion(0.0, p.end)
-            way, taken, held = motion.travel(p.start, p.end)
+            path, dissipated, stick_time = motion.travel(p.start, p.end)
             changes = int(np.count_nonzero((motion.starts > p.start) & (motion.starts < p.end)))
-            return cls(exact.normal_force * way / time, taken / time, held / time, changes)
+            return cls(exact.normal_force * path / time, dissipated / time, stick_time / time, changes)
         free = ShakenElement(exact, p.tangential_stiffness, p.end)
-        stuck, slipping, held = free.travel(p.start, p.end)
-        changes = sum(p.start < spell.start < p.end for spell in free.spells)
+        stuck, slipping, stick_time = free.travel(p.start, p.end)
+        changes = sum(p.start < phase.start < p.end for phase in free.phases)
         rate = exact.normal_force * (stuck + slipping) / time
-        return cls(rate, free.threshold * slipping / time, held / time, changes)
+        return cls(rate, free.threshold * slipping / time, stick_time / time, changes)
 
 
 STICKS = 2  # the status of a point that sticks
@@ -61,13 +61,13 @@ def changes(result: xarray.DataTree) -> Array:
 
 
 def sticking(result: xarray.DataTree) -> NDArray[np.bool_]:
-    """Steps (t,) at whose end the mass sticks; it does so at the start."""
+    """Steps (t,) at whose end the mass sticks; it sticks initially."""
     stuck = result["interface/contact"].dataset["status"].values[:, 0] == STICKS
     stuck[0] = True
     return np.asarray(stuck)
 
 
 def stuck_share(result: xarray.DataTree, start: float, end: float) -> float:
-    """Share of the steps of the interval at whose end the mass sticks."""
+    """Fraction of the steps of the interval at whose end the mass sticks."""
     time = result.dataset["time"].values
     return float(np.mean(sticking(result)[(time > start) & (time <= end)]))

@@ -1,4 +1,4 @@
-"""Models of the rocking block of SDNV105, let go from its tilt."""
+"""Models of the rocking block of SDNV105, released from its tilt."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,13 +12,13 @@ from arlequin.models.part import Surface
 from arlequin.models.types import Array
 
 
-def drawn(parameters: Parameters) -> float:
-    """θ at which the block is drawn: small kinematics turn it from upright."""
+def reference_angle(parameters: Parameters) -> float:
+    """θ of the reference configuration; 0 with small kinematics, where the rotation is a displacement."""
     return 0.0 if is_elastic(parameters) and parameters.kinematics == "small" else parameters.tilt
 
 
 def rotation(angle: float) -> Array:
-    """(2, 2)."""
+    """Rotation matrix (2, 2)."""
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
@@ -35,80 +35,82 @@ def on_springs(parameters: Parameters) -> bool:
 def located(parameters: Parameters) -> bool:
     """Whether impacts are located inside the step."""
     p = parameters
-    usual = p.events == "usual" and p.model == "rigid" and p.scheme == "theta" and p.theta in (None, 0.5)
-    return p.events == "locate" or usual
+    default = p.events == "usual" and p.model == "rigid" and p.scheme == "theta" and p.theta in (None, 0.5)
+    return p.events == "locate" or default
 
 
 def scheme(parameters: Parameters) -> Any:
     """The time scheme; θ is 1/2 with located impacts and on springs, else 1 (rigid) or 0.55 (elastic)."""
     p = parameters
-    usual = 0.5 if located(p) or on_springs(p) else 0.55 if is_elastic(p) else 1.0
-    return scheme_of(p.scheme, usual if p.theta is None else p.theta, "locate" if located(p) else "step")
+    default_theta = 0.5 if located(p) or on_springs(p) else 0.55 if is_elastic(p) else 1.0
+    return scheme_of(p.scheme, default_theta if p.theta is None else p.theta, "locate" if located(p) else "step")
 
 
 def rigid_block(p: Parameters) -> tuple[aq.RigidBody, Array]:
-    """The rigid block, its base with a corner at the middle on springs; and its start, m: the springs give way."""
+    """Rigid block, on springs with a corner in the middle of its base, and its initial displacement, m."""
     b, height = p.half_width, 2 * p.half_height
     base = [(0, 0), (b, 0), (2 * b, 0)] if on_springs(p) else [(0, 0), (2 * b, 0)]
-    outline = np.array([*base, (2 * b, height), (0, height)]) @ rotation(drawn(p)).T
+    outline = np.array([*base, (2 * b, height), (0, height)]) @ rotation(reference_angle(p)).T
     names = {"bottom": list(range(len(base)))}
-    return aq.RigidBody("block", outline, density=p.density, names=names), np.array([0.0, -sink(p)])
+    return aq.RigidBody("block", outline, density=p.density, names=names), np.array([0.0, -static_sink(p)])
 
 
-def sink(p: Parameters) -> float:
-    """How far the weight presses one shock element, m: Mg/K."""
+def static_sink(p: Parameters) -> float:
+    """Static compression of one shock element by the weight, m: Mg/K."""
     mass = 4 * p.density * p.half_width * p.half_height
     return mass * p.gravity / p.spring_stiffness if on_springs(p) else 0.0
 
 
 def elastic_block(p: Parameters) -> tuple[aq.Solid, Any]:
-    """The solid, and its start: in equilibrium under its weight, held at both ends of its base, at the tilt."""
+    """Solid and its initial displacement: equilibrium under its weight, supported at both ends of its base, at the
+    tilt."""
     size = 2 * p.half_width, 2 * p.half_height
     rows = max(1, round(p.cells * p.half_height / p.half_width))
     cells = p.cells + p.cells % 2 if on_springs(p) else p.cells  # the middle of the base is a node
     mesh = aq.mesh.rectangle((0.0, size[0]), (0.0, size[1]), cells=(cells, rows))
     solid = aq.Solid(
-        "block", replace(mesh, doflocs=rotation(drawn(p)) @ mesh.p),
+        "block", replace(mesh, doflocs=rotation(reference_angle(p)) @ mesh.p),
         aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density), plane="stress",
         kinematics=p.kinematics, damping=aq.Rayleigh(stiffness=p.damping) if p.damping else None,
     )  # fmt: skip
-    left, right = (_node(solid, rotation(drawn(p)) @ (x, 0.0)) for x in (0.0, size[0]))
-    held = [(left, "x"), (left, "y"), (right, "y")]
-    relations = [aq.Relation(f"{end.name} {axis}", [(end, axis, 1.0)]) for end, axis in held]
+    left_node, right_node = (_node(solid, rotation(reference_angle(p)) @ (x, 0.0)) for x in (0.0, size[0]))
+    supported = [(left_node, "x"), (left_node, "y"), (right_node, "y")]
+    relations = [aq.Relation(f"{end.name} {axis}", [(end, axis, 1.0)]) for end, axis in supported]
     statics = aq.System([solid], relations=relations, gravity=lambda t: (0.0, -p.gravity * t))
-    sunk = aq.simulate(statics, aq.Static(), duration=1.0, step=1.0)["part/block"].dataset["displacement"].values[-1]
-    turn = (p.tilt - drawn(p)) * np.array([[0.0, 1.0], [-1.0, 0.0]])
-    return solid, lambda x: sunk + x @ turn + (0.0, -sink(p))
+    sagged = aq.simulate(statics, aq.Static(), duration=1.0, step=1.0)["part/block"].dataset["displacement"].values[-1]
+    rotation_change = (p.tilt - reference_angle(p)) * np.array([[0.0, 1.0], [-1.0, 0.0]])
+    return solid, lambda x: sagged + x @ rotation_change + (0.0, -static_sink(p))
 
 
 def contact(block: Any, p: Parameters) -> tuple[aq.Interface, tuple[Any, ...]]:
-    """What the block stands on, and the parts that it takes: none, or the table of the benchmark."""
+    """Interface of the block and its support, and additional parts: none, or the table of the benchmark."""
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     if on_springs(p):
-        rough = aq.Coulomb(p.friction, stiffness=p.spring_tangential) if p.friction > 0.0 else None
+        friction = aq.Coulomb(p.friction, stiffness=p.spring_tangential) if p.friction > 0.0 else None
         law = aq.ImpactElement(p.spring_stiffness, p.spring_damping)
-        return aq.Interface("table", feet(block, p), floor, law, friction=rough), ()
-    rough = aq.Coulomb(p.friction) if p.friction > 0.0 else None
+        return aq.Interface("table", feet(block, p), floor, law, friction=friction), ()
+    friction = aq.Coulomb(p.friction) if p.friction > 0.0 else None
     if p.table == "rigid":
-        return aq.Interface("table", block.boundary("bottom"), floor, aq.Unilateral(), friction=rough), ()
+        return aq.Interface("table", block.boundary("bottom"), floor, aq.Unilateral(), friction=friction), ()
     table = elastic_table(p)
-    # the block turns about its corner: gaps that are means over an edge would move it inwards by a part of a cell
-    touch = aq.Interface(
-        "table", block.boundary("bottom"), table.boundary("top"), aq.Unilateral(), friction=rough, multiplier="nodes"
+    # the block rotates about its corner: gaps averaged over an edge would shift the pivot inwards by a fraction of a
+    # cell
+    interface = aq.Interface(
+        "table", block.boundary("bottom"), table.boundary("top"), aq.Unilateral(), friction=friction, multiplier="nodes"
     )
-    return touch, (table,)
+    return interface, (table,)
 
 
 def feet(block: Any, p: Parameters) -> Surface:
-    """Both ends and the middle of the base, each a point of 1 m²: laws per area are laws of its force."""
-    places = np.array([(x, 0.0) for x in (0.0, p.half_width, 2 * p.half_width)]) @ rotation(drawn(p)).T
-    nodes = np.array([int(((block.positions - place) ** 2).sum(axis=1).argmin()) for place in places])
-    down = np.tile([0.0, -1.0], (3, 1))
-    return Surface(block, "feet", nodes, np.ones(3), down, nodes[:, None])
+    """Contact points at both ends and the middle of the base, of 1 m² each: laws per area are laws per force."""
+    points = np.array([(x, 0.0) for x in (0.0, p.half_width, 2 * p.half_width)]) @ rotation(reference_angle(p)).T
+    nodes = np.array([int(((block.positions - point) ** 2).sum(axis=1).argmin()) for point in points])
+    normals = np.tile([0.0, -1.0], (3, 1))
+    return Surface(block, "feet", nodes, np.ones(3), normals, nodes[:, None])
 
 
 def elastic_table(p: Parameters) -> aq.Solid:
-    """The table, twice as wide as the block, its underside held; it hardly moves: small kinematics."""
+    """Table, twice as wide as the block, fixed at its underside; small kinematics, as its motion is small."""
     half, depth = p.half_width, 0.08
     mesh = aq.mesh.rectangle((-half, 3 * half), (-depth, 0.0), cells=(2 * p.cells, 2))
     return aq.Solid(
@@ -117,9 +119,9 @@ def elastic_table(p: Parameters) -> aq.Solid:
     )  # fmt: skip
 
 
-def _node(solid: aq.Solid, place: Array) -> Surface:
-    """The node there as a boundary."""
-    node = np.array([int(((solid.positions - place) ** 2).sum(axis=1).argmin())])
+def _node(solid: aq.Solid, point: Array) -> Surface:
+    """Boundary of the node nearest to a point."""
+    node = np.array([int(((solid.positions - point) ** 2).sum(axis=1).argmin())])
     return Surface(
         solid, f"node {node[0]}", node, np.ones(1), np.array([[0.0, -1.0]]), np.zeros((0, 2), dtype=np.int64)
     )

@@ -12,7 +12,7 @@ from arlequin.models.checks import finite, non_negative, positive, positive_inte
 
 @dataclass(frozen=True)
 class Parameters:
-    """The block of the benchmark, 0.36 × 0.8 × 1 m, let go from 0.01 rad: five impacts in 0.3 s."""
+    """The block of the benchmark, 0.36 × 0.8 × 1 m, released from 0.01 rad: five impacts in 0.3 s."""
 
     half_width: Annotated[float, Quantity("m", "half-width of the block", positive)] = 0.18
     half_height: Annotated[float, Quantity("m", "half-height of the block", positive)] = 0.40
@@ -68,6 +68,6 @@ class Parameters:
 
     @property
     def rocks(self) -> bool:
-        """Whether impacts leave the block rocking without sliding, so that the exact motion exists."""
+        """Whether the block rocks without sliding after impacts, so that the exact motion exists."""
         b, l = self.half_width, self.half_height  # noqa: E741
         return l > b / sqrt(2) and self.friction >= 3 * b * l / (4 * l**2 + b**2)

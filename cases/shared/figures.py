@@ -56,15 +56,15 @@ def multiscale_figures(
 
     Where the curves of the contact coincide, insets magnify the rise to the plateau of the pressure and the release.
 
-    instant: time at which the overlap is shown, s (None: no overlap).
+    instant: time of the figure of the overlap, s (None: no such figure).
     """
-    both = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
+    runs = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
     curves = {} if reference is None else _curves(result, reference)
     frames = result.sizes["frame"]
     shape = plots.shape(result, "velocity", frame=frames // 3, component=0)
     figures = {
         "energies": plots.energies(result),
-        "contact": plots.contact(both, "contact", area=_area(result), **curves),
+        "contact": plots.contact(runs, "contact", area=_area(result), **curves),
         "velocity": plots.profile(result, "velocity"),
         "shape": shape,
     }
@@ -85,11 +85,11 @@ def _magnify(figure: "Figure", result: xarray.DataTree) -> None:
     pressure, gap = figure.axes
     (curve,) = [line for line in pressure.lines if line.get_label() == "Arlequin"]
     x, y = (np.asarray(values, dtype=float) for values in curve.get_data())
-    begin, end, whole = x[pressed[0]], x[pressed[-1]], x[-1] - x[0]
+    begin, end, duration = x[pressed[0]], x[pressed[-1]], x[-1] - x[0]
     plateau = float(np.median(y[pressed]))
-    magnified(pressure, (begin - 0.01 * whole, begin + 0.1 * whole), (0.88 * plateau, 1.12 * plateau))
+    magnified(pressure, (begin - 0.01 * duration, begin + 0.1 * duration), (0.88 * plateau, 1.12 * plateau))
     if time[pressed[-1]] < time[-1]:
-        magnified(gap, (end - 0.03 * whole, end + 0.03 * whole))
+        magnified(gap, (end - 0.03 * duration, end + 0.03 * duration))
 
 
 def _junction(result: xarray.DataTree, instant: float) -> "Figure":
@@ -106,8 +106,8 @@ def _junction(result: xarray.DataTree, instant: float) -> "Figure":
         axes.axvline(scale * x, color="#D55E00", linestyle="--", linewidth=1.2)
     title = f"{axes.get_title(loc='left')}; overlap between the dashed lines"
     axes.set_title(title, loc="left", fontsize=10)
-    (left, right), across = axes.get_xlim(), scale * result["part/fine"].dataset["position"].values[:, 1]
-    middle, half = 0.5 * (across.min() + across.max()), 0.8 * float(np.ptp(across))
+    (left, right), heights = axes.get_xlim(), scale * result["part/fine"].dataset["position"].values[:, 1]
+    middle, half = 0.5 * (heights.min() + heights.max()), 0.8 * float(np.ptp(heights))
     axes.set_ylim(middle - half, middle + half)
     figure.set_figheight(0.9 * style.WIDTH * 2.0 * half / (right - left) + 1.7)
     return figure
@@ -169,8 +169,8 @@ def spectrum_figure(result: xarray.DataTree) -> "Figure":
         axes[1].set_ylabel("Absorbed energy")
         axes[2].set_ylabel("Lag (rad)")
         axes[2].set_xlabel("Wavelength / coarse cell")
-        for one in axes:
-            one.set_xlim(waves[0], waves[-1])
+        for panel in axes:
+            panel.set_xlim(waves[0], waves[-1])
         axes[0].legend(fontsize="x-small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
@@ -212,8 +212,8 @@ def variants_figure(
             axes.plot(clock * time, values, color=style.COLOURS[n], drawstyle="steps-pre", linewidth=1.0)
             axes.set_title(name, loc="left")
             figures = f"total variation {variation[name]:.3g} (exact 2), L1 error {100 * error[name]:.2g} %"
-            done = np.isfinite(variation[name])
-            axes.set_title(figures if done else "not computed", loc="right", fontsize=9)
+            is_computed = np.isfinite(variation[name])
+            axes.set_title(figures if is_computed else "not computed", loc="right", fontsize=9)
             axes.set_ylim(-0.05 * top, top)
         panels[-1].set_xlabel(style.label("Time", second))
         panels[0].set_xlim(0.0, clock * time[-1])
@@ -260,9 +260,9 @@ def patch_survey(errors: Mapping[Any, tuple[float | None, float | None]], cells:
     with style.panels(1, 0.3 * len(errors) + 1.4) as (figure, (axes,)):
         marks = (("o", "plain form", style.COLOURS[0]), ("x", "stabilised form", style.COLOURS[1]))
         for form, (mark, name, colour) in enumerate(marks):
-            known = [(row, pair[form]) for row, pair in enumerate(errors.values())]
-            shown = [(max(error, FLOOR), row) for row, error in known if error is not None]
-            axes.plot([error for error, _ in shown], [row for _, row in shown], mark, color=colour, label=name)
+            form_errors = [(row, pair[form]) for row, pair in enumerate(errors.values())]
+            points = [(max(error, FLOOR), row) for row, error in form_errors if error is not None]
+            axes.plot([error for error, _ in points], [row for _, row in points], mark, color=colour, label=name)
         for row, pair in enumerate(errors.values()):
             if pair[0] is None:
                 axes.text(2 * FLOOR, row, "refused", color=style.COLOURS[0], va="center", fontsize=8)
@@ -285,8 +285,8 @@ def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure"
     with style.panels(1, 5.6) as (figure, (axes,)):
         for name, values in errors.items():
             group = result[f"part/{name}"].dataset
-            place = group["position"].values + group["displacement"].values[-1]
-            corners = place[group["connectivity"].values]
+            position = group["position"].values + group["displacement"].values[-1]
+            corners = position[group["connectivity"].values]
             image = PolyCollection(list(corners), array=np.maximum(values, FLOOR), cmap="viridis", edgecolors="white")
             image.set(norm=LogNorm(FLOOR, 1.0), linewidths=0.5)
             axes.add_collection(image)
@@ -308,11 +308,11 @@ def pad_base(base: Any, threshold: float) -> "Figure":
     )
     with style.panels(2, 4.8, sharex=True) as (figure, axes):
         for panel, (title, unit, computed, exact) in zip(axes, panels, strict=True):
-            factor, shown = style.prefix(np.concatenate([computed, exact]), unit)
+            factor, prefixed_unit = style.prefix(np.concatenate([computed, exact]), unit)
             panel.stairs(factor * computed, clock * base.edges, baseline=None, color=style.COLOURS[0], label="computed")
             middle = 0.5 * clock * (base.edges[1:] + base.edges[:-1])
             panel.plot(middle, factor * exact, "--", color=style.COLOURS[1], linewidth=1.2, label="exact")
-            panel.set_ylabel(style.label(title, shown))
+            panel.set_ylabel(style.label(title, prefixed_unit))
         for sign in (-1.0, 1.0):
             axes[1].axhline(factor * sign * threshold, color=style.REFERENCE, linestyle=":", linewidth=1.0)
         axes[1].set_title("dotted: ± μ p", loc="right", fontsize=9)
@@ -323,26 +323,30 @@ def pad_base(base: Any, threshold: float) -> "Figure":
 
 def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
     """Vertical force, its deviation from the mean and the force ratio over the sliding distance, per multiplier."""
-    with style.panels(3, 6.2, sharex=True) as (figure, (all_of, closer, ratio)):
+    with style.panels(3, 6.2, sharex=True) as (figure, (force_panel, deviation_panel, ratio_panel)):
         largest = np.concatenate([f.slider.ravel() for f in forces.values()])
         factor, unit = style.prefix(largest, "N")
         for n, (name, f) in enumerate(forces.items()):
-            dragged = np.flatnonzero(f.way > 0.0)
-            way, horizontal, vertical = 1e3 * f.way[dragged], f.slider[dragged, 0], f.slider[dragged, 1]
+            sliding_steps = np.flatnonzero(f.displacement > 0.0)
+            distance, horizontal, vertical = (
+                1e3 * f.displacement[sliding_steps],
+                f.slider[sliding_steps, 0],
+                f.slider[sliding_steps, 1],
+            )
             style_of: dict[str, Any] = {"color": style.COLOURS[n], "linestyle": style.DASHES[n], "linewidth": 1.3}
-            all_of.plot(way, factor * vertical, label=f"multiplier {name}", **style_of)
-            all_of.plot(way, -factor * horizontal, **style_of)
-            late = way >= 0.5 * way[-1]
-            closer.plot(way, 100 * (vertical / vertical[late].mean() - 1.0), **style_of)
-            ratio.plot(way, -horizontal / vertical, **style_of)
-        ratio.axhline(friction, color=style.REFERENCE, linestyle=":", linewidth=1.2, label="μ")
-        all_of.set_ylabel(style.label("Vertical and\nhorizontal force", f"{unit}"))
-        closer.set_ylabel("Deviation of vertical\nforce from mean (%)")
-        closer.set_ylim(-1.5, 1.5)
-        ratio.set_ylabel("Horizontal\n/ vertical force")
-        ratio.legend(loc="lower right")
-        ratio.set_xlabel("Displacement of the slider (mm)")
-        figure.legend(*all_of.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+            force_panel.plot(distance, factor * vertical, label=f"multiplier {name}", **style_of)
+            force_panel.plot(distance, -factor * horizontal, **style_of)
+            in_second_half = distance >= 0.5 * distance[-1]
+            deviation_panel.plot(distance, 100 * (vertical / vertical[in_second_half].mean() - 1.0), **style_of)
+            ratio_panel.plot(distance, -horizontal / vertical, **style_of)
+        ratio_panel.axhline(friction, color=style.REFERENCE, linestyle=":", linewidth=1.2, label="μ")
+        force_panel.set_ylabel(style.label("Vertical and\nhorizontal force", f"{unit}"))
+        deviation_panel.set_ylabel("Deviation of vertical\nforce from mean (%)")
+        deviation_panel.set_ylim(-1.5, 1.5)
+        ratio_panel.set_ylabel("Horizontal\n/ vertical force")
+        ratio_panel.legend(loc="lower right")
+        ratio_panel.set_xlabel("Displacement of the slider (mm)")
+        figure.legend(*force_panel.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 

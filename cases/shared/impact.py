@@ -41,7 +41,7 @@ def stored_energy(result: xarray.DataTree) -> Array:
 
 
 def end_time(result: xarray.DataTree) -> float:
-    """The last recorded instant, s."""
+    """Last recorded instant, s."""
     return float(result.dataset["time"][-1])
 
 
@@ -69,15 +69,15 @@ def momentum_check(
 ) -> Check:
     """Check of the linear momentum of the parts: largest |Σ p(t) − Σ p(0) − ∫ F dt| over the largest of a part.
 
-    interface: name of the one whose force F is external; None without external forces.
+    interface: name of the interface whose force F is external; None without external forces.
     """
     momenta = [result[f"part/{name}"].dataset["momentum"].sel(component=list(axes)).values for name in parts]
-    given = np.zeros(momenta[0].shape)
+    impulse = np.zeros(momenta[0].shape)
     if interface is not None:
         force = result[f"interface/{interface}"].dataset["force"].sel(component=list(axes)).values
-        given[1:] = np.cumsum(force[1:], axis=0) * result.attrs["step"]
+        impulse[1:] = np.cumsum(force[1:], axis=0) * result.attrs["step"]
     total = np.sum(np.stack(momenta), axis=0)
-    drift = float(np.abs(total - total[0] - given).max() / np.abs(np.stack(momenta)).max())
+    drift = float(np.abs(total - total[0] - impulse).max() / np.abs(np.stack(momenta)).max())
     return Check("linear momentum, worst step", drift, 0.0, MOMENTUM_LIMIT, "1", "absolute")
 
 
@@ -191,5 +191,5 @@ def contact_pressure(result: xarray.DataTree) -> Scalar:
 def energy_loss(result: xarray.DataTree) -> Scalar:
     """Lost fraction of the initial kinetic, strain and asperity energy."""
     energy: Any = stored_energy(result)
-    lost = 1.0 - energy[-1] / energy[0] if energy[0] else np.nan
-    return Scalar(lost, "1", "lost fraction of the energy")
+    fraction = 1.0 - energy[-1] / energy[0] if energy[0] else np.nan
+    return Scalar(fraction, "1", "lost fraction of the energy")

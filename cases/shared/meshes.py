@@ -20,7 +20,7 @@ N_P outwards. Keys without C lie on the circle (sphere), and so does every point
 
 **Points.** Structured blocks by transfinite interpolation, merged to a conforming mesh of any cell type and order.
 
-A block holds its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 use the even ones, cells of order 2
+A block has its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 use the even ones, cells of order 2
 all. Simplices by Kuhn's subdivision: corners reached by adding the directions of a cell in every order, so that every
 face is divided from its lowest to its highest index and blocks with equal numbering of a common face conform.
 """
@@ -57,7 +57,7 @@ def halved(points: Array) -> Array:
     return np.interp(np.arange(2 * points.size - 1) / 2, np.arange(points.size), points)
 
 
-def graded(cells: int, first: float, total: float) -> Array:
+def graded(cells: int, first_size: float, total: float) -> Array:
     """Fractions 0 … 1 (2·cells + 1,) of ends and mid-points of cells growing geometrically from the size `first`.
 
     Equal cells if these are smaller than `first`.
@@ -65,14 +65,14 @@ def graded(cells: int, first: float, total: float) -> Array:
     >>> graded(2, 1.0, 3.0)
     array([0.        , 0.16666667, 0.33333333, 0.66666667, 1.        ])
     """
-    share = min(first / total, 1.0 / cells)
+    share = min(first_size / total, 1.0 / cells)
 
     def excess(ratio: float) -> float:
         return share * float(np.sum(ratio ** np.arange(cells))) - 1.0
 
     # Σ rᵏ = 1/share, bounded by its last term
-    most = share ** (-1.0 / max(cells - 1, 1))
-    ratio = brentq(excess, 1.0, most, xtol=1e-14) if share * cells < 1.0 else 1.0
+    largest_ratio = share ** (-1.0 / max(cells - 1, 1))
+    ratio = brentq(excess, 1.0, largest_ratio, xtol=1e-14) if share * cells < 1.0 else 1.0
     ends = np.concatenate([[0.0], np.cumsum(ratio ** np.arange(cells))])
     return halved(ends / ends[-1])
 
@@ -127,33 +127,33 @@ def _handed(block: Array) -> bool:
 def _offsets(locations: Array, dimension: int, kind: str, handed: bool) -> list[Indices]:
     """Half-steps (nodes, direction) from a cell's first corner to the nodes of its elements."""
     if kind in ("quad", "hex"):
-        places = locations.copy()
+        positions = locations.copy()
         if not handed:
-            places[:, 0] = 1 - places[:, 0]
-        return [np.rint(2 * places).astype(np.int64)]
-    found = []
+            positions[:, 0] = 1 - positions[:, 0]
+        return [np.rint(2 * positions).astype(np.int64)]
+    offsets = []
     for path in permutations(range(dimension)):
         corners = np.vstack([np.zeros(dimension), np.cumsum(np.eye(dimension)[list(path)], axis=0)])
         if (np.linalg.det(corners[1:]) > 0) != handed:
             corners[[1, 2]] = corners[[2, 1]]
-        found.append(np.rint(2 * (locations @ corners[1:])).astype(np.int64))
-    return found
+        offsets.append(np.rint(2 * (locations @ corners[1:])).astype(np.int64))
+    return offsets
 
 
 def _merged(points: Array, cells: Indices, mesh_class: Any) -> Any:
     """Mesh with coincident points merged and unused points removed."""
     tolerance = 1e-9 * float(np.ptp(points, axis=0).max())
-    same = np.arange(len(points))
+    representative = np.arange(len(points))
     pairs = cKDTree(points).query_pairs(tolerance, output_type="ndarray")
-    np.minimum.at(same, pairs.max(axis=1), pairs.min(axis=1))
-    used, compact = np.unique(same[cells], return_inverse=True)
+    np.minimum.at(representative, pairs.max(axis=1), pairs.min(axis=1))
+    unique_points, compact = np.unique(representative[cells], return_inverse=True)
     numbers = compact.reshape(cells.shape).T.astype(np.int32)
-    return mesh_class(np.ascontiguousarray(points[used].T), np.ascontiguousarray(numbers))
+    return mesh_class(np.ascontiguousarray(points[unique_points].T), np.ascontiguousarray(numbers))
 
 
 DEPTH = 0.7  # depth of the box over the zone
-LARGEST_ZONE = 0.5  # of the radius: largest box
-SMALLEST_CELL = 1e-7  # of the radius: smallest cell, above the merging distance of 1e-9
+LARGEST_ZONE = 0.5  # largest box over the radius
+SMALLEST_CELL = 1e-7  # smallest cell over the radius, above the merging distance of 1e-9
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class _Meridian:
         """Position (2,) of every key, m."""
         r, angle = self.radius, math.asin(self.zone / self.radius)
         edge = (r * math.sin(angle), r * (1 - math.cos(angle)))
-        known = {"P": (0, 0), "E": (r, r), "C": (0, r), "EP": edge, "CP": (0, self.depth)}
-        known["CEP"] = (edge[0], edge[1] + self.depth)
-        points = {key: np.array(value, dtype=float) for key, value in known.items()}
+        coordinates = {"P": (0, 0), "E": (r, r), "C": (0, r), "EP": edge, "CP": (0, self.depth)}
+        coordinates["CEP"] = (edge[0], edge[1] + self.depth)
+        points = {key: np.array(value, dtype=float) for key, value in coordinates.items()}
         points["CE"] = self._middle(np.array([self._span["CE"][1]]))[:, 0]
         return points
 
@@ -199,7 +199,7 @@ class _Meridian:
         return (self.radius if key == "E" else 1.0) * (end - start)
 
     def line(self, key: str, fraction: Array) -> Array:
-        """Points (2, k) at fractions of the way from the box to the far point, m."""
+        """Points (2, k) at fractions of the line from the box to the far point, m."""
         start, end = self._span[key]
         at = start + fraction * (end - start)
         if key == "E":
@@ -229,9 +229,11 @@ class BallBlocks:
         if self.size < SMALLEST_CELL * self.radius:
             least = SMALLEST_CELL * self.radius
             raise UserError.parameter("size", self.size, f"must be at least {SMALLEST_CELL:g} of the radius, {least:g}")
-        along = math.ceil(self.zone / self.size) ** (self.dimension - 1)
+        surface_cells = math.ceil(self.zone / self.size) ** (self.dimension - 1)
         rows = cell_count(self.size, self._depth, self.growth)
-        limits.check_cells("size", self.size, along * (rows + self.dimension * self._cells_outward), self.dimension)
+        limits.check_cells(
+            "size", self.size, surface_cells * (rows + self.dimension * self._cells_outward), self.dimension
+        )
 
     @property
     def _letters(self) -> str:
@@ -241,8 +243,8 @@ class BallBlocks:
     def _fractions(self) -> dict[str, Array]:
         """Fractions (2n + 1,) of ends and middles of the cells along each direction."""
         rows = graded(cell_count(self.size, self._depth, self.growth), self.size, self._depth)
-        along = halved(np.linspace(0.0, 1.0, math.ceil(self.zone / self.size * (1 - 1e-12)) + 1))
-        return {"C": rows, "E": along, "F": along, "P": 1.0 - self._outward("CE")[::-1]}
+        lateral = halved(np.linspace(0.0, 1.0, math.ceil(self.zone / self.size * (1 - 1e-12)) + 1))
+        return {"C": rows, "E": lateral, "F": lateral, "P": 1.0 - self._outward("CE")[::-1]}
 
     @property
     def _depth(self) -> float:
@@ -260,14 +262,14 @@ class BallBlocks:
         """Size of the first cell outside the box, equal to the adjacent cell of the box."""
         lateral = self.size * (math.sqrt(2) if "E" in key and "F" in key else 1.0)
         rows = graded(cell_count(self.size, self._depth, self.growth), self.size, self._depth)
-        last = self._depth * float(rows[-1] - rows[-3])
+        bottom_row = self._depth * float(rows[-1] - rows[-3])
         if key == "C":
-            return last
-        return math.sqrt(lateral * last) if "C" in key else lateral
+            return bottom_row
+        return math.sqrt(lateral * bottom_row) if "C" in key else lateral
 
     @cached_property
     def _cells_outward(self) -> int:
-        """N_P: the smallest number for which no line grows faster than `growth`."""
+        """N_P: smallest number of cells for which no line grows faster than `growth`."""
         keys = ("E", "C", "CE") if self.dimension == 2 else ("E", "C", "CE", "EF", "CEF")
         counts = []
         for key in keys:
@@ -287,8 +289,8 @@ class BallBlocks:
 
     def _on_sphere(self, points: Array) -> Array:
         centre = np.array([0.0, self.radius, 0.0])[: self.dimension].reshape([-1] + [1] * (points.ndim - 1))
-        away = points - centre
-        return centre + self.radius * away / np.sqrt((away**2).sum(axis=0))
+        radial = points - centre
+        return centre + self.radius * radial / np.sqrt((radial**2).sum(axis=0))
 
     def _point(self, key: str) -> Array:
         meridian, direction, name = self._meridian(key)
@@ -307,10 +309,10 @@ class BallBlocks:
         """Points of the edge, face or block from a key along the directions of the letters."""
         if len(letters) == 1:
             return self._edge(key, letters)
-        rest = [letters.replace(letter, "") for letter in letters]
+        other_letters = [letters.replace(letter, "") for letter in letters]
         sides = [
-            (self._span(key, others), self._span(_joined(key, letter), others))
-            for letter, others in zip(letters, rest, strict=True)
+            (self._span(key, face), self._span(_joined(key, letter), face))
+            for letter, face in zip(letters, other_letters, strict=True)
         ]
         points = transfinite(sides, [self._fractions[letter] for letter in letters])
         return points if "C" in key + letters else self._on_sphere(points)
@@ -325,9 +327,9 @@ def _joined(key: str, letter: str) -> str:
     return "".join(sorted(key + letter))
 
 
-def cell_count(first: float, total: float, growth: float) -> int:
+def cell_count(first_size: float, total: float, growth: float) -> int:
     """Smallest number of cells that fill `total` from the size `first` on, growing at most by the factor `growth`."""
-    return max(1, math.ceil(math.log1p(total / first * (growth - 1)) / math.log(growth) - 1e-9))
+    return max(1, math.ceil(math.log1p(total / first_size * (growth - 1)) / math.log(growth) - 1e-9))
 
 
 def quarter_disc(
@@ -343,7 +345,7 @@ def quarter_disc(
     (['arc', 'contact', 'left', 'top'], 10)
     """
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(ball.blocks, kind, order), ball, {"left": (0, 0.0), "top": (1, radius)})
+    return _with_boundaries(mesh_of(ball.blocks, kind, order), ball, {"left": (0, 0.0), "top": (1, radius)})
 
 
 def half_disc(
@@ -351,13 +353,13 @@ def half_disc(
 ) -> Any:
     """Half of a disc, y ≤ R (m). Parameters as `quarter_disc`'s; boundaries `contact`, `arc` and `top` (y = R)."""
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(ball.blocks, (0,)), kind, order), ball, {"top": (1, radius)})
+    return _with_boundaries(mesh_of(_mirrored(ball.blocks, (0,)), kind, order), ball, {"top": (1, radius)})
 
 
 def disc(radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1) -> Any:
     """A disc (m), refined at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole boundary."""
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
+    return _with_boundaries(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
 
 
 def upright_half_disc(
@@ -368,7 +370,7 @@ def upright_half_disc(
     With plane="axisymmetric" a ball. Parameters as `quarter_disc`'s; boundaries `arc` and `left` (x = 0), too.
     """
     ball = BallBlocks(2, radius, zone, size, growth)
-    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0)})
+    return _with_boundaries(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0)})
 
 
 def upright_quarter_ball(
@@ -379,7 +381,7 @@ def upright_quarter_ball(
     Parameters as `quarter_ball`'s; boundaries `arc`, `left` (x = 0) and `back` (z = 0), too.
     """
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
+    return _with_boundaries(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
 
 
 def upright_half_ball(
@@ -387,7 +389,7 @@ def upright_half_ball(
 ) -> Any:
     """Half of a ball, z ≥ 0 (m). Parameters and boundaries as `upright_quarter_ball`'s, without `left`."""
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {"back": (2, 0.0)})
+    return _with_boundaries(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {"back": (2, 0.0)})
 
 
 def quarter_ball(
@@ -400,7 +402,7 @@ def quarter_ball(
     """
     ball = BallBlocks(3, radius, zone, size, growth)
     ends = {"left": (0, 0.0), "back": (2, 0.0), "top": (1, radius)}
-    return _named(mesh_of(ball.blocks, kind, order), ball, ends)
+    return _with_boundaries(mesh_of(ball.blocks, kind, order), ball, ends)
 
 
 def half_ball(
@@ -408,7 +410,7 @@ def half_ball(
 ) -> Any:
     """A half-ball, y ≤ R (m). Parameters as `quarter_ball`'s; boundaries `contact`, `arc` and `top` (y = R)."""
     ball = BallBlocks(3, radius, zone, size, growth)
-    return _named(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
+    return _with_boundaries(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
 
 
 def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
@@ -425,14 +427,14 @@ def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
     limits.check_cells("cells, around", (cells, around), through * quarters, 2)
     r = radius - thickness * np.linspace(0.0, 1.0, 2 * cells + 1)
     quarter = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * around + 1)
-    turns = [quarter + 0.5 * np.pi * k for k in range(4)]
-    blocks = [np.stack([np.outer(np.sin(t), r), radius - np.outer(np.cos(t), r)]) for t in turns]
+    angles = [quarter + 0.5 * np.pi * k for k in range(4)]
+    blocks = [np.stack([np.outer(np.sin(t), r), radius - np.outer(np.cos(t), r)]) for t in angles]
     mesh = mesh_of(blocks, "quad", 1)
     facets = mesh.boundary_facets()
-    away = np.linalg.norm(mesh.p[:, mesh.facets[:, facets]] - np.array([0.0, radius])[:, None, None], axis=0).mean(
+    distance = np.linalg.norm(mesh.p[:, mesh.facets[:, facets]] - np.array([0.0, radius])[:, None, None], axis=0).mean(
         axis=0
     )
-    outside = away > radius - 0.5 * thickness
+    outside = distance > radius - 0.5 * thickness
     return replace(mesh, _boundaries={"outside": facets[outside], "inside": facets[~outside]})
 
 
@@ -468,16 +470,19 @@ def cylinder(radius: float, heights: Array, cells: int, *, order: int = 1) -> An
     >>> mesh.nelements, sorted(mesh.boundaries)
     (144, ['bottom', 'side', 'top'])
     """
-    given = checks.finite_array("heights", heights, (None,))
-    if given.size < 2 or not (np.diff(given) > 0).all():
+    checked_heights = checks.finite_array("heights", heights, (None,))
+    if checked_heights.size < 2 or not (np.diff(checked_heights) > 0).all():
         raise UserError.parameter("heights", heights, "must be at least two increasing numbers")
-    limits.check_cells("cells", cells, 3 * checks.positive_integer("cells", cells) ** 2 * given.size, 3)
-    blocks = _mirrored(_quarter_blocks(radius, halved(given), cells), (0, 1))
+    limits.check_cells("cells", cells, 3 * checks.positive_integer("cells", cells) ** 2 * checked_heights.size, 3)
+    blocks = _mirrored(_quarter_blocks(radius, halved(checked_heights), cells), (0, 1))
     mesh = mesh_of(blocks, "hex", order)
     facets = mesh.boundary_facets()
     z = mesh.p[2, mesh.facets[:, facets]]
-    near = 1e-9 * float(np.ptp(given))
-    names = {name: (np.abs(z - at) <= near).all(axis=0) for name, at in (("bottom", given[0]), ("top", given[-1]))}
+    tolerance = 1e-9 * float(np.ptp(checked_heights))
+    names = {
+        name: (np.abs(z - at) <= tolerance).all(axis=0)
+        for name, at in (("bottom", checked_heights[0]), ("top", checked_heights[-1]))
+    }
     names["side"] = ~(names["bottom"] | names["top"])
     return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items()})
 
@@ -489,8 +494,8 @@ def _quarter_blocks(radius: float, heights: Array, cells: int) -> list[Array]:
     outwards = np.linspace(0.0, 1.0, 2 * max(1, cells - inside) + 1)
     edge = checks.positive("radius", radius) * np.array([(1.0, 0.0), (0.8, 0.8)]) * inside / max(cells, 2)
     line = edge[0] + share[:, None] * (edge[1] - edge[0])  # from the axis y = 0 to the diagonal
-    turn = 0.25 * np.pi * share
-    arc = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    angle = 0.25 * np.pi * share
+    arc = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ring = line[:, None] + outwards[None, :, None] * (arc - line)[:, None]
     s, t = share[:, None, None], share[None, :, None]
     core = s * edge[0] + t * edge[0][::-1] + s * t * (edge[1] - edge[0] - edge[0][::-1])
@@ -526,9 +531,9 @@ def stacked(
     if thickness is None:
         pair = [rectangle(across, y, cells=n, kind=kind or "quad") for y, n in zip(ranges, cells, strict=True)]
     else:
-        along = (0.0, checks.positive("thickness", thickness))
+        depth_range = (0.0, checks.positive("thickness", thickness))
         counts = [(along_x, up, along_x) for along_x, up in cells]
-        pair = [box(across, y, along, cells=n, kind=kind or "hex") for y, n in zip(ranges, counts, strict=True)]
+        pair = [box(across, y, depth_range, cells=n, kind=kind or "hex") for y, n in zip(ranges, counts, strict=True)]
     return pair[0], pair[1]
 
 
@@ -546,7 +551,7 @@ def _doubled(ball: BallBlocks) -> list[Array]:
     return ball.blocks + images
 
 
-def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:
+def _with_boundaries(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:
     """The mesh with its boundaries: the planes of `ends` (axis, value), the arc and its parts over the zone."""
     facets = mesh.boundary_facets()
     corners = mesh.p[:, mesh.facets[:, facets]]  # (axis, corner, facet)
@@ -556,9 +561,9 @@ def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> A
     names["arc"] = (np.abs(np.linalg.norm(corners - centre, axis=0) - ball.radius) <= tolerance).all(axis=0)
     middle = corners.mean(axis=1)
     # mid-points: the sides of the zone follow the curvature of the sphere
-    over = names["arc"] & (np.abs(np.delete(middle, 1, axis=0)) <= ball.zone).all(axis=0)
-    names["contact"] = over & (middle[1] < ball.radius)
-    names["opposite"] = over & (middle[1] > ball.radius)
+    over_zone = names["arc"] & (np.abs(np.delete(middle, 1, axis=0)) <= ball.zone).all(axis=0)
+    names["contact"] = over_zone & (middle[1] < ball.radius)
+    names["opposite"] = over_zone & (middle[1] > ball.radius)
     return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items() if chosen.any()})
 
 
@@ -603,6 +608,6 @@ def turned(mesh: Any) -> Any:
     return replace(mesh, doflocs=-mesh.doflocs)
 
 
-def _growing(first: float, total: float, growth: float) -> Array:
+def _growing(first_size: float, total: float, growth: float) -> Array:
     """Ends and mid-points (2n + 1,) of cells growing from `first` over [0, total], m."""
-    return total * graded(cell_count(first, total, growth), first, total)
+    return total * graded(cell_count(first_size, total, growth), first_size, total)

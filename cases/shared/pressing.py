@@ -77,13 +77,13 @@ class PressedContact:
         """
         group = result["interface/contact"].dataset
         force = float(group["force"].values[-1, 1]) / share
-        places, pressure = group["point_position"].values, group["pressure"].values[-1]
+        positions, pressure = group["point_position"].values, group["pressure"].values[-1]
         if gauss is not None:
             points = at_gauss_points(gauss)
             shares = points.weights * (pressure * points.areas)[:, None]
-            places = gauss.positions
-            pressure = np.bincount(points.nodes.ravel(), shares.ravel(), len(places)) / gauss.areas
-        distance = np.linalg.norm(np.delete(places, 1, axis=1), axis=1)
+            positions = gauss.positions
+            pressure = np.bincount(points.nodes.ravel(), shares.ravel(), len(positions)) / gauss.areas
+        distance = np.linalg.norm(np.delete(positions, 1, axis=1), axis=1)
         order = np.argsort(distance)
         return cls(distance[order], pressure[order], force)
 
@@ -114,7 +114,7 @@ def hertz_checks(pressed: PressedContact, exact: LineContact | SphereContact, ra
 
 
 def pressed_scalars(pressed: PressedContact) -> dict[str, Scalar]:
-    """Scalars of the whole contact, also if the model holds a part; peak and half-width by the fit of p²."""
+    """Scalars of the complete contact, also if the model has a part of it; peak and half-width by the fit of p²."""
     fit = pressed.fit
     return {
         "peak_force": Scalar(pressed.force, "N", "contact force"),
@@ -138,8 +138,8 @@ def equilibrium_checks(result: xarray.DataTree, force: float, load: float | None
 def pressure_figure(pressed: PressedContact, exact: LineContact | SphereContact) -> "Figure":
     """Pressure over distance, and p² over squared distance (Hertz: a straight line) with the fit."""
     fit, b, p0 = pressed.fit, exact.half_width, exact.peak
-    near = pressed.distance <= 1.25 * b
-    x, p = pressed.distance[near] / b, pressed.pressure[near] / p0
+    in_range = pressed.distance <= 1.25 * b
+    x, p = pressed.distance[in_range] / b, pressed.pressure[in_range] / p0
     grid = np.linspace(0.0, 1.25, 1001)
     squares = np.array([0.0, (fit.half_width / b) ** 2])
     with style.panels(2, 5.2) as (figure, axes):
@@ -166,16 +166,16 @@ def traction_figure(sheared: Any, exact: PartialSlip) -> "Figure":
     """Traction and μ times the pressure along the contact, over μ p0 (`cattaneo_mindlin.ShearedContact`)."""
     b, unit = exact.contact.half_width, exact.friction * exact.contact.peak
     grid = np.linspace(-1.25, 1.25, 2001)
-    near = np.abs(sheared.x) <= 1.25 * b
+    in_range = np.abs(sheared.x) <= 1.25 * b
     with style.panels(1, 3.6) as (figure, (axes,)):
         limit = exact.friction * exact.contact.pressure(grid * b)
         axes.plot(grid, limit / unit, "--", color=style.REFERENCE, label="μ × Hertzian pressure")
         axes.plot(grid, exact.traction(grid * b) / unit, color=style.REFERENCE, label="Cattaneo and Mindlin")
-        x = sheared.x[near] / b
-        computed = exact.friction * sheared.pressure[near] / unit
+        x = sheared.x[in_range] / b
+        computed = exact.friction * sheared.pressure[in_range] / unit
         axes.plot(x, computed, "x", color=style.COLOURS[1], markersize=4, label="μ × computed pressure")
         axes.plot(
-            x, sheared.traction[near] / unit, "o", color=style.COLOURS[0], markersize=3.5, label="computed traction"
+            x, sheared.traction[in_range] / unit, "o", color=style.COLOURS[0], markersize=3.5, label="computed traction"
         )
         for side in (-1.0, 1.0):
             axes.axvline(side * exact.stick_half_width / b, color=style.REFERENCE, linewidth=0.8, linestyle=":")

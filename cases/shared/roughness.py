@@ -79,10 +79,10 @@ class Roughness:
     def spectrum(self) -> tuple[Array, Array]:
         """Wave numbers, rad/m, and spectrum C, m⁴, at the corners of the piecewise power law."""
         q = 2.0 * np.pi / np.array([self.size, self.size / 2.0**self.flat, self.cutoff])
-        whole = aq.rough.SelfAffine(self.hurst, self.size, self.size / 2.0**self.flat, self.cutoff)
-        level = self.slope**2 / whole.integral(2)
-        keep = np.append(True, np.diff(q) > 0.0)
-        return q[keep], level * whole(q[keep])
+        self_affine = aq.rough.SelfAffine(self.hurst, self.size, self.size / 2.0**self.flat, self.cutoff)
+        level = self.slope**2 / self_affine.integral(2)
+        distinct = np.append(True, np.diff(q) > 0.0)
+        return q[distinct], level * self_affine(q[distinct])
 
 
 @lru_cache(maxsize=8)
@@ -109,12 +109,12 @@ def half_space(roughness: Roughness, seeds: int) -> HalfSpaceCurve:
 
     Dimensionless: independent of E*, slope (if small) and wavelength.
     """
-    kept = _stored()
-    if (roughness.hurst, roughness.octaves, roughness.flat) == STORED_SHAPE and seeds <= kept[0].shape[0]:
-        gaps, areas = (table[:seeds] for table in kept)
+    stored = _stored()
+    if (roughness.hurst, roughness.octaves, roughness.flat) == STORED_SHAPE and seeds <= stored[0].shape[0]:
+        gaps, areas = (table[:seeds] for table in stored)
     else:
-        found = [_solved(roughness, seed) for seed in range(seeds)]
-        gaps, areas = (np.array(table) for table in zip(*found, strict=True))
+        curves = [_solved(roughness, seed) for seed in range(seeds)]
+        gaps, areas = (np.array(table) for table in zip(*curves, strict=True))
     mean, scatter = aq.rough.mean_curve(gaps, LOADS)
     return HalfSpaceCurve(LOADS, mean, scatter, *aq.rough.mean_curve(areas, LOADS), len(gaps))
 
@@ -132,10 +132,10 @@ def _stored() -> tuple[Array, Array]:
 def _solved(roughness: Roughness, seed: int) -> tuple[Array, Array]:
     """Gaps over the rms height and areas (k,) of one sample."""
     sample = roughness.sample(seed)
-    found = aq.rough.halfspace_curve(
+    curve = aq.rough.halfspace_curve(
         sample.heights, sample.size, 1.0, pressures=LOADS * roughness.slope, tolerance=1e-6
     )
-    return found.gaps / roughness.moments.rms_height, found.areas
+    return curve.gaps / roughness.moments.rms_height, curve.areas
 
 
 def theories(roughness: Roughness, modulus: float, hardness: float, poisson: float) -> dict[str, Any]:
@@ -153,22 +153,22 @@ def theories(roughness: Roughness, modulus: float, hardness: float, poisson: flo
 def curve_of(parameters: Any) -> tuple[Array, Array]:
     """Gaps (k,), m, and pressures (k,), Pa, to which the law is fitted; of the half-space every third load, so that the
     others test the fit."""
-    p, rough = parameters, Roughness.of(parameters)
+    p, roughness = parameters, Roughness.of(parameters)
     modulus = p.young / (1.0 - p.poisson**2)
-    pressures = LOADS * modulus * rough.slope
+    pressures = LOADS * modulus * roughness.slope
     if p.law in ("half-space", "power"):
-        return half_space(rough, p.seeds).gaps[::3] * rough.moments.rms_height, pressures[::3]
-    theory = theories(rough, modulus, p.hardness, p.poisson)[p.law]
-    gaps = np.linspace(-2.0, 8.0, 1001) * rough.moments.rms_height
+        return half_space(roughness, p.seeds).gaps[::3] * roughness.moments.rms_height, pressures[::3]
+    theory = theories(roughness, modulus, p.hardness, p.poisson)[p.law]
+    gaps = np.linspace(-2.0, 8.0, 1001) * roughness.moments.rms_height
     with np.errstate(all="ignore"):
-        found = theory.pressure(gaps)
-    fits = np.isfinite(found) & (found > 0.0)
+        theory_pressures = theory.pressure(gaps)
+    positive = np.isfinite(theory_pressures) & (theory_pressures > 0.0)
     # gaps at the pressures of the curve
-    order = np.argsort(found[fits])
-    shares = np.log(pressures / pressures[0]), np.log(found[fits][order] / pressures[0])
-    at = np.interp(*shares, gaps[fits][order], np.nan, np.nan)
-    reached = np.isfinite(at)
-    return at[reached], pressures[reached]
+    order = np.argsort(theory_pressures[positive])
+    shares = np.log(pressures / pressures[0]), np.log(theory_pressures[positive][order] / pressures[0])
+    gaps_at_pressures = np.interp(*shares, gaps[positive][order], np.nan, np.nan)
+    in_range = np.isfinite(gaps_at_pressures)
+    return gaps_at_pressures[in_range], pressures[in_range]
 
 
 def law_of(parameters: Any) -> Any:
@@ -199,17 +199,19 @@ def _truth(parameters: Any) -> HalfSpaceCurve | None:
 
 def _scales(parameters: Any) -> tuple[Roughness, float, float]:
     """Roughness, E* h'rms, Pa, and E*, Pa."""
-    rough, modulus = Roughness.of(parameters), parameters.young / (1.0 - parameters.poisson**2)
-    return rough, modulus * rough.slope, modulus
+    roughness, modulus = Roughness.of(parameters), parameters.young / (1.0 - parameters.poisson**2)
+    return roughness, modulus * roughness.slope, modulus
 
 
 def gap_figure(parameters: Any, pressed: tuple[Array, Array], fit: Any) -> "Figure":
     """Pressure over E* h'rms against gap over rms height; pressed: gaps, m, and pressures, Pa, of the block."""
-    rough, unit, modulus = _scales(parameters)
-    height, truth = rough.moments.rms_height, _truth(parameters)
+    roughness, unit, modulus = _scales(parameters)
+    height, truth = roughness.moments.rms_height, _truth(parameters)
     grid = np.linspace(0.05, 4.2, 400)
     with style.panels(1, 4.2) as (figure, (axes,)):
-        for n, (name, theory) in enumerate(theories(rough, modulus, parameters.hardness, parameters.poisson).items()):
+        for n, (name, theory) in enumerate(
+            theories(roughness, modulus, parameters.hardness, parameters.poisson).items()
+        ):
             pressure = theory.pressure(grid * height) / unit
             axes.semilogy(
                 grid, pressure, style.DASHES[1 + n % 3], color=style.COLOURS[2 + n], linewidth=1.1, label=NAMES[name]
@@ -238,11 +240,13 @@ def gap_figure(parameters: Any, pressed: tuple[Array, Array], fit: Any) -> "Figu
 
 def area_figure(parameters: Any) -> "Figure":
     """Contact area over load as a function of p/(E* h'rms); constant at small loads."""
-    rough, unit, modulus = _scales(parameters)
-    height, truth = rough.moments.rms_height, _truth(parameters)
+    roughness, unit, modulus = _scales(parameters)
+    height, truth = roughness.moments.rms_height, _truth(parameters)
     grid = np.linspace(0.05, 4.2, 400) * height
     with style.panels(1, 3.6) as (figure, (axes,)):
-        for n, (name, theory) in enumerate(theories(rough, modulus, parameters.hardness, parameters.poisson).items()):
+        for n, (name, theory) in enumerate(
+            theories(roughness, modulus, parameters.hardness, parameters.poisson).items()
+        ):
             load = theory.pressure(grid) / unit
             axes.semilogx(
                 load,
@@ -289,20 +293,26 @@ def history_figure(result: Any, exact: Any) -> "Figure":
     return figure
 
 
-def roughness_figure(heights: Array, found: Any, parameters: Any, point: tuple[float, Any]) -> "Figure":
+def roughness_figure(heights: Array, impacts: Any, parameters: Any, point: tuple[float, Any]) -> "Figure":
     """Prolongation of the contact over 2L/c and loss of velocity against the rms height (r,), m."""
     p = parameters
     transit = 2.0 * p.length / np.sqrt(p.young / p.density)
-    share = np.array(heights) / (p.velocity * transit)
-    longer = np.array([item.duration / transit - 1.0 for item in found])
-    slower = np.array([1.0 - item.restitution for item in found])
+    height_ratio = np.array(heights) / (p.velocity * transit)
+    prolongation = np.array([impact.duration / transit - 1.0 for impact in impacts])
+    velocity_loss = np.array([1.0 - impact.restitution for impact in impacts])
     with style.panels(1, 3.8) as (figure, (axes,)):
-        axes.loglog(share, longer, "o-", markersize=3.5, label="prolongation of contact, exact")
-        axes.loglog(share, slower, "s-", markersize=3.5, label="loss of velocity, exact")
+        axes.loglog(height_ratio, prolongation, "o-", markersize=3.5, label="prolongation of contact, exact")
+        axes.loglog(height_ratio, velocity_loss, "s-", markersize=3.5, label="loss of velocity, exact")
         at = point[0] / (p.velocity * transit)
         axes.loglog([at], [point[1].duration / transit - 1.0], "x", color="k", label="computed")
         axes.loglog([at], [1.0 - point[1].restitution], "x", color="k")
-        axes.loglog(share, longer[-1] * share / share[-1], ":", color=style.REFERENCE, label="first order")
+        axes.loglog(
+            height_ratio,
+            prolongation[-1] * height_ratio / height_ratio[-1],
+            ":",
+            color=style.REFERENCE,
+            label="first order",
+        )
         axes.set_xlabel("rms height / (V · 2L/c)")
         axes.set_ylabel("Relative to a smooth wall")
         axes.legend()

@@ -19,17 +19,17 @@ from arlequin.cases.shared.vocabulary import ExplicitName
 Model = Literal["nonsmooth", "modal", "two-body", "direct"]
 Scheme = Literal["theta", "newmark", "hht", "central-difference", ExplicitName]
 
-# central differences accept no elastic friction, the explicit modal schemes no multipliers; HHT, whose forces belong to
-# two instants, lets a mass held by rigid friction creep for some steps
+# central differences do not support elastic friction, the explicit modal schemes no multipliers; with HHT, whose forces
+# are of two instants, a mass stuck by rigid friction creeps for some steps
 EXACT = ("theta", "newmark", "central-difference")
 PENALISED = ("theta", "newmark", "hht", *get_args(ExplicitName))
-RINGING = ("theta", "newmark", *get_args(ExplicitName))  # those without damping of a stuck mass
+RINGING = ("theta", "newmark", *get_args(ExplicitName))  # schemes without damping of a stuck mass
 
 
 class SliderParameters:
-    """What the parameters of both sliders imply: contact model, scheme and events; a base without fields.
+    """Base class, without fields, of the parameters of both sliders: contact model, scheme and events.
 
-    penalised_schemes: the schemes that its models with a shock element accept.
+    penalised_schemes: schemes admitted with a shock element.
     """
 
     penalised_schemes: tuple[str, ...]
@@ -50,8 +50,8 @@ class SliderParameters:
     @property
     def time_scheme(self) -> Scheme:
         """Name of the time scheme."""
-        usual: dict[str, Scheme] = {"nonsmooth": "theta", "direct": "hht"}
-        return self.scheme if self.scheme is not None else usual.get(self.model, "symplectic-euler")
+        default_scheme: dict[str, Scheme] = {"nonsmooth": "theta", "direct": "hht"}
+        return self.scheme if self.scheme is not None else default_scheme.get(self.model, "symplectic-euler")
 
     @property
     def located(self) -> bool:
@@ -83,7 +83,7 @@ def critical_damping(mass: float, stiffness: float) -> float:
 
 
 def check_scheme(scheme: str, fitting: tuple[str, ...], model: str) -> None:
-    """UserError where the model does not accept the scheme."""
+    """UserError if the model does not support the scheme."""
     if scheme not in fitting:
         rule = f'must be {", ".join(fitting[:-1])} or {fitting[-1]} with model="{model}"'
         raise aq.UserError.parameter("scheme", scheme, rule)
@@ -114,19 +114,19 @@ def slider(
     table = aq.PointMasses("table", np.zeros(axes), mass)
     top = table.boundary("all")
     contact = aq.Interface("contact", foot, top, law, friction=friction, direction=tuple(-up))
-    held = [aq.Relation(f"table {axis}", [(top, axis, 1.0)]) for axis in "xyz"[:axes]]
+    table_relations = [aq.Relation(f"table {axis}", [(top, axis, 1.0)]) for axis in "xyz"[:axes]]
     return aq.System(
-        [body, table], springs=springs, interfaces=[contact], relations=held, gravity=gravity,
+        [body, table], springs=springs, interfaces=[contact], relations=table_relations, gravity=gravity,
         displacement={"slider": start},
     )  # fmt: skip
 
 
 def _block(mass: float, axes: int) -> aq.Modal:
     """Beam of 1 m³ without rotation of its ends, reduced to its rigid translations; contact area 1 m²."""
-    turns = ("rz",) if axes == 2 else ("rx", "ry", "rz")
+    rotations = ("rz",) if axes == 2 else ("rx", "ry", "rz")
     beam = aq.Beam(
         "slider", aq.mesh.interval(-0.5, 0.5, cells=1), aq.LinearElastic(young=1e12, poisson=0.3, density=mass),
         aq.Section.rectangle(1.0, 1.0), dimension=axes,
-        imposed={end: dict.fromkeys(turns, 0.0) for end in ("left", "right")},
+        imposed={end: dict.fromkeys(rotations, 0.0) for end in ("left", "right")},
     )  # fmt: skip
     return aq.Modal(beam, axes)

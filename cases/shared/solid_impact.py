@@ -26,15 +26,17 @@ def force_panels(
     from arlequin.plots import style
 
     with style.panels(len(panels), 0.6 + 2.2 * len(panels), sharex=True, sharey=True) as (figure, rows):
-        drawn = {title: {name: _force(tree, component) for name, tree in own.items()} for title, own in panels.items()}
-        curves = [curve for own in drawn.values() for curve in own.values()]
+        curves_by_title = {
+            title: {name: _force(tree, component) for name, tree in runs.items()} for title, runs in panels.items()
+        }
+        curves = [curve for by_name in curves_by_title.values() for curve in by_name.values()]
         factor, unit = style.prefix(np.concatenate([force for _, force in curves]), "N")
         clock, second = style.prefix(np.concatenate([time for time, _ in curves]), "s")
-        for axes, (title, own) in zip(rows, drawn.items(), strict=True):
+        for axes, (title, by_name) in zip(rows, curves_by_title.items(), strict=True):
             for n, (name, (time, force)) in enumerate((exact or {}).items()):
                 dash = style.DASHES[(1 + n) % len(style.DASHES)]
                 axes.plot(clock * time, factor * force, dash, color=style.REFERENCE, label=name, zorder=3)
-            for n, (name, (time, force)) in enumerate(own.items()):
+            for n, (name, (time, force)) in enumerate(by_name.items()):
                 # the force at t_n is the mean over the step
                 axes.plot(
                     clock * time,
@@ -47,7 +49,7 @@ def force_panels(
                 )
             axes.set_title(title, loc="left", fontsize=10)
             axes.set_ylabel(style.label("Contact force", unit))
-            if len(own) + len(exact or {}) > 1:
+            if len(by_name) + len(exact or {}) > 1:
                 axes.legend()
         rows[-1].set_xlabel(style.label("Time", second))
     return figure
@@ -60,20 +62,20 @@ def pressure_panels(panels: "Mapping[str, NodePressures]", shares: tuple[float, 
     """
     from arlequin.plots import style
 
-    places = next(iter(panels.values())).chosen(shares).offset
+    offsets = next(iter(panels.values())).chosen(shares).offset
     with style.panels(len(panels), 0.6 + 1.9 * len(panels), sharex=True, sharey=True) as (figure, rows):
         factor, unit = style.prefix(np.concatenate([nodes.pressure.ravel() for nodes in panels.values()]), "Pa")
         clock, second = style.prefix(np.concatenate([nodes.time for nodes in panels.values()]), "s")
         for axes, (title, nodes) in zip(rows, panels.items(), strict=True):
-            for n, place in enumerate(places):
-                values = nodes.pressure[:, int(np.abs(nodes.offset - place).argmin())]
+            for n, offset in enumerate(offsets):
+                values = nodes.pressure[:, int(np.abs(nodes.offset - offset).argmin())]
                 axes.plot(
                     clock * nodes.time,
                     factor * values,
                     color=style.COLOURS[n],
                     drawstyle="steps-pre",
                     linewidth=1.0,
-                    label=f"node at x = {1e3 * place:.3g} mm",
+                    label=f"node at x = {1e3 * offset:.3g} mm",
                 )
             axes.set_title(title, loc="left", fontsize=10)
             axes.set_ylabel(style.label("Pressure", unit))
@@ -86,7 +88,7 @@ def _force(result: xarray.DataTree, component: str) -> tuple[Any, Any]:
     return result.dataset["time"].values, result["interface/contact"].dataset["force"].sel(component=component).values
 
 
-LATER = 1.25  # of the release time: end of the comparison of forces and start of the flight
+LATER = 1.25  # end of the comparison of forces and start of the flight, over the release time
 PERIODS = 20  # periods needed for the frequency of the flight
 
 
@@ -98,19 +100,19 @@ def force_means(result: xarray.DataTree, steps: int = 1) -> NDArray[np.float64]:
 
 
 def released(result: xarray.DataTree) -> float:
-    """End of the last step under contact, s; 0 where there was none."""
+    """End of the last step with contact, s; 0 without contact."""
     end = contact_ends(result.dataset["time"].values, force_means(result))[1]
     return 0.0 if np.isnan(end) else end
 
 
 def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
-    """Change of height (frame,), m: displacement of the highest less that of the lowest node."""
+    """Change of height (frame,), m: displacement of the highest minus that of the lowest node."""
     ends = []
     for sign in (1.0, -1.0):
         parts = [part.dataset for part in result["part"].children.values()]
         part = max(parts, key=lambda group: float((sign * group["position"].values[:, 1]).max()))
-        place = part["position"].values
-        node = int((sign * place[:, 1] - 1e-6 * np.abs(place[:, 0])).argmax())
+        position = part["position"].values
+        node = int((sign * position[:, 1] - 1e-6 * np.abs(position[:, 0])).argmax())
         ends.append(part["displacement"].values[:, node, 1])
     return np.asarray(ends[0] - ends[1])
 
@@ -130,8 +132,8 @@ def vibration(result: xarray.DataTree, exact: float) -> list[Check]:
     flight = time > start
     if (time[-1] - start) * exact < PERIODS or (time[1] - time[0]) * exact > 0.25:
         return []
-    found = frequency(time[flight], height_change(result)[flight], exact)
-    return [Check("frequency of the oval vibration in flight", found, exact, 0.005, "Hz")]
+    computed = frequency(time[flight], height_change(result)[flight], exact)
+    return [Check("frequency of the oval vibration in flight", computed, exact, 0.005, "Hz")]
 
 
 @dataclass(frozen=True)

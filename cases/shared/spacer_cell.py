@@ -7,8 +7,8 @@ the nodes of the tube, on a patch of its surface below each pad, so that wear is
 
     cell = SpacerCell(Cladding(4.75e-3, 0.57e-3, zircaloy, (-0.02, 0.02)), Supports(...))
     tube = cell.tube(imposed=...)                       # a Solid; Modal(tube) may take its place
-    held = cell.held(tube, share=lambda t: min(t, 1.0))  # 0: touching, 1: pressed
-    aq.System([tube, *held.parts], interfaces=held.interfaces, springs=held.springs)
+    supports = cell.tube_supports(tube, share=lambda t: min(t, 1.0))  # 0: touching, 1: pressed
+    aq.System([tube, *supports.parts], interfaces=supports.interfaces, springs=supports.springs)
 
 """
 
@@ -57,8 +57,8 @@ def _between(start: float, end: float, fine: tuple[bool, bool], size: float, lar
     """Points from start to end, refined at the given ends."""
     if all(fine):
         middle = 0.5 * (start + end)
-        first = _between(start, middle, (True, False), size, largest, growth)
-        return np.concatenate([first, (start + end) - first[-2::-1]])
+        first_half = _between(start, middle, (True, False), size, largest, growth)
+        return np.concatenate([first_half, (start + end) - first_half[-2::-1]])
     length = end - start
     limits.check_cells("largest", largest, length / max(size, largest), 1)
     sizes: list[float] = []
@@ -101,11 +101,11 @@ def pad_mesh(
     mesh = mesh_of([block], "hex", order)
     facets = mesh.boundary_facets()
     middle = mesh.p[:, mesh.facets[:, facets]].mean(axis=1)
-    back = np.abs(middle[0] - thickness) <= 1e-9 * thickness
+    on_back = np.abs(middle[0] - thickness) <= 1e-9 * thickness
     corners = mesh.p[:, mesh.facets[:, facets]]
     bent = np.zeros_like(corners[1]) if radius is None else radius - np.sqrt(radius**2 - corners[1] ** 2)
-    ahead = (np.abs(corners[0] + bent) <= 1e-9 * thickness).all(axis=0)
-    return replace(mesh, _boundaries={"front": facets[ahead], "back": facets[back]})
+    at_front = (np.abs(corners[0] + bent) <= 1e-9 * thickness).all(axis=0)
+    return replace(mesh, _boundaries={"front": facets[at_front], "back": facets[on_back]})
 
 
 def placed(mesh: Any, distance: float, angle: float, height: float) -> Any:
@@ -148,7 +148,7 @@ class Supports:
     """Data of springs, dimples and pads: normal and tangential stiffness, N/m, and damping, N·s/m, of a whole pad.
 
     shear_damping: tangential over normal damping. friction: None for smooth pads (then no wear).
-    preload P, N, of each spring, P/2 of each dimple, which determines the motion of the grid nodes (`SpacerCell.way`).
+    preload P, N, of each spring, P/2 of each dimple, which determines `SpacerCell.grid_displacement`.
     gap, m: initial gap between asperities and tube.
     size: width, height, thickness of a pad, m; hollow: radius of its face, m, larger than the tube's, or None: flat.
     offset: of the dimples above and below the middle, m.
@@ -197,7 +197,7 @@ class PadSupport:
 
     @property
     def angle(self) -> float:
-        """Angle of its side of the tube, rad."""
+        """Angle of the support around the tube, rad."""
         return self.quarter * _QUARTER
 
     @property
@@ -238,16 +238,16 @@ class SpacerCell:
             raise UserError.parameter("ends", c.ends, f"must lie beyond the pads, from {low:g} to {high:g} m")
 
     @cached_property
-    def six(self) -> tuple[PadSupport, ...]:
+    def pad_supports(self) -> tuple[PadSupport, ...]:
         """Springs at +x and +y, two dimples each at −x and −y."""
         s = self.supports
         spring = s.spring_stiffness, s.spring_shear, s.spring_damping, s.preload
         dimple = s.dimple_stiffness, s.dimple_shear, s.dimple_damping, 0.5 * s.preload
-        found = [PadSupport(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
+        supports = [PadSupport(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
         for quarter, axis in enumerate("xy"):
             sides = {"low": -s.offset, "high": s.offset}
-            found += [PadSupport(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
-        return tuple(found)
+            supports += [PadSupport(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
+        return tuple(supports)
 
     @property
     def layer(self) -> LineLayer:
@@ -274,14 +274,14 @@ class SpacerCell:
     def _size(self) -> float:
         return self.half_width / (_ACROSS * self.refine)
 
-    def way(self, each: PadSupport, share: float = 1.0) -> float:
+    def grid_displacement(self, support: PadSupport, share: float = 1.0) -> float:
         """Displacement of the grid node of a support, m: it closes the gap for share ≤ 0, then loads the support.
 
         At share 1: F/K plus the compression of the asperities under F on a rigid tube; the compliance of the tube wall
         reduces the force slightly.
         """
-        s, force = self.supports, each.force
-        press = force / each.stiffness + float(self.layer.crush(force / s.size[1]))
+        s, force = self.supports, support.force
+        press = force / support.stiffness + float(self.layer.crush(force / s.size[1]))
         return s.gap * min(1.0 + share, 1.0) + (self.clear + press) * max(share, 0.0)
 
     @property
@@ -300,21 +300,21 @@ class SpacerCell:
         material: replaces that of the cladding (e.g. with the mass of pellets); options: see `aq.Solid`.
         """
         c, s = self.cladding, self.supports
-        half, turn = 0.5 * s.size[1], self.zone / c.radius
-        sides = [(k * _QUARTER - turn, k * _QUARTER + turn) for k in range(4)]
-        around = (-0.5 * _QUARTER, 3.5 * _QUARTER)
-        angles = refined_line(around, sides, self._size / c.radius, _COARSE[0] / self.refine / c.radius)
-        places = [c.middle + z for z in (-s.offset, 0.0, s.offset)]
+        half, half_angle = 0.5 * s.size[1], self.zone / c.radius
+        sides = [(k * _QUARTER - half_angle, k * _QUARTER + half_angle) for k in range(4)]
+        circumference = (-0.5 * _QUARTER, 3.5 * _QUARTER)
+        angles = refined_line(circumference, sides, self._size / c.radius, _COARSE[0] / self.refine / c.radius)
+        support_heights = [c.middle + z for z in (-s.offset, 0.0, s.offset)]
         size = s.size[1] / (_ALONG * self.refine)
-        heights = refined_line(c.ends, [(z - half, z + half) for z in places], size, _COARSE[1] / self.refine)
+        heights = refined_line(c.ends, [(z - half, z + half) for z in support_heights], size, _COARSE[1] / self.refine)
         patches = {
-            each.name: (sides[each.quarter], (c.middle + each.height - half, c.middle + each.height + half))
-            for each in self.six
+            pad.name: (sides[pad.quarter], (c.middle + pad.height - half, c.middle + pad.height + half))
+            for pad in self.pad_supports
         }
         mesh = aq.mesh.tube(c.radius - c.thickness, c.radius, angles, heights, c.cells, patches)
         return aq.Solid(name, mesh if c.order == 1 else on_cylinders(mesh), material or c.material, **options)
 
-    def held(
+    def tube_supports(
         self,
         part: Any,
         share: Callable[[float], float] | None = None,
@@ -322,40 +322,40 @@ class SpacerCell:
     ) -> TubeSupports:
         """Supports of the tube `part` (the solid or its reduced model).
 
-        share: fraction of the grid motion (`way`) at time t: −1 with initial gap, 0 touching, 1 preloaded; None: grid
+        share: fraction of `grid_displacement` at time t: −1 with initial gap, 0 touching, 1 preloaded; None: grid
         at rest with open gap. level: of the unilateral contact of the substrates ("velocity" in dynamics).
         """
         parts, springs, interfaces = [], [], []
         laws: list[Any] = [self.supports.asperities, aq.Unilateral(level=level)]
-        for each in self.six:
-            pad = self._pad(each)
-            node = self._node(each, share)
+        for support in self.pad_supports:
+            pad = self._pad(support)
+            node = self._node(support, share)
             back, end = pad.boundary("back"), node.boundary("all")
-            stiffness = each.along(each.stiffness, each.shear)
-            dashpot = each.along(each.damping, self.supports.shear_damping * each.damping)
+            stiffness = support.along(support.stiffness, support.shear)
+            dashpot = support.along(support.damping, self.supports.shear_damping * support.damping)
             parts += [pad, node]
-            springs.append(aq.Spring(each.name, back, end, stiffness=stiffness, damping=dashpot))
+            springs.append(aq.Spring(support.name, back, end, stiffness=stiffness, damping=dashpot))
             interfaces.append(
                 aq.Interface(
-                    each.name, part.boundary(each.name), pad.boundary("front"), laws, friction=self.supports.friction,
-                    multiplier="nodes", sliding="small", wear=self.supports.wear,
+                    support.name, part.boundary(support.name), pad.boundary("front"), laws,
+                    friction=self.supports.friction, multiplier="nodes", sliding="small", wear=self.supports.wear,
                 )
             )  # fmt: skip
         return TubeSupports(parts, springs, interfaces)
 
-    def _pad(self, each: PadSupport) -> aq.Solid:
+    def _pad(self, support: PadSupport) -> aq.Solid:
         s, c = self.supports, self.cladding
         width = s.size[0]
         across = refined_line((-0.5 * width, 0.5 * width), [(-self.zone, self.zone)], self._size, width / 8)
         mesh = pad_mesh(s.size, (2 * math.ceil(0.5 * _ALONG * self.refine), 2), across, s.hollow, c.order)
-        return aq.Solid(each.name, placed(mesh, self._start, each.angle, c.middle + each.height), s.material)
+        return aq.Solid(support.name, placed(mesh, self._start, support.angle, c.middle + support.height), s.material)
 
-    def _node(self, each: PadSupport, share: Callable[[float], float] | None) -> aq.PointMasses:
+    def _node(self, support: PadSupport, share: Callable[[float], float] | None) -> aq.PointMasses:
         s, c = self.supports, self.cladding
-        normal = np.array(each.normal)
-        place = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + each.height])
+        normal = np.array(support.normal)
+        position = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + support.height])
         motion: dict[str, Any] = {"x": 0.0, "y": 0.0, "z": 0.0}
         if share is not None:
-            axis = each.quarter % 2
-            motion["xy"[axis]] = lambda t: -float(normal[axis]) * self.way(each, share(t))
-        return aq.PointMasses(f"grid_{each.name}", tuple(place), 1.0, imposed={"all": motion})
+            axis = support.quarter % 2
+            motion["xy"[axis]] = lambda t: -float(normal[axis]) * self.grid_displacement(support, share(t))
+        return aq.PointMasses(f"grid_{support.name}", tuple(position), 1.0, imposed={"all": motion})

@@ -105,12 +105,12 @@ LAWS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
 
 
 def laws_of(parameters: Any) -> tuple[Any, ...]:
-    """Interface laws of the parameter `law`, with the constants that it needs."""
+    """Interface laws of the parameter `law`, with its constants."""
     return LAWS[parameters.law](parameters)
 
 
 def check_gap(parameters: Any) -> None:
-    """UserError where asperities would be compressed in the initial state: gap < asperity_height."""
+    """UserError if asperities are compressed in the initial state: gap < asperity_height."""
     p = parameters
     if p.law in ("asperities", "multilevel") and p.gap < p.asperity_height:
         rule = f"must be at least asperity_height = {p.asperity_height:g}: asperities must not be compressed initially"

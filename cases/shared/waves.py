@@ -1,4 +1,4 @@
-"""Wave cases: wave packets in a bar, and the energy of an interval of it."""
+"""Wave packets in a bar, and the energy of an interval of a bar."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,8 +45,8 @@ def stretch_energy(
     order = np.argsort(x)
     x = x[order]
     u, v = (group[name].isel(frame=frame).values[:, 0][order] for name in ("displacement", "velocity"))
-    little = 1e-12 * (x[-1] - x[0])
-    inside = (x[:-1] >= low - little) & (x[1:] <= high + little)
+    tolerance = 1e-12 * (x[-1] - x[0])
+    inside = (x[:-1] >= low - tolerance) & (x[1:] <= high + tolerance)
     h = np.diff(x)
     strain = 0.5 * young * np.diff(u) ** 2 / h
     kinetic = density * h / 6.0 * (v[1:] ** 2 + v[1:] * v[:-1] + v[:-1] ** 2)

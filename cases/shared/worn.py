@@ -1,4 +1,4 @@
-"""The worn profile of a plane contact."""
+"""Worn profile of a plane contact."""
 
 import numpy as np
 import xarray

@@ -1,14 +1,14 @@
 """Free rotation of an elastic block about its intermediate axis: drift of energy and momenta over 10⁴ steps.
 
 Without loads, energy, momentum and angular momentum are conserved. Rotation about the axis of the intermediate moment
-of inertia is unstable: the block turns over periodically. It starts unstrained, so that energy and momenta are those of
-the rigid block in closed form.
+of inertia is unstable: the block turns over periodically. It is initially unstrained, so that energy and momenta are
+those of the rigid block in closed form.
 
-Over 10⁴ steps of 0.1 rad the midpoint scheme keeps energy and angular momentum to 6e-13 and 4e-13. Newmark's
-trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, and the
+Over 10⁴ steps of 0.1 rad the midpoint scheme conserves energy and angular momentum to 6e-13 and 4e-13. The drift of
+Newmark's trapezoidal rule is 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, and the
 next step has no solution.
 
-Source of the scheme that keeps them: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.
+Source of the conserving scheme: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.
 """
 
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class Invariants:
 
 
 def _counts(parameters: Parameters) -> Array:
-    """Cells along each axis, about cubes."""
+    """Number of cells along each axis, for nearly cubic cells."""
     p = parameters
     sizes = np.array([p.length, p.height, p.depth])
     return np.maximum(np.round(sizes / p.depth * p.cells), 1).astype(int)
@@ -78,13 +78,13 @@ def build(parameters: Parameters) -> aq.Study:
     x, y, z = [(-0.5 * size, 0.5 * size) for size in (p.length, p.height, p.depth)]
     mesh = aq.mesh.box(x, y, z, cells=tuple(_counts(p).tolist()))
     law: Any = {"neo-hooke": aq.NeoHooke, "svk": aq.LinearElastic}[p.law](p.young, p.poisson, p.density)
-    # central differences take lumped masses
+    # central differences require lumped masses
     mass = "lumped" if p.scheme == "central-difference" else "consistent"
     block = aq.Solid("block", mesh, law, kinematics="finite", mass=mass)
-    along = np.array([p.velocity, 0.0, 0.0])
+    velocity = np.array([p.velocity, 0.0, 0.0])
 
     def start(x: Array) -> Array:
-        return np.cross(_spin(p), x) + along
+        return np.cross(_spin(p), x) + velocity
 
     system = aq.System([block], velocity=start)
     step = p.turn / p.spin
@@ -124,12 +124,12 @@ class InvariantDrift:
 
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "InvariantDrift":
-        """From the energies, and the fields with the mass matrix."""
+        """Drift from the energies, and from the fields and the mass matrix."""
         part = build(parameters).system.parts[0]
         mass, group = part.assemble().mass, result["part/block"].dataset
         x = part.positions + group["displacement"].values
         v = group["velocity"].values
-        p = np.array([(mass @ now.ravel()).reshape(-1, 3) for now in v])
+        p = np.array([(mass @ velocity.ravel()).reshape(-1, 3) for velocity in v])
         centre = np.asarray(mass.sum(axis=1)).reshape(-1, 3)[:, 0]
         arm = x - (centre @ x / centre.sum())[:, None]
         energy = result.dataset["energy"].sel(kind=["kinetic", "strain"]).values.sum(axis=-1)
@@ -154,21 +154,22 @@ class InvariantDrift:
 
 
 def turned_over(result: xarray.DataTree, parameters: Parameters) -> int:
-    """How often the block's own axis y has changed its side of the plane across the angular momentum."""
+    """Number of changes of side of the block's axis y with respect to the plane normal to the angular momentum."""
     x = build(parameters).system.parts[0].positions
-    far = [int(np.argmin(np.abs(x - [0.0, side * parameters.height / 2, 0.0]).sum(axis=1))) for side in (1, -1)]
-    now = x + result["part/block"].dataset["displacement"].values
-    along = (now[:, far[0]] - now[:, far[1]]) @ reference(parameters).moment
-    return int(np.count_nonzero(np.diff(np.sign(along))))
+    end_nodes = [int(np.argmin(np.abs(x - [0.0, side * parameters.height / 2, 0.0]).sum(axis=1))) for side in (1, -1)]
+    positions = x + result["part/block"].dataset["displacement"].values
+    projection = (positions[:, end_nodes[0]] - positions[:, end_nodes[1]]) @ reference(parameters).moment
+    return int(np.count_nonzero(np.diff(np.sign(projection))))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """What the scheme promises: the midpoint scheme all, central differences the momenta, θ > ½ only to lose.
+    """Checks of the conserved quantities of the scheme: midpoint all, central differences the momenta, Newmark
+    momentum.
 
-    Newmark's trapezoidal rule promises the momentum alone.
+    For θ > ½ the energy must not grow.
     """
     p, drift = parameters, InvariantDrift.of(result, parameters)
-    # strains are differences of displacements: their round-off grows with the way of the centre
+    # strains are differences of displacements: their round-off grows with the displacement of the centre
     exact = 1e-11 * (1.0 + p.velocity * p.steps * p.turn / p.spin / p.length)
     checks = [
         Check("momentum, largest change", drift.of_momentum, 0.0, exact, "1", "at most"),
@@ -179,23 +180,23 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         return [*checks, Check("energy, largest rise in a step", rise, 0.0, 1e-12, "1", "at most")]
     if p.scheme == "newmark":
         return checks
-    off = float(np.abs(drift.of_energy).max())
-    kept = exact if p.scheme != "central-difference" else 0.02
+    energy_change = float(np.abs(drift.of_energy).max())
+    energy_limit = exact if p.scheme != "central-difference" else 0.02
     return [
         *checks,
         Check("angular momentum, largest change", float(drift.of_moment.max()), 0.0, exact, "1", "at most"),
-        Check("energy, largest change", off, 0.0, kept, "1", "at most"),
+        Check("energy, largest change", energy_change, 0.0, energy_limit, "1", "at most"),
     ]
 
 
 def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
-    """The other schemes over the same steps."""
-    others: list[Parameters] = [replace(parameters, scheme=name) for name in SCHEMES]  # type: ignore[arg-type]
-    return {p.scheme: p for p in others if p.scheme != parameters.scheme}
+    """Other schemes over the same steps."""
+    variants: list[Parameters] = [replace(parameters, scheme=name) for name in SCHEMES]  # type: ignore[arg-type]
+    return {p.scheme: p for p in variants if p.scheme != parameters.scheme}
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of what the rigid block keeps, whose values are exact at the start."""
+    """Scalars of the drift of the invariants, exact initially."""
     drift = InvariantDrift.of(result, parameters)
     return {
         "energy_drift": aq.Scalar(np.abs(drift.of_energy).max(), "1", "largest change of the energy"),
@@ -206,16 +207,16 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The drifts of this run, and of the other schemes over the same steps."""
+    """Drifts of this run, and of the other schemes over the same steps."""
     from arlequin import plots
     from arlequin.cases.spinning_block.plots import drifts
 
-    others = comparisons(result, parameters)
-    found = {}
+    variants = comparisons(result, parameters)
+    drifts_by_name = {}
     for name in SCHEMES:
-        # a scheme may become unstable: the steps before one that does not converge
-        run = result if parameters.scheme == name else comparison(build, others, name, partial=True)
+        # a scheme may become unstable: only the steps before divergence
+        run = result if parameters.scheme == name else comparison(build, variants, name, partial=True)
         if run is not None:
-            drift = InvariantDrift.of(run, others.get(name, parameters))
-            found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, drift)
-    return {"energies": plots.energies(result), "drifts": drifts(found, parameters.spin)}
+            drift = InvariantDrift.of(run, variants.get(name, parameters))
+            drifts_by_name[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, drift)
+    return {"energies": plots.energies(result), "drifts": drifts(drifts_by_name, parameters.spin)}

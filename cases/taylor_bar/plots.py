@@ -32,17 +32,17 @@ def history_figure(
 
 
 def foot_forces_figure(runs: Mapping[str, xarray.DataTree]) -> "Figure":
-    """Forces of the wall on the foot against time, a curve a scheme."""
-    with style.panels(2, 4.6, sharex=True) as (figure, (push, drag)):
+    """Forces of the wall on the foot against time, by scheme."""
+    with style.panels(2, 4.6, sharex=True) as (figure, (normal_panel, friction_panel)):
         for n, (name, run) in enumerate(runs.items()):
-            look: dict[str, Any] = {"color": style.COLOURS[n], "linewidth": 1.0, "zorder": 3.0 - n}
+            line_style: dict[str, Any] = {"color": style.COLOURS[n], "linewidth": 1.0, "zorder": 3.0 - n}
             time = 1e6 * run.dataset["time"].values[1:]
-            # of the whole bar: the half-plane revolves
+            # forces on the complete bar of revolution
             force = 1e-3 * run["interface/wall"].dataset["force"].values[1:]
-            push.plot(time, force[:, 1], label=name, **look)
-            drag.plot(time, -force[:, 0], **look)
-        push.set_ylabel(style.label("Normal force", "kN"))
-        drag.set_ylabel(style.label("Friction, inwards", "kN"))
-        drag.set_xlabel(style.label("Time", "µs"))
-        figure.legend(*push.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+            normal_panel.plot(time, force[:, 1], label=name, **line_style)
+            friction_panel.plot(time, -force[:, 0], **line_style)
+        normal_panel.set_ylabel(style.label("Normal force", "kN"))
+        friction_panel.set_ylabel(style.label("Friction, inwards", "kN"))
+        friction_panel.set_xlabel(style.label("Time", "µs"))
+        figure.legend(*normal_panel.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure

@@ -80,9 +80,9 @@ def test_a_tube_in_modes_takes_the_place_of_the_solid(coarse):
     p = case.Parameters(**COARSE)
     own = case.cell(p)
     tube = own.tube(imposed={"bottom": {"z": 0.0}, "top": {"z": 0.0}})
-    patches = [tube.boundary(each.name) for each in own.six]
+    patches = [tube.boundary(each.name) for each in own.pad_supports]
     modal = aq.Modal(tube, 6, static=[*patches, tube.boundary("bottom"), tube.boundary("top")])
-    held = own.held(modal, share=lambda t: t)
+    held = own.tube_supports(modal, share=lambda t: t)
     ends = [aq.Spring(end, modal.boundary(end), stiffness=(1e4, 1e4, 0.0)) for end in ("bottom", "top")]
     system = aq.System([modal, *held.parts], interfaces=held.interfaces, springs=[*held.springs, *ends])
     result = aq.simulate(system, aq.Static(), duration=1.0, step=0.25)
@@ -98,13 +98,15 @@ def test_a_tube_in_modes_knocks_on_a_cell_with_clearance():
     plain, dense = case.cell(p), aq.LinearElastic(young=9.9e10, poisson=0.37, density=2.5e4)
     own = replace(plain, supports=replace(plain.supports, preload=0.0, material=dense, spring_damping=1.0))
     tube = own.tube(material=dense, imposed={"bottom": {"z": 0.0}, "top": {"z": 0.0}})
-    modal = aq.Modal(tube, 8, static=[tube.boundary(each.name) for each in own.six])
-    held = own.held(modal, level="velocity")
+    modal = aq.Modal(tube, 8, static=[tube.boundary(each.name) for each in own.pad_supports])
+    held = own.tube_supports(modal, level="velocity")
     system = aq.System([modal, *held.parts], interfaces=held.interfaces, springs=held.springs,
                        velocity={"tube": (0.05, 0.0, 0.0)})  # fmt: skip
     result = aq.simulate(system, aq.Theta(0.5), duration=2e-3, step=1e-5, fields_every=20)
     assert np.abs(result["balance"]).max() < 1e-11
-    force = {each.name: np.abs(result[f"interface/{each.name}"].dataset["force"].values[:, 0]) for each in own.six}
+    force = {
+        each.name: np.abs(result[f"interface/{each.name}"].dataset["force"].values[:, 0]) for each in own.pad_supports
+    }
     met = result.dataset["time"].values[np.argmax(force["spring_x"] > 0.0)]
     assert met == pytest.approx((p.gap + own.clear) / 0.05, abs=2e-5)
     assert not force["dimple_x_low"][: np.argmax(force["spring_x"] > 0.0) + 2].any()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arlequin.cases.ring_impact import Parameters, build, check, figures, lasted, restitution, squeezed
+from arlequin.cases.ring_impact import Parameters, build, check, contact_duration, figures, height_ratio, restitution
 from arlequin.cases.shared.meshes import ring
 from arlequin.models.errors import UserError
 
@@ -20,14 +20,14 @@ def run(**changes):
 def test_head_on():
     p, result = run()
     assert 0.2 < restitution(result, p) < 0.8
-    assert squeezed(result) < 0.5
+    assert height_ratio(result) < 0.5
     # the mirror image in x = 0 moves alike
     group = result["part/ring"].dataset
     now = group["position"].values + group["displacement"].values[-1]
     mirrored = now * [-1.0, 1.0]
     nearest = np.abs(mirrored[:, None] - now[None]).sum(axis=2).min(axis=1)
     assert nearest.max() <= 1e-6 * p.radius
-    assert 1e-3 < lasted(result) <= p.duration
+    assert 1e-3 < contact_duration(result) <= p.duration
 
 
 def test_friction_makes_it_roll():

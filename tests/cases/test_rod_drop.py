@@ -10,7 +10,7 @@ import xarray
 from arlequin.cases.reference.ballistic import FreeFall
 from arlequin.cases.rod_drop import Parameters, build, check, drop_time, fall, figures
 from arlequin.cases.rod_drop import plots as drop_figures
-from arlequin.cases.rod_drop.measures import ContactSpells
+from arlequin.cases.rod_drop.measures import ContactPhases
 from arlequin.models.errors import UserError
 
 SMALL = Parameters(length=0.8, pitch=0.2, guides=9, cells=12, duration=0.06, drop=0.5, step=1.5e-4, fields_every=1)
@@ -92,7 +92,7 @@ def test_velocity_law_does_not_flip():
     for law in ("velocity", "gap"):
         p = replace(SMALL, law=law, guides=10, duration=0.09)
         result = build(p).run()
-        found[law] = ContactSpells.of(result, p.step)
+        found[law] = ContactPhases.of(result, p.step)
         assert law == "gap" or not failed(result, p)
     assert found["gap"].reopened > 1.4 * found["velocity"].reopened
     assert found["velocity"].mean > 1.5 * found["gap"].mean
@@ -105,13 +105,13 @@ def test_spells_by_hand():
     force[2:5, 0], force[6, 0], force[10:, 0] = (4.0, 6.0, 2.0), 3.0, (1.0, 5.0)
     force[3:9, 2] = 8.0
     cards = xarray.Dataset({"point_force": (("time", "point"), force)})
-    found = ContactSpells.of(xarray.DataTree.from_dict({"interface/cards": cards}), 0.1)
+    found = ContactPhases.of(xarray.DataTree.from_dict({"interface/cards": cards}), 0.1)
     # card 0: openings of 1 and 3 steps; it goes up by 6, 3 and 5 and down by 6 and 3, card 2 up and down by 8
     assert (found.cards, found.count, found.openings, found.largest) == (2, 4, 2, 8.0)
     assert (found.mean, found.reopened) == pytest.approx((0.3, 0.5))
     assert found.variation == pytest.approx(0.5 * (23.0 + 16.0) / 14.0)
     empty = xarray.DataTree.from_dict({"interface/cards": 0.0 * cards})
-    assert ContactSpells.of(empty, 0.1).count == ContactSpells.of(empty, 0.1).cards == 0
+    assert ContactPhases.of(empty, 0.1).count == ContactPhases.of(empty, 0.1).cards == 0
 
 
 def test_a_nose_that_lands_on_a_card_is_found():

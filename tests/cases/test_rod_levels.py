@@ -33,7 +33,7 @@ def test_the_piece_of_a_rod_is_near_that_of_a_tube(levels):
     rod = beam(replace(SMALL, excitation="none"))
     stretch, shear, _, torsion, _, bending = rod.rigidities
     length = levels.piece.length
-    assert levels.piece.turn == pytest.approx(length / bending, rel=0.02)
+    assert levels.piece.rotation == pytest.approx(length / bending, rel=0.02)
     assert levels.piece.twist == pytest.approx(length / torsion, rel=0.02)
     offset = length**3 / (12.0 * bending) + length / shear
     uniform = PieceOfRod(length, length / stretch, length / torsion, length / bending, offset)

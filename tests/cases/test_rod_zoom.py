@@ -69,7 +69,7 @@ def test_the_load_of_the_zone_is_carried():
 def test_another_mesh_or_material_is_no_other_load(small):
     zoom = Zoom(SMALL)
     with pytest.raises(aq.UserError, match="reduce it anew"):
-        zoom.still.carrying(Zoom(SMALL).cell.tube("cladding"))
+        zoom.unloaded.carrying(Zoom(SMALL).cell.tube("cladding"))
 
 
 def test_bad_input():

@@ -31,9 +31,9 @@ def test_small_blind_steps_tend_to_it(acceleration: float) -> None:
         x = blind(slider, 9e5, 0.9, steps)
         t = np.linspace(0.0, 0.9, steps + 1)
         exact = np.empty_like(x)
-        for spell in element.spells:
-            inside = (t >= spell.start) & (t <= spell.end)
-            exact[inside] = element.position(spell, t[inside])
+        for phase in element.phases:
+            inside = (t >= phase.start) & (t <= phase.end)
+            exact[inside] = element.position(phase, t[inside])
         errors.append(np.abs(x - exact).max() / np.abs(exact).max())
     assert errors[1] <= 3e-3
     assert errors[1] <= 0.3 * errors[0]
@@ -43,17 +43,17 @@ def test_its_forces_and_friction_balance() -> None:
     """Work of the inertia force = kinetic + spring + f × length of the slips, at the end of a slip."""
     slider = ShakenSlider(1.5)
     element = ShakenElement(slider, 9e5, 2.0)
-    last = [spell for spell in element.spells if spell.sense and spell.end < 2.0][-1]
+    last = [phase for phase in element.phases if phase.sense and phase.end < 2.0][-1]
     work = 0.0
     points, weights = np.polynomial.legendre.leggauss(20)
-    for spell in element.spells:
-        if spell.start >= last.end:
+    for phase in element.phases:
+        if phase.start >= last.end:
             break
-        edges = np.linspace(spell.start, spell.end, 2 + int((spell.end - spell.start) * 2000))
+        edges = np.linspace(phase.start, phase.end, 2 + int((phase.end - phase.start) * 2000))
         middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         t = middle[:, None] + half[:, None] * points
         # by parts: −∫ m a₀ sin ωt ẋ dt = −[m a₀ sin ωt x] + ∫ m a₀ ω cos ωt x dt
-        felt = slider.acceleration * slider.pulsation * np.cos(slider.pulsation * t) * element.position(spell, t)
+        felt = slider.acceleration * slider.pulsation * np.cos(slider.pulsation * t) * element.position(phase, t)
         work += float((felt * weights).sum(axis=1) @ half)
     x = float(element.position(last, last.end))
     work -= slider.acceleration * math.sin(slider.pulsation * last.end) * x
@@ -78,9 +78,9 @@ def test_below_the_threshold_it_never_slips() -> None:
     """Stuck from rest: x = −a₀/(ω_T² − ω²) (sin ωt − ω/ω_T sin ω_T t)."""
     slider = ShakenSlider(0.99)
     element = ShakenElement(slider, 9e5, 5.0)
-    (spell,) = element.spells
+    (phase,) = element.phases
     assert element.travel(0.0, 5.0)[1:] == (0.0, 5.0)
     t, ringing = np.linspace(0.0, 5.0, 1001), math.sqrt(9e5)
     w = slider.pulsation
     x = -0.99 / (9e5 - w**2) * (np.sin(w * t) - w / ringing * np.sin(ringing * t))
-    np.testing.assert_allclose(element.position(spell, t), x, atol=1e-9 * np.abs(x).max())
+    np.testing.assert_allclose(element.position(phase, t), x, atol=1e-9 * np.abs(x).max())

@@ -63,7 +63,7 @@ def measures(motion: StoppedMotion, end: float) -> dict[str, float]:
         "square": np.trapezoid(motion.force**2, motion.times),
         "work": motion.work(end),
         "rubbed": motion.work(end),
-        "touched": motion.touched(end),
+        "touched": motion.contact_time(end),
     }
 
 
@@ -112,8 +112,8 @@ def test_the_reference_against_blind_integration(dashpot: float) -> None:
     for slow in (1e-6, 1e-7):
         impulse, work, place = blind(rod, end, slow)
         assert motion.impulse(end) == pytest.approx(impulse, rel=1e-7)
-        assert motion.place[-1, 0] == pytest.approx(place[0], rel=1e-6)
-        errors.append([abs(motion.work(end) / work - 1), abs(motion.place[-1, 1] / place[1] - 1)])
+        assert motion.displacement[-1, 0] == pytest.approx(place[0], rel=1e-6)
+        errors.append([abs(motion.work(end) / work - 1), abs(motion.displacement[-1, 1] / place[1] - 1)])
     assert max(errors[1]) < 1e-4
     assert (np.array(errors[1]) < 0.2 * np.array(errors[0])).all()
 
@@ -138,7 +138,7 @@ def test_the_open_rod_is_a_forced_oscillator() -> None:
     w, own = 2 * np.pi * rod.frequency, rod.pulsations[0]
     share = 2 * rod.length / np.pi * (rod.shapes[0] / np.sin(np.pi * 0.4)) * rod.shapes[0]
     exact = 8.0 * share / (own**2 - w**2) * (np.sin(w * end) - w / own * np.sin(own * end))
-    assert motion.place[-1, 0] == pytest.approx(exact, rel=1e-9)
+    assert motion.displacement[-1, 0] == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.sampled(1)
