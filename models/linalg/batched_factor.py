@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.linalg.factor import Factor
+from arlequin.models.linalg.supernodes import runs_of_columns
 from arlequin.models.types import Array
 
 _SIDES = 16, 32, 64  # right-hand sides per block: the largest that fits in cache
-_WIDEST = 64  # largest number of columns of a supernode, whose triangle is solved row by row
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +81,3 @@ class BatchedFactor:
     @staticmethod
     def _side(count: int) -> int:
         return next((width for width in _SIDES if width >= count), _SIDES[-1])
-
-
-def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Bounds of the runs of columns of L, by columns with sorted rows, in which each has the rows of the one before."""
-    sizes = np.diff(pointer)
-    # the rows below the diagonal of a column are among those of the next one of its path: as many are the same
-    fits = np.flatnonzero(sizes[:-1] == sizes[1:] + 1)
-    fits = fits[rows[pointer[fits] + 1] == fits + 1]
-    alike = np.zeros(sizes.size, dtype=bool)
-    alike[fits + 1] = True
-    bounds = [0]
-    for j in range(1, sizes.size):
-        if not alike[j] or j - bounds[-1] >= _WIDEST:
-            bounds.append(j)
-    return np.array([*bounds, sizes.size], dtype=np.int64)

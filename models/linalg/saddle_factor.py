@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.linalg.factor import Supernodes, fill_reducing_order, symbolic_supernodes
+from arlequin.models.linalg.factor import fill_reducing_order, symbolic_supernodes
 from arlequin.models.linalg.forward_pass import ForwardPass
 from arlequin.models.linalg.matrix import canonical, not_definite, symmetric_of_lower
+from arlequin.models.linalg.supernodes import Supernodes, postorder, sorted_within, stacked
 from arlequin.models.types import Array
 
 _PIVOT = 1e-12  # smallest pivot of a dof, as a share of the diagonal of A, and of a multiplier, of C diag(A)⁻¹ Cᵀ
@@ -61,7 +61,7 @@ class SaddleFactor:
             raise UserError(f"the factor has {self._entries} entries: too many for 32-bit indices", code=FAILURE)
         self._supernodes = split._replace(value_start=(np.cumsum(entries) - entries).astype(np.int32))
         self._dofs = np.add.reduceat((kind == 0).astype(np.int64), split.first[:-1])
-        self._children, self._room = _stacked(split, self._chosen, self._number)
+        self._children, self._room = stacked(split, self._chosen, self._number)
         self._factorise(whole, A.diagonal())
 
     def refactorise(self, A: Any) -> "SaddleFactor":
@@ -122,19 +122,12 @@ class SaddleFactor:
             last = np.maximum.reduceat(place[self._constraints.indices], self._constraints.indptr[:-1])
         place[u:] = np.maximum(place[u:], last + 0.5)
         order = np.concatenate([np.argsort(place, kind="stable"), np.arange(n, n + q)])
-        order = order[_postorder(pattern[order][:, order])]
+        order = order[postorder(pattern[order][:, order])]
         found = symbolic_supernodes(pattern[order][:, order])
-        if found is None:
-            raise UserError("scikit-sparse does not show the supernodes of a factor", code=FAILURE)
         order, supernodes = order[found[0]], found[1]
         # in each supernode dofs come first, rows of B last: L has the same entries
-        holder = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.first))
-        sort = np.lexsort((self._kinds(order), holder))
-        moved = np.empty(order.size, dtype=np.int32)
-        moved[sort] = np.arange(order.size, dtype=np.int32)
-        rows = moved[supernodes.rows]
-        owner = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.row_start))
-        return order[sort], supernodes._replace(rows=rows[np.lexsort((rows, owner))])
+        sort, supernodes = sorted_within(supernodes, self._kinds(order))
+        return order[sort], supernodes
 
     def _kinds(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """0 of dofs, 1 of multipliers, 2 of rows of B."""
@@ -200,18 +193,6 @@ def _places(pattern: Any, nodes: NDArray[np.int64]) -> Array:
     return np.argsort(order)[block].astype(float)
 
 
-def _postorder(pattern: Any) -> NDArray[np.int64]:
-    """An equivalent order (n,) of a symmetric pattern in which the columns below each of the elimination tree are next
-    to it."""
-    from arlequin.models.linalg._saddle_kernels import elimination_tree
-
-    n = pattern.shape[0]
-    parents = elimination_tree(pattern.indptr, pattern.indices)
-    tree = sp.csr_array((np.ones(n), (np.where(parents < 0, n, parents), np.arange(n))), shape=(n + 1, n + 1))
-    below = csgraph.depth_first_order(tree, n, return_predecessors=False)  # each before those below it, next to it
-    return np.asarray(below[:0:-1], dtype=np.int64)
-
-
 def _cut(found: Supernodes, last: NDArray[np.bool_]) -> Supernodes:
     """Supernodes cut before the first of their columns that is one of `last` (n,); value_start: not that of these."""
     size = int(found.first[-1])
@@ -225,22 +206,3 @@ def _cut(found: Supernodes, last: NDArray[np.bool_]) -> Supernodes:
     row_start = np.concatenate([[0], np.cumsum(heights)])
     places = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1] - found.row_start[origin] - skipped, heights)
     return found._replace(first=first.astype(np.int32), row_start=row_start.astype(np.int32), rows=found.rows[places])
-
-
-def _stacked(
-    found: Supernodes, chosen: NDArray[np.int64], number: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many supernodes push on each, and what the stack of these pushes and a front hold at most."""
-    widths, heights = np.diff(found.first).astype(np.int64), np.diff(found.row_start).astype(np.int64)
-    holder, parents = np.repeat(np.arange(widths.size), widths), np.full(widths.size, -1)
-    pushing = chosen[heights[chosen] > widths[chosen]]
-    rows = found.rows[found.row_start[pushing] + widths[pushing]]
-    inside = number[rows] < 0
-    parents[pushing[inside]] = holder[rows[inside]]
-    children = np.bincount(parents[parents >= 0], minlength=widths.size)
-    below = heights - widths
-    pushed = below * (below + 1) // 2  # a triangle
-    net = np.where(parents[chosen] >= 0, pushed[chosen], 0)
-    taken = np.bincount(parents[parents >= 0], weights=pushed[parents >= 0], minlength=widths.size).astype(np.int64)
-    held = np.cumsum(net - taken[chosen])
-    return children, np.array([held.max(initial=0), (below[chosen] ** 2).max(initial=0)])

@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.linalg.batched_factor import runs_of_columns
-from arlequin.models.linalg.factor import CholeskyFactor, Supernodes
+from arlequin.models.linalg.factor import CholeskyFactor
+from arlequin.models.linalg.supernodes import Supernodes, gathered
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 
 _SHARE, _TASKS = 4, 8  # no branch has more entries than a fourth of L; most groups of branches
 _LEAST = 200_000  # stored entries of L from which on passes on threads are worth their start
-_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
 _SIDES = 12  # right-hand sides that share a pass over the factor: what they need of it stays in the processor's cache
 
 
@@ -88,47 +86,7 @@ def supernodes_of(factor: CholeskyFactor) -> tuple[NDArray[np.int64], Supernodes
     if found is not None:
         return found[0].astype(np.int64), found[1]
     order, lower = factor.lower()
-    return order.astype(np.int64), _gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
-
-
-def _gathered(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) -> Supernodes:
-    """Supernodes of L, by columns with sorted rows. A supernode and the next, if that is its parent, become one where
-    few zeros are stored for it.
-
-    Source: Ashcraft & Grimes, ACM Transactions on Mathematical Software 15 (1989) 291–309.
-    """
-    ends: list[int] = []  # last column + 1 of the supernodes so far
-    entries: list[int] = []  # of L in each
-    for a, b in pairwise(runs_of_columns(pointer, rows).tolist()):
-        ends.append(b)
-        entries.append(int(pointer[b] - pointer[a]))
-        tall = int(pointer[b] - pointer[b - 1]) - 1  # rows below the last column, of all that are joined to it
-        while len(ends) > 1:
-            child, start = ends[-2], ends[-3] if len(ends) > 2 else 0
-            below = int(pointer[child - 1]) + 1
-            parent = int(rows[below]) if below < pointer[child] else -1
-            width, total = b - start, entries[-1] + entries[-2]
-            stored = width * (width + 1) // 2 + width * tall
-            if not child <= parent < b or 1.0 - total / stored > _zeros_allowed(width):
-                break
-            ends[-2:], entries[-2:] = [b], [total]
-    own: list[Array] = [np.zeros(0)]
-    blocks: list[Array] = [np.zeros(0)]
-    for a, b in pairwise([0, *ends]):
-        places = np.concatenate([np.arange(a, b), rows[pointer[b - 1] + 1 : pointer[b]]])
-        block = np.zeros((b - a, places.size))
-        for c in range(a, b):
-            block[c - a, np.searchsorted(places, rows[pointer[c] : pointer[c + 1]])] = data[pointer[c] : pointer[c + 1]]
-        own.append(places)
-        blocks.append(block.ravel())
-    row_start, value_start = (np.cumsum([each.size for each in some]).astype(np.int32) for some in (own, blocks))
-    first = np.array([0, *ends], dtype=np.int32)
-    return Supernodes(first, row_start, value_start, np.concatenate(own).astype(np.int32), np.concatenate(blocks))
-
-
-def _zeros_allowed(width: int) -> float:
-    """Share of zeros among the entries of a supernode of so many columns."""
-    return next((share for most, share in _RELAXED if width <= most), _RELAXED[-1][1])
+    return order.astype(np.int64), gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
 
 
 def _cut(supernodes: Supernodes) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
