@@ -5,7 +5,9 @@ import importlib
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -248,6 +250,47 @@ def test_what_is_installed():
     for name in LAYERS:
         if name != "arlequin":
             assert (ROOT / "arlequin" / name).is_symlink() and (ROOT / "arlequin" / name).resolve() == ROOT / name
+
+
+BUILD = "import sys, hatchling.build as build; print(getattr(build, f'build_{sys.argv[1]}')(sys.argv[2]))"
+
+
+def built(what, root, folder):
+    """A source distribution or a wheel of the files in `root`."""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    command = [sys.executable, "-c", BUILD, what, str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=True)
+    return folder / run.stdout.split()[-1]
+
+
+@pytest.mark.slow
+def test_an_unpacked_source_distribution_is_a_checkout(tmp_path):
+    """Its links are links, it has the files of this one, and its wheel is the same to the byte."""
+    pytest.importorskip("hatchling")
+    archive = built("sdist", ROOT, tmp_path / "a")
+    assert archive.read_bytes() == built("sdist", ROOT, tmp_path / "b").read_bytes()
+    with tarfile.open(archive) as members:
+        members.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
+    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False).stdout.split()
+    assert not [name for name in tracked if not os.path.lexists(unpacked / name)]
+    for name in LAYERS:
+        if name != "arlequin":
+            assert (unpacked / "arlequin" / name).is_symlink() and (unpacked / "arlequin" / name).samefile(
+                unpacked / name
+            )
+    wheel = built("wheel", ROOT, tmp_path / "c")
+    (unpacked / "arlequin" / "models").unlink()  # as where links cannot be made
+    assert wheel.read_bytes() == built("wheel", unpacked, tmp_path / "d").read_bytes()
+    with zipfile.ZipFile(wheel) as members:
+        packed = {*members.namelist()}
+    installed = {
+        name if name.startswith("arlequin/") else f"arlequin/{name}"
+        for name in tracked
+        if name.startswith(tuple(f"{each}/" for each in LAYERS))
+    }
+    links = {f"arlequin/{name}" for name in LAYERS}
+    assert installed - links <= packed
 
 
 def test_files_of_a_user_hide_nothing(tmp_path):

@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("asyncio").addHandler(logging.NullHandler())
     if not sys.warnoptions:  # warnings of libraries are shown with python -W default
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("default", message="CHOLMOD is not available")
     limits.limit_memory()
     if announced() > 1 and announced_index() > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, until the process ends

@@ -155,26 +155,6 @@ def _extend(values, at, height, width, front, below, pushed, start, tall, places
 
 
 @njit(cache=True, nogil=True)
-def elimination_tree(pointer, indices):
-    """The parent (n,) of each column of the factor of a symmetric pattern, −1 of a root.
-
-    Source: Liu, ACM Transactions on Mathematical Software 12 (1986) 127–148.
-    """
-    n = pointer.size - 1
-    parents, above = np.full(n, -1), np.full(n, -1)  # above: an ancestor, far up
-    for j in range(n):
-        for p in range(pointer[j], pointer[j + 1]):
-            i = np.int64(indices[p])
-            while 0 <= i < j:
-                further = above[i]
-                above[i] = j
-                if further < 0:
-                    parents[i] = j
-                i = further
-    return parents
-
-
-@njit(cache=True, nogil=True)
 def factorise(
     order, dofs, children, number, first, row_start, value_start, rows, pointer, indices, data, values, stack, front,
     compliance,

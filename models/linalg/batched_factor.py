@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.linalg.factor import Factor
+from arlequin.models.linalg.supernodes import runs_of_columns
 from arlequin.models.types import Array
 
 _SIDES = 16, 32, 64  # right-hand sides per block: the largest that fits in cache
-_WIDEST = 64  # largest number of columns of a supernode, whose triangle is solved row by row
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +37,20 @@ class BatchedFactor:
 
     @classmethod
     def of(cls, factor: Factor, rows_of: NDArray[np.int64] | None = None) -> "BatchedFactor":
-        """The supernodal form of a factor; rows_of (d,): numbers in the fields of the rows of its matrix, if others."""
+        """The same factor; rows_of (d,): under which number a row of its matrix stands in the fields, if another."""
         inner, lower = factor.lower()
         order = inner if rows_of is None else rows_of[inner]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
         first = runs_of_columns(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
         for a, b in pairwise(first):
-            width, tall = b - a, pointer[b] - pointer[b - 1] - 1
-            block = np.zeros((width + tall, width))
-            for c in range(width):
+            own, tall = b - a, pointer[b] - pointer[b - 1] - 1
+            block = np.zeros((own + tall, own))
+            for c in range(own):
                 block[c:, c] = data[pointer[a + c] : pointer[a + c + 1]]
-            blocks += [block[np.tril_indices(width, -1)], block[width:].ravel()]
+            blocks += [block[np.tril_indices(own, -1)], block[own:].ravel()]
             below.append(rows[pointer[b - 1] + 1 : pointer[b]])
-            begin.append(begin[-1] + width * (width - 1) // 2 + tall * width)
+            begin.append(begin[-1] + own * (own - 1) // 2 + tall * own)
             starts.append(starts[-1] + tall)
         return cls(
             order=np.asarray(order, dtype=np.int64),
@@ -81,18 +81,3 @@ class BatchedFactor:
     @staticmethod
     def _side(count: int) -> int:
         return next((width for width in _SIDES if width >= count), _SIDES[-1])
-
-
-def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Bounds of the runs of columns of L, by columns with sorted rows, in which each has the rows of the one before."""
-    sizes = np.diff(pointer)
-    # the rows below the diagonal of a column are among those of the next one of its path: as many are the same
-    fits = np.flatnonzero(sizes[:-1] == sizes[1:] + 1)
-    fits = fits[rows[pointer[fits] + 1] == fits + 1]
-    is_nested = np.zeros(sizes.size, dtype=bool)
-    is_nested[fits + 1] = True
-    bounds = [0]
-    for j in range(1, sizes.size):
-        if not is_nested[j] or j - bounds[-1] >= _WIDEST:
-            bounds.append(j)
-    return np.array([*bounds, sizes.size], dtype=np.int64)

@@ -1,6 +1,7 @@
 """Sparse Cholesky factorisation of symmetric positive definite matrices by CHOLMOD, and the BLAS that it calls.
 
 The only module that imports `sksparse`; it supports the APIs of scikit-sparse 0.4.16 (SuiteSparse 5) and 0.5 (≥ 7.4).
+Without scikit-sparse, or with ARLEQUIN_CHOLMOD=off in the environment, matrices are factored by `multifrontal`.
 
 Source: Chen, Davis, Hager, Rajamanickam, Algorithm 887: CHOLMOD, ACM Trans. Math. Softw. 35 (2008) 22.
 """
@@ -10,16 +11,18 @@ import os
 import re
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsyrk
 from scipy.sparse import csc_array
 
-from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.errors import FAILURE, UserError, warn_user
 from arlequin.models.linalg.matrix import (
     canonical,
     not_definite,
@@ -27,6 +30,9 @@ from arlequin.models.linalg.matrix import (
     symmetric_diagonal,
     symmetric_of_lower,
 )
+from arlequin.models.linalg.multifrontal import Multifrontal
+from arlequin.models.linalg.supernodes import Supernodes, symbolic
+from arlequin.models.phases import WORKER
 from arlequin.models.types import Array
 
 
@@ -116,11 +122,16 @@ def _name_of_maps(maps: Path) -> str | None:
     return next(iter(fast + names), None)
 
 
+SWITCH = "ARLEQUIN_CHOLMOD"
 ORDERINGS = ("default", "amd", "metis", "nesdis", "natural")
 _PIVOT = 1e-14  # smallest pivot / diagonal entry: below it no digit of the pivot is left
 # columns of a factor multiplied together; share of its rows, 1 / _MANY, in which a column is added to these; share of
 # the products of full columns up to which those of sparse ones take less time
 _COLUMNS, _MANY, _SPARSE = 512, 4, 0.02
+
+
+class CholmodWarning(UserWarning):
+    """CHOLMOD is missing, and another factor takes its place."""
 
 
 class Factor(Protocol):
@@ -280,7 +291,7 @@ class CholeskyFactor:
             products.add(rows[kept], block[:, kept] if columns.size == width else block[np.ix_(columns, kept)])
         return products.symmetric()
 
-    def supernodes(self) -> "tuple[NDArray[np.int32], Supernodes] | None":
+    def supernodes(self) -> tuple[NDArray[np.int32], Supernodes] | None:
         """Order (d,) and L by supernodes, valid until the next `refactorise`; None where L is not stored so."""
         found = self._ready().supernodes()
         return None if found is None else (self._ready().permutation(), found)
@@ -364,13 +375,17 @@ def fill_reducing_order(A: Any, ordering: str = "default") -> NDArray[np.int64]:
     return _analyse(canonical(A), ordering).permutation().astype(np.int64)
 
 
-def symbolic_supernodes(A: Any) -> "tuple[NDArray[np.int64], Supernodes] | None":
+def symbolic_supernodes(A: Any) -> tuple[NDArray[np.int64], Supernodes]:
     """The order (d,) of a supernodal factor of the pattern of A, which is equivalent to that of A, and its supernodes,
-    without values; None where scikit-sparse does not show them."""
-    analysis = _analyse(canonical(A), "natural", "supernodal")
+    without values."""
+    matrix = canonical(A)
+    cholmod = _cholmod()
+    if cholmod is None or hasattr(cholmod, "CholeskyFactor"):
+        return symbolic(matrix)[:2]  # scikit-sparse 0.5 does not show those of CHOLMOD
+    analysis = _analyse(matrix, "natural", "supernodal")
     found = analysis.supernodes(symbolic=True)
     if found is None:
-        return None
+        return symbolic(matrix)[:2]
     first, row_start, start, rows = (np.array(each) for each in found[:4])
     return analysis.permutation().astype(np.int64), Supernodes(first, row_start, start, rows, found.values)
 
@@ -404,18 +419,7 @@ class _CholmodAnalysis(Protocol):
     def lower(self) -> Any: ...
     def forward(self, b: Array) -> Array: ...
     def backward(self, w: Array) -> Array: ...
-    def supernodes(self, symbolic: bool = False) -> "Supernodes | None": ...
-
-
-class Supernodes(NamedTuple):
-    """L by supernodes, in the memory of CHOLMOD: the columns from first[s] on have the rows (m,) from row_start[s] on,
-    their own first, and the values from value_start[s] on, column after column, each with all m rows."""
-
-    first: NDArray[np.int32]
-    row_start: NDArray[np.int32]
-    value_start: NDArray[np.int32]
-    rows: NDArray[np.int32]
-    values: Array
+    def supernodes(self, symbolic: bool = False) -> Supernodes | None: ...
 
 
 class _CholmodFactor(ctypes.Structure):
@@ -473,9 +477,11 @@ def _supernodes_of(factor: Any, size: int, symbolic: bool = False) -> Supernodes
 
 
 def _analyse(A: Any, ordering: str, mode: str = "auto") -> _CholmodAnalysis:
-    """Analyse the pattern of A with whichever API is installed; mode: "auto", "supernodal", or "simplicial", which
+    """Analyse the pattern of A with whatever is installed; mode: "auto", "supernodal", or "simplicial", which
     allows for L D Lᵀ with D of both signs."""
     cholmod = _cholmod()
+    if cholmod is None:
+        return Multifrontal(A, ordering, definite=mode != "simplicial")
     kind: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
     try:
         return kind(cholmod, A, ordering, mode)
@@ -485,13 +491,28 @@ def _analyse(A: Any, ordering: str, mode: str = "auto") -> _CholmodAnalysis:
         return kind(cholmod, A, "default", mode)  # this CHOLMOD was built without its partition module
 
 
-def _cholmod() -> ModuleType:
+def _cholmod() -> ModuleType | None:
+    """The module of scikit-sparse; None where it cannot be imported, of which the first call warns, or is switched
+    off."""
+    if os.environ.get(SWITCH) == "off":
+        return None
     try:
         from sksparse import cholmod
     except ImportError as error:
-        message = f"scikit-sparse cannot be used ({error}): see Install in the README"
-        raise UserError(message, code=FAILURE) from error
+        _warn_once(" ".join(str(error).split()))
+        return None
     return cholmod
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    if os.environ.get(WORKER) != "other":
+        message = (
+            f"CHOLMOD is not available ({reason}): large 3D models take more time and memory. Install SuiteSparse "
+            f'(Debian: libsuitesparse-dev) and a C compiler, then pip install "arlequin[cholmod]"; {SWITCH}=off '
+            "hides this line"
+        )
+        warn_user(message, CholmodWarning)
 
 
 def _invalid(cholmod: ModuleType) -> tuple[type[Exception], ...]:
@@ -593,5 +614,9 @@ class _Cholmod05:
 
 
 def blas_name() -> str:
-    """The BLAS that CHOLMOD calls in this process: "OpenBLAS 0.3.21", or "reference BLAS (slow)"."""
-    return blas_called_by(_cholmod().__file__ or "")
+    """The BLAS that factorisations call in this process: "OpenBLAS 0.3.21", or "reference BLAS (slow)"."""
+    cholmod = _cholmod()
+    if cholmod is None:
+        found = scipy.show_config(mode="dicts")["Build Dependencies"]["blas"]  # numba's kernels call it, too
+        return f"{name_of(found['name'])} {found['version']}"
+    return blas_called_by(cholmod.__file__ or "")

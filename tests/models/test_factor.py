@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 from arlequin.models.errors import UserError
 from arlequin.models.linalg import factor
 from arlequin.models.linalg import factor as blas
-from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, blas_name, factorise
+from arlequin.models.linalg.factor import (
+    CholeskyFactor,
+    CholmodWarning,
+    DiagonalFactor,
+    QuasiDefiniteFactor,
+    blas_name,
+    factorise,
+)
+from arlequin.models.linalg.multifrontal import Multifrontal
+from arlequin.models.linalg.supernodes import symbolic
 
 # -- matrices
 
@@ -156,13 +165,21 @@ def fake_05():
     return types.SimpleNamespace(CholeskyFactor=CholeskyFactor, **errors)
 
 
-@pytest.fixture(params=["installed", "as 0.4.16", "as 0.5"])
+@pytest.fixture(params=["installed", "as 0.4.16", "as 0.5", "multifrontal"])
 def api(request, monkeypatch):
-    """The installed scikit-sparse, and stand-ins for both of its APIs."""
+    """The installed scikit-sparse, stand-ins for both of its APIs, and none."""
+    modules = {"as 0.4.16": fake_04, "as 0.5": fake_05, "multifrontal": lambda: None}
     if request.param != "installed":
-        module = fake_04() if request.param == "as 0.4.16" else fake_05()
+        module = modules[request.param]()
         monkeypatch.setattr(factor, "_cholmod", lambda: module)
     return request.param
+
+
+@pytest.fixture(params=["installed", "multifrontal"])
+def real(request, monkeypatch):
+    """The installed scikit-sparse, and none."""
+    if request.param == "multifrontal":
+        monkeypatch.setattr(factor, "_cholmod", lambda: None)
 
 
 # -- right answers
@@ -189,7 +206,7 @@ def test_every_ordering_gives_the_answer_of_superlu(api, ordering):
     np.testing.assert_allclose(factorise(A, ordering).solve(b), sp.linalg.splu(A.tocsc()).solve(b), rtol=1e-11)
 
 
-def test_supernodal_and_3d_as_superlu():
+def test_supernodal_and_3d_as_superlu(real):
     A = laplacian(14, 3)  # large enough for the supernodal branch and for METIS to be tried
     b = np.cos(np.arange(A.shape[0]))
     made = factorise(A)
@@ -205,7 +222,7 @@ def test_random_matrices_in_every_format(n, seed, form):
     np.testing.assert_allclose(x, scipy.linalg.solve(A.toarray(), b, assume_a="pos"), rtol=1e-9)
 
 
-def test_fill_of_a_chain_is_known():
+def test_fill_of_a_chain_is_known(real):
     assert factorise(chain(50)).nnz == 99  # bidiagonal L: no fill
     assert factorise(sp.eye_array(7)).nnz == 7
 
@@ -297,7 +314,7 @@ def test_a_diagonal_must_be_positive(diagonal):
         pytest.param(-1.0 * chain(4), id="negative"),
     ],
 )
-def test_what_is_not_positive_definite_is_refused(A):
+def test_what_is_not_positive_definite_is_refused(A, real):
     assert np.linalg.eigvalsh(A.toarray()).min() < 1e-12
     with pytest.raises(UserError, match="not positive definite") as caught:
         factorise(A)
@@ -341,13 +358,76 @@ def test_shapes_and_names():
     assert caught.value.code == 2
 
 
-def test_without_scikit_sparse_one_line_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksparse.cholmod", None)
-    monkeypatch.setattr(sys.modules["sksparse"], "cholmod", None, raising=False)
-    monkeypatch.delattr("sksparse.cholmod")
-    with pytest.raises(UserError, match="scikit-sparse cannot be used") as caught:
-        factorise(chain(4))
-    assert caught.value.code == 1
+# -- without CHOLMOD
+
+
+@pytest.fixture
+def hidden(monkeypatch):
+    """scikit-sparse cannot be imported."""
+    factor._warn_once.cache_clear()
+    monkeypatch.delenv("ARLEQUIN_CHOLMOD", raising=False)
+    monkeypatch.setitem(sys.modules, "sksparse", None)
+    yield
+    factor._warn_once.cache_clear()
+
+
+def test_without_scikit_sparse_one_line_says_what_to_install(hidden):
+    A = laplacian(5, 2)
+    with pytest.warns(CholmodWarning, match=r"libsuitesparse-dev.*arlequin\[cholmod\].*ARLEQUIN_CHOLMOD") as told:
+        made = factorise(A)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = factorise(A)  # once in a process
+    np.testing.assert_allclose(A @ made.solve(np.ones(25)), 1.0, rtol=1e-12)
+    assert blas_name() != "unknown BLAS"
+
+
+def test_a_switch_hides_scikit_sparse_without_a_warning(monkeypatch):
+    monkeypatch.setenv("ARLEQUIN_CHOLMOD", "off")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isinstance(factorise(chain(4))._analysis, Multifrontal)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("shape", [(150, 1), (17, 2), (6, 3)])
+def test_factors_of_both_are_those_of_lapack(shape, real):
+    A = laplacian(*shape)
+    order, lower = factorise(A).lower()
+    found = np.tril(lower.toarray())
+    np.testing.assert_array_equal(found, lower.toarray())
+    np.testing.assert_allclose(found, np.linalg.cholesky(A.toarray()[np.ix_(order, order)]), rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.kernels
+def test_symbolic_supernodes_hold_all_entries_of_the_factor():
+    """Also those of an order that is not a postorder, and of a pattern in several parts."""
+    rng = np.random.default_rng(1)
+    A = sp.block_diag([random_spd(60, 4), laplacian(7, 2), sp.eye_array(3)], format="csc")
+    A = sp.csc_array(A[rng.permutation(A.shape[0])][:, rng.permutation(A.shape[0])])
+    A = sp.csc_array(A + A.T + sp.diags_array(np.full(A.shape[0], 50.0)))
+    A.sort_indices()
+    order, found, entries = symbolic(A)
+    L = np.linalg.cholesky(A.toarray()[np.ix_(order, order)])
+    assert np.count_nonzero(L) == entries <= np.diff(found.first) @ np.diff(found.row_start)
+    stored = np.zeros(L.shape, dtype=bool)
+    for s in range(found.first.size - 1):
+        rows, own = found.rows[found.row_start[s] : found.row_start[s + 1]], slice(found.first[s], found.first[s + 1])
+        assert (np.diff(rows) > 0).all() and (rows[: own.stop - own.start] == np.arange(own.start, own.stop)).all()
+        stored[rows, own] = True
+    assert not (L != 0.0)[~stored].any()
+
+
+@pytest.mark.kernels
+def test_quasi_definite_matrices_have_pivots_of_both_signs(real):
+    rng = np.random.default_rng(2)
+    A, C = laplacian(9, 2), sp.random_array((11, 81), density=0.1, rng=rng)
+    K = sp.csc_array(sp.block_array([[A, C.T], [C, -0.01 * sp.eye_array(11)]]))
+    b = rng.normal(size=(92, 2))
+    np.testing.assert_allclose(QuasiDefiniteFactor(K).solve(b), np.linalg.solve(K.toarray(), b), rtol=1e-9, atol=1e-11)
+    with pytest.raises(UserError, match="not positive definite"):  # a pivot that is 0
+        QuasiDefiniteFactor(sp.csr_array([[1.0, 1.0], [1.0, 1.0]]))
 
 
 # -- which BLAS

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from arlequin.models.linalg._supernodal_kernels import backward, forward
 from arlequin.models.linalg.components import RepeatedFactor, factorise_components
 from arlequin.models.linalg.factor import factorise
-from arlequin.models.linalg.supernodal import SupernodalSolver, _gathered
+from arlequin.models.linalg.supernodal import SupernodalSolver
+from arlequin.models.linalg.supernodes import gathered
 
 pytestmark = pytest.mark.kernels
 
@@ -116,7 +117,7 @@ def test_columns_are_gathered_to_supernodes(shape, border):
         rows = sp.random_array((border, A.shape[0]), density=0.2, rng=rng)
         A = sp.csr_array(sp.block_array([[A, rows.T], [rows, 100.0 * sp.eye_array(border)]]))
     order, lower = factorise(A).lower()
-    found = _gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
+    found = gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
     assert found.first[0] == 0 and found.first[-1] == size and (np.diff(found.first) > 0).all()
     assert found.values.size <= 6 * lower.nnz + 10
     dense = np.zeros((size, size))
