@@ -249,7 +249,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         spent, expected = float(base.spent[-1] / most), float(base.expected[-1] / most)
         checks += [
             Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
-            Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m2", "at most"),
+            Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m^2", "at most"),
             Check("traction in excess of μ p, any point and time", beyond, 0.0, 1e-10, "1", "at most"),
         ]
     return checks

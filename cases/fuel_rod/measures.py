@@ -89,7 +89,7 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
                 seen = own.motion[~hidden] if hidden.any() else own.motion
                 table["rms_motion"][at] = np.sqrt(seen.var(axis=0).sum())
     table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
-    units["worn_volume"] = "m3"
+    units["worn_volume"] = "m^3"
     return xarray.Dataset(
         {key: (("grid", "support"), values, {"units": units[key]}) for key, values in table.items()},
         coords={"grid": grids, "support": list(ALL)},

@@ -37,7 +37,7 @@ def test_dragged_at_constant_speed(scheme):
         assert aq.mean_power(result, "floor", start, end, "friction") == pytest.approx(0.3 * each.sum(), rel=1e-10)
     volume = aq.worn_volume(result, "floor", 1e-14)
     np.testing.assert_allclose(volume, 1e-14 * each.sum() * result["time"], rtol=1e-10, atol=1e-26)
-    assert volume.attrs["units"] == "m3"
+    assert volume.attrs["units"] == "m^3"
     depth = aq.worn_depth(result, "floor", 1e-14)
     np.testing.assert_allclose(depth, 1e-14 * each * result["time"].values[:, None], rtol=1e-10, atol=1e-26)
     # the friction power of the interface is what the audit of the run says
