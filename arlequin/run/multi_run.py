@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.ranks import ranks
+from arlequin.results.conventions import of_run
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain_attributes
@@ -85,7 +86,7 @@ def _collected(
     instants = np.asarray(time, dtype=float)
     columns = _columns(measures, dim, labels, instants.size)
     about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
-    given = plain_attributes({**record.attributes, **about})
+    given = plain_attributes({**record.attributes, **about, **of_run()})
     stores: list[Store] = []
     compiled = compile_seconds() - (0.0 if found is None else found.attrs.get("compile_time", 0.0))
 

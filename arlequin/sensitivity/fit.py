@@ -19,6 +19,7 @@ from arlequin.models.checks import (
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
+from arlequin.results.conventions import of_evaluation
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.event import Event
@@ -240,7 +241,7 @@ def fit(
         attrs={
             "noise": own.noise, "ellipse": own.ellipse, "cost": found.cost, "values": int(whole.size),
             "freedom": own.freedom, "offset": own.offset, "evaluations": done,
-            "gradients": found.gradients, "message": found.message,
+            "gradients": found.gradients, "message": found.message, **of_evaluation("fit"),
         },
     )  # fmt: skip
 
