@@ -68,7 +68,7 @@ def convergence(
     exponents that Eça & Hoekstra take for implausible orders are not used.
 
     The attribute `state` is "monotonic"; "oscillatory", ε₃₂/ε₂₁ < 0, where p and φ_ext are formal and half of the range
-    of the values says more; "divergent", where no p > 0 fits, and what follows from it is nan; "equal", where the last
+    of the values says more; "divergent", where no p > 0.01 fits, and what follows is nan; "equal", where the last
     two values are; "two grids". `print(found.attrs["summary"])` shows it all, `plots.convergence(found)` draws it.
 
     >>> import arlequin as aq
@@ -257,7 +257,7 @@ def _summary(found: xarray.Dataset, name: str, given: Array, about: Scalar, fit:
             row += f" {found['error'].values[n]:>12.3e} {_shown(found['error_order'].values[n]):>8}"
         lines.append(row)
     if state == "divergent":
-        lines.append("no positive order fits the finest three grids: nothing is extrapolated")
+        lines.append("no order above 0.01 fits the finest three grids: nothing is extrapolated")
     elif state == "equal":
         lines.append("the finest two values are equal to round-off")
     else:

@@ -25,6 +25,7 @@ import numpy as np
 from arlequin.models.types import Array
 
 FLAT = 1e-13  # change over the largest value, below which values are equal to round-off
+LEAST = 0.01  # order, below which nothing converges: extrapolation would divide by round-off
 _LOWEST, _HIGHEST = -60.0, 60.0  # orders that are looked for
 _LARGEST = 700.0  # exponent of a number that a computer has
 _TRIES = 241  # orders of the coarse search of the least squares
@@ -73,7 +74,7 @@ def state_of(values: Array, order: float) -> str:
     coarse, fine = values[1] - values[0], values[2] - values[1]
     if _is_flat(fine, values):
         return "equal"
-    if _is_flat(coarse, values) or not order > 0.0:
+    if _is_flat(coarse, values) or not order > LEAST:
         return "divergent"
     return "oscillatory" if coarse / fine < 0.0 else "monotonic"
 
@@ -90,10 +91,10 @@ class Extrapolation:
 
 
 def extrapolate(sizes: Array, values: Array, order: float, safety: float) -> Extrapolation:
-    """From the two finest grids, coarse first; nan where the order is not positive."""
+    """From the two finest grids, coarse first; nan where the order is below 0.01."""
     fine, step = float(values[-1]), float(values[-1] - values[-2])
     change = _ratio(step, fine)
-    if not order > 0.0:
+    if not order > LEAST:
         return Extrapolation(math.nan, change, math.nan, math.nan, math.nan)
     gain = math.expm1(min(order * math.log(sizes[-2] / sizes[-1]), _LARGEST))
     value = fine + step / gain
