@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.results.conventions import described
-from arlequin.results.stores import Column
+from arlequin.results.stores import Attributes, Column
 
 Key = tuple[str, str]
 
@@ -97,7 +97,7 @@ def static_columns(variables: Sequence[Variable]) -> list[Column]:
 
 def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], units: str, long_name: str) -> Column:
     """A column with its data, in one chunk."""
-    about = described(units, long_name, data.dtype.kind)
+    about: Attributes = dict(described(units, long_name, data.dtype.kind))
     return Column(group, name, dims, data.shape, data.shape, about, data, static=True)
 
 

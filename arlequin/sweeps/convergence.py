@@ -94,11 +94,11 @@ def convergence(
     if sizes.size == 2 and theory is None:
         raise UserError("order: must be given with two sizes, as 2 of linear elements; three sizes give it")
     reference = None if exact is None else finite("exact", exact)
-    numbers = [
+    scalars = [
         _number(of, one, f"{name} = {size:g}") for one, size in zip(_all(study, over, name, given), given, strict=True)
     ]
-    values = np.array([number.value for number in numbers])
-    return _dataset(name, np.asarray(given), sizes, values, numbers[-1], theory, reference)
+    values = np.array([scalar.value for scalar in scalars])
+    return _dataset(name, np.asarray(given), sizes, values, scalars[-1], theory, reference)
 
 
 def _named(over: Any) -> tuple[str, list[Any]]:
@@ -148,6 +148,7 @@ def _number(of: Any, one: Any, where: str) -> Scalar:
     """The number of one size, with unit and text; UserError where it is none, or not finite."""
     if isinstance(one, Study):
         one = one.run(progress=False)
+    found: Any
     if of is None:
         found = one
     elif isinstance(of, str):
@@ -164,12 +165,10 @@ def _number(of: Any, one: Any, where: str) -> Scalar:
     else:
         rule = "must be a function that takes a number, a path of a variable, a name, or None"
         raise UserTypeError.parameter("of", of, rule)
-    unit, text = (
-        "1",
-        of if isinstance(of, str) else str(getattr(of, "__name__", "value") if of is not None else "value"),
-    )
+    unit, text = "1", of if isinstance(of, str) else str(getattr(of, "__name__", "value")).strip("<>")
+    text = "value" if of is None else text
     if isinstance(found, Scalar):
-        found, unit, text = found.value, found.unit, found.text or text
+        unit, text, found = found.unit, found.text or text, found.value
     elif hasattr(found, "attrs"):
         unit, text = str(found.attrs.get("units", unit)), str(found.attrs.get("long_name", text))
     try:
