@@ -95,6 +95,7 @@ from arlequin.sensitivity.responses import Response as Response
 from arlequin.sensitivity.smoothed import smoothed_gradient as smoothed_gradient
 from arlequin.solvers.natural_frequencies import natural_frequencies as natural_frequencies
 from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
+from arlequin.sweeps.convergence import convergence as convergence
 from arlequin.sweeps.dataset import SweepWarning as SweepWarning
 from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep

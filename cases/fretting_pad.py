@@ -37,7 +37,7 @@ class Parameters:
     force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 2e5
     amplitude: Annotated[float, Quantity("m", "amplitude of the tangential motion", positive)] = 1e-5
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.6
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-14
+    wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", positive)] = 1e-14
     young: Young = 2.1e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
@@ -143,7 +143,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             float(history.volume[-1]),
             history.expected(p),
             1 / p.steps,
-            "m3",
+            "m^3",
         ),
         Check("asymmetry of the worn depth, relative", uneven, 0.0, 0.02, "1", "at most"),
         Check(

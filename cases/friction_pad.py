@@ -252,7 +252,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         )
         checks += [
             Check("dissipation over μ p V t at the end", dissipation, expected_dissipation, 0.005, "1", "absolute"),
-            Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m2", "at most"),
+            Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m^2", "at most"),
             Check("traction in excess of μ p, any point and time", excess, 0.0, 1e-10, "1", "at most"),
         ]
     return checks

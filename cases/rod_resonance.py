@@ -49,7 +49,7 @@ class Parameters:
     stop_stiffness: Annotated[float, Quantity("N/m", "stiffness of the loose grid in contact", positive)] = 2e3
     stop_damping: Annotated[float, Quantity("N s/m", "damping of the loose grid in contact", non_negative)] = 5.0
     damping: Annotated[float, Quantity("", "damping ratio of the modes", positive)] = 0.02
-    acceleration: Annotated[float, Quantity("m/s2", "amplitude of the acceleration", positive)] = 0.15
+    acceleration: Annotated[float, Quantity("m/s^2", "amplitude of the acceleration", positive)] = 0.15
     lowest: Annotated[float, Quantity("Hz", "lowest frequency", positive)] = 8.6
     highest: Annotated[float, Quantity("Hz", "highest frequency", positive)] = 11.5
     rate: Annotated[float, Quantity("Hz/s", "rate of the frequency of the transients", positive)] = 0.02

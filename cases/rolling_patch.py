@@ -51,7 +51,7 @@ class Parameters:
     cylinder_young: Annotated[float, Quantity("Pa", "Young's modulus of the cylinder", positive)] = 5e9
     block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 1e9
     poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
-    density: Annotated[float, Quantity("kg/m3", "density of both", positive)] = 1000.0
+    density: Annotated[float, Quantity("kg/m^3", "density of both", positive)] = 1000.0
     damping: Annotated[float, Quantity("1/s", "damping over the mass", non_negative)] = 2e4
     depth: Annotated[float, Quantity("m", "imposed depth", positive)] = 1e-4
     pressing: Annotated[float, Quantity("s", "time of pressing, and of starting to slide", positive)] = 1e-3

@@ -147,7 +147,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             "1",
             "at most",
         ),
-        Check("final energy of the law, ∫ p dg", energy, work(fit.law, float(gaps[-1])), 1e-12, "J/m2"),
+        Check("final energy of the law, ∫ p dg", energy, work(fit.law, float(gaps[-1])), 1e-12, "J/m^2"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "at most"),
     ]
     if p.law == "half-space":
@@ -180,7 +180,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         "final_pressure": aq.Scalar(computed[-1], "Pa", "final mean contact pressure"),
         "final_gap": aq.Scalar(gaps[-1], "m", "final mean gap"),
         "first_gap": aq.Scalar(gaps[0], "m", "mean gap at the smallest load"),
-        "law_energy": aq.Scalar(law_energy(result), "J/m2", "final energy of the asperities per area"),
+        "law_energy": aq.Scalar(law_energy(result), "J/m^2", "final energy of the asperities per area"),
     }
 
 

@@ -48,8 +48,8 @@ class Parameters:
     length_right: Annotated[float, Quantity("m", "length of the right bar", positive)] = 0.1
     young_left: Annotated[float, Quantity("Pa", "Young's modulus of the left bar", positive)] = 2.0e11
     young_right: Annotated[float, Quantity("Pa", "Young's modulus of the right bar", positive)] = 2.0e11
-    density_left: Annotated[float, Quantity("kg/m3", "density of the left bar", positive)] = 7800.0
-    density_right: Annotated[float, Quantity("kg/m3", "density of the right bar", positive)] = 7800.0
+    density_left: Annotated[float, Quantity("kg/m^3", "density of the left bar", positive)] = 7800.0
+    density_right: Annotated[float, Quantity("kg/m^3", "density of the right bar", positive)] = 7800.0
     velocity: Annotated[float, Quantity("m/s", "speed of each bar, in opposite directions", positive)] = 10.0
     gap: Annotated[float, Quantity("m", "initial gap between the bars", non_negative)] = 0.0
     elements: Annotated[int, Quantity("", "elements along each bar", positive_integer)] = 100

@@ -63,7 +63,7 @@ class Parameters:
     thickness: Annotated[float, Quantity("m", "wall thickness of the cladding", positive)] = 0.57e-3
     pellets: Annotated[float, Quantity("kg/m", "mass of the pellets per length", non_negative)] = 0.55
     water: Annotated[float, Quantity("kg/m", "added mass of water per length", non_negative)] = 0.077
-    fluid_damping: Annotated[float, Quantity("N s/m2", "damping of the water per length", non_negative)] = 5.0
+    fluid_damping: Annotated[float, Quantity("N s/m^2", "damping of the water per length", non_negative)] = 5.0
     spring_stiffness: Annotated[float, Quantity("N/m", "stiffness of a spring", positive)] = 2e5
     dimple_stiffness: Annotated[float, Quantity("N/m", "stiffness of a dimple", positive)] = 1e6
     shock_damping: Annotated[float, Quantity("N s/m", "damping of a support in contact", non_negative)] = 20.0
@@ -82,7 +82,7 @@ class Parameters:
     misalignment: Annotated[float, Quantity("m", "standard deviation of the offset of a grid", positive)] = 1e-5
     least_friction: Annotated[float, Quantity("", "smallest friction, uniform up to the largest", positive)] = 0.2
     largest_friction: Annotated[float, Quantity("", "largest friction", positive)] = 0.6
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-15
+    wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", positive)] = 1e-15
     dimple_length: Annotated[float, Quantity("m", "height of a dimple", positive)] = 3e-3
     limit: Annotated[float, Quantity("m", "depth whose excess is asked for", positive)] = 1.3e-4
     duration: Annotated[float, Quantity("s", "duration of a run", positive)] = 0.5
@@ -251,9 +251,9 @@ def _measures(levels: int) -> tuple[Measure, ...]:
     for n in range(levels):
         measures += [
             Measure("levels", f"mean_{n}", "W", f"mean of the correction of level {n}"),
-            Measure("levels", f"variance_{n}", "W2", f"variance of the correction of level {n}"),
+            Measure("levels", f"variance_{n}", "W^2", f"variance of the correction of level {n}"),
             Measure("levels", f"level_mean_{n}", "W", f"mean of level {n}"),
-            Measure("levels", f"level_variance_{n}", "W2", f"variance of level {n}"),
+            Measure("levels", f"level_variance_{n}", "W^2", f"variance of level {n}"),
             Measure("levels", f"samples_{n}", "1", f"samples of level {n}"),
         ]
     for name in INPUTS:

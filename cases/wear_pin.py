@@ -33,7 +33,7 @@ class Parameters:
     radius: Annotated[float, Quantity("m", "radius of the tip", positive)] = 0.05
     force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 4e4
     way: Annotated[float, Quantity("m", "sliding distance", positive)] = 2.5
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-12
+    wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", positive)] = 1e-12
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
     stiffness: Annotated[float, Quantity("Pa/m", "stiffness of the asperity layer", positive)] = 1e13
     young: Young = 2.1e11
@@ -115,7 +115,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, scar, theory = parameters, WornProfile.of(result, parameters), reference(parameters)
     mass = float(result["interface/contact"].dataset["worn_mass"].values[-1])
     return [
-        Check("worn volume against k F s", scar.volume, theory.volume(p.way), 1e-3, "m3"),
+        Check("worn volume against k F s", scar.volume, theory.volume(p.way), 1e-3, "m^3"),
         Check("worn mass against density × volume", mass, p.density * theory.volume(p.way), 1e-3, "kg"),
         Check("worn profile, largest error over the depth", scar.error, 0.0, 0.01, "1", "at most"),
         Check("greatest depth against a rigid pin", float(scar.depth.max()), _depth(p), 0.01, "m"),

@@ -44,7 +44,7 @@ FACTOR = re.compile(r"([a-zA-Z°]+|1)(?:\^?\(([^)]*)\)|\^?(-?[\w.]+))?")
 
 
 def exponents(unit, **powers):
-    """Exponents of length, mass and time of a unit as "N s/m2"; powers: what letters in exponents stand for."""
+    """Exponents of length, mass and time of a unit as "N s/m^2"; powers: what letters in exponents stand for."""
     total, sign = [Fraction(0)] * 3, 1
     for place, part in enumerate(unit.split("/")):
         sign = 1 if place == 0 else -1
@@ -57,7 +57,7 @@ def exponents(unit, **powers):
     return tuple(total)
 
 
-EXTENSIVE = ("kg", "N", "J", "W", "m2", "m3", "kg m/s", "N s")  # of which a plane or a bar may have those of a depth
+EXTENSIVE = ("kg", "N", "J", "W", "m^2", "m^3", "kg m/s", "N s")  # of which a plane or a bar may have those of a depth
 
 
 def scaled_parameters(parameters, scale, units):
@@ -127,13 +127,13 @@ def differences(small, scale, first=None):
     found = {}
     for path, node in result.subtree_with_keys:
         points = "area" in node.dataset and np.array_equal(node.dataset["area"], other[path]["area"])  # 1, of points
-        points = points and small.unit_factor("m2", scale, static) != 1.0
+        points = points and small.unit_factor("m^2", scale, static) != 1.0
         for name, array in node.dataset.data_vars.items():
             if array.dtype.kind != "f" or name in TIMINGS or (static and name == "mass"):
                 continue  # statics know no density
             unit = array.attrs.get("units") or "1"
             if points:  # forces per 1 m²
-                unit = {"m2": "1", "Pa": "N", "J/m2": "J"}.get(unit, unit)
+                unit = {"m^2": "1", "Pa": "N", "J/m^2": "J"}.get(unit, unit)
             by = small.unit_factor(unit, scale, static)
             found[f"{path}/{name}"] = difference(array.values, other[path][name].values / by)
     for name, scalar in own.items():
@@ -165,10 +165,10 @@ CHANGES = {
     "all": (2.0**6, 2.0**-20, 2.0**8),
 }
 ODD = (2.0, 8.0, 32.0)
-WAVE = {"wave_junction.YOUNG": "Pa", "wave_junction.DENSITY": "kg/m3", "shared.waves.AMPLITUDE": "m"}
-SPECTRUM = {"reflection_spectrum.YOUNG": "Pa", "reflection_spectrum.DENSITY": "kg/m3"}
-WAVES = WAVE | {"high_frequency.YOUNG": "Pa", "high_frequency.DENSITY": "kg/m3"}
-STEEL = {"shared.vocabulary.STEEL": "kg/m3"}
+WAVE = {"wave_junction.YOUNG": "Pa", "wave_junction.DENSITY": "kg/m^3", "shared.waves.AMPLITUDE": "m"}
+SPECTRUM = {"reflection_spectrum.YOUNG": "Pa", "reflection_spectrum.DENSITY": "kg/m^3"}
+WAVES = WAVE | {"high_frequency.YOUNG": "Pa", "high_frequency.DENSITY": "kg/m^3"}
+STEEL = {"shared.vocabulary.STEEL": "kg/m^3"}
 COOK = {f"cook_plastic.{name}": "m" for name in ("WIDTH", "HEIGHT", "TIP", "THICKNESS")}
 GRID = {"shared.spacer_cell._SIZE": "m", "shared.spacer_cell._OFFSET": "m", "shared.spacer_cell._COARSE": "m"}
 DISC = {"size": 1e-3, "ratio": 3, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5}
@@ -287,7 +287,7 @@ def test_every_case_is_here():
 
 
 def test_exponents():
-    assert exponents("N s/m2") == (-1, 1, -1) and exponents("Pa/m^m", m=2.5) == (-3.5, 1, -2)
+    assert exponents("N s/m^2") == (-1, 1, -1) and exponents("Pa/m^m", m=2.5) == (-3.5, 1, -2)
     assert exponents("Pa s/m^(1+m')", **{"m'": 0.5}) == (-2.5, 1, -1) and exponents("1/m") == (-1, 0, 0)
 
 

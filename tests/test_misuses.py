@@ -334,6 +334,12 @@ plots.profile(RESULT, field=np.array([1.0]))
     → field = [1.0]: must be a text
 plots.contact(RESULT, np.array([1, 2]))
     → interface = [1, 2]: must be a text
+aq.convergence(RESULT, None, [2.0, 1.0], order=2.0)
+    → study = <DataTree>: must be a function of the size, or its values, one of each size
+aq.convergence([1.0, 2.0, 3.0], None, 0.1)
+    → over = 0.1: must be sizes, coarse to fine, as [0.4, 0.2, 0.1] or {"cells": [10, 20, 40]}
+plots.convergence(0.1)
+    → errors = None: must map names to errors, {"displacement": values}
 plots.convergence([1.0, 0.5], [1.0, 0.25])
     → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
 plots.confidence_ellipse(3, "a", "b")

@@ -10,6 +10,7 @@ from arlequin.orbits.continuation import Branch, BranchPoint
 from arlequin.orbits.family import Family
 from arlequin.orbits.floquet import is_stable, multipliers
 from arlequin.orbits.period_map import PeriodMap
+from arlequin.results.conventions import described
 
 _PHASES = 200  # approximate number of instants of an orbit in the Dataset
 
@@ -59,7 +60,7 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
         )
     for name, dim, unit, label in (
         ("traction", "spring", "Pa", "tractions of friction's springs at phase 0"),
-        ("lead", "coordinate", "m/s²", "accelerations at phase 0, (1/2 − β/γ) times"),
+        ("lead", "coordinate", "m/s^2", "accelerations at phase 0, (1/2 − β/γ) times"),
         ("force", "coordinate", "N", "averaged forces at phase 0"),
     ):
         if start[name].shape[1]:
@@ -73,7 +74,7 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
         fields["smallest_gap"] = (("point", "contact"), least, "m", "smallest gap of the period")
     fields |= _amplitudes(first, [point.orbit.u for point in points])
     data = {
-        name: xarray.Variable(dims, value, {"units": unit, "long_name": label})
+        name: xarray.Variable(dims, value, described(unit, label, value.dtype.kind))
         for name, (dims, value, unit, label) in fields.items()
     }
     named = {"phase": numbers / first.steps, "dof": _names(first)}

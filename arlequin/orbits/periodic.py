@@ -19,6 +19,7 @@ from arlequin.orbits.dataset import branch_dataset
 from arlequin.orbits.family import Family, Setting, linear_mode
 from arlequin.orbits.period_map import PeriodMap
 from arlequin.orbits.shooting import first_mode, first_point, tangent
+from arlequin.results.conventions import of_run
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.run import compile_seconds
 from arlequin.schemes.central import CentralDifference
@@ -128,7 +129,7 @@ def periodic(
             raise UserError(line, 1)
         # periodic ← checked_call ← the user
         warnings.warn(line, ModelWarning, stacklevel=3)
-    attributes |= {"compile_time": compile_seconds() - compiled, "complete": int(not branch.reason)}
+    attributes |= of_run() | {"compile_time": compile_seconds() - compiled, "complete": int(not branch.reason)}
     return branch_dataset(family, branch, attributes)
 
 

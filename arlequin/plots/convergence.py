@@ -14,6 +14,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -42,15 +43,29 @@ def _positive(name: str, numbers: Any, count: int | None = None) -> NDArray[np.f
 
 @checked_call
 def convergence(
-    sizes: ArrayLike,
-    errors: Mapping[str, ArrayLike],
+    sizes: ArrayLike | xarray.Dataset,
+    errors: Mapping[str, ArrayLike] | None = None,
     *,
-    size: str = "Element size h (m)",
-    error: str = "Relative error",
+    size: str | None = None,
+    error: str | None = None,
 ) -> Figure:
-    """Points and fitted lines of each series of errors; the legend gives the order."""
+    """Points and fitted lines of each series of errors; the legend gives the order.
+
+    sizes: sizes (n,) with the errors; or the result of `aq.convergence`, whose values are compared with the exact one
+    or, where it was not given, with the extrapolated one. size, error: labels of the axes.
+
+    >>> figure = convergence([0.1, 0.05, 0.025], {"Q1": [1e-2, 2.5e-3, 6.25e-4]})
+    >>> figure.axes[0].get_legend_handles_labels()[1]
+    ['Q1: order 2.00']
+    """
+    if hasattr(sizes, "data_vars"):
+        if errors is not None:
+            raise UserError("errors: are those of the result of aq.convergence: leave them out")
+        sizes, errors, labels = _of_study(sizes)
+        size, error = size or labels[0], error or labels[1]
+    size, error = size or "Element size h (m)", error or "Relative error"
+    errors = checks.mapping("errors", errors, 'must map names to errors, {"displacement": values}')
     x = _positive("sizes", sizes)
-    checks.mapping("errors", errors, 'must map names to errors, {"displacement": values}')
     with style.panels(1, 3.6) as (figure, (axes,)):
         for n, (name, series) in enumerate(errors.items()):
             y = _positive(f"errors of {name}", series, x.size)
@@ -67,6 +82,26 @@ def convergence(
         axes.set_ylabel(error)
         axes.legend(loc="best")
     return figure
+
+
+def _of_study(found: Any) -> tuple[NDArray[np.float64], Mapping[str, ArrayLike], tuple[str, str]]:
+    """Sizes, errors and labels of the result of `aq.convergence`; grids without an error are left out."""
+    if found.attrs.get("kind") != "convergence":
+        raise UserError.parameter("sizes", found, "must be sizes, or the result of aq.convergence")
+    exact = "exact" in found
+    limit = float(found["exact" if exact else "extrapolated"])
+    if not np.isfinite(limit):
+        rule = f"its values are {found.attrs['state']}, so that there is nothing to compare them with: give exact="
+        raise UserError(f"sizes: {rule}")
+    about, values = found["value"].attrs, found["value"].values
+    errors = np.abs(values - limit) / (abs(limit) or 1.0)
+    chosen = errors > 0.0
+    if np.count_nonzero(chosen) < 2:
+        raise UserError("sizes: fewer than two of its values have an error")
+    text = str(about.get("long_name", "value"))
+    label = style.label("Relative error" if limit else "Error", "1" if limit else str(about.get("units", "1")))
+    against = "" if exact else ", against the extrapolated value"
+    return found["h"].values[chosen], {text: errors[chosen]}, ("Representative size h", f"{label}{against}")
 
 
 def _plain_ticks(axes: Axes, x: NDArray[np.float64]) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.results.conventions import typeset_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +128,7 @@ def shortened(text: str, most: int = 60) -> str:
 def label(text: str, unit: str) -> str:
     """An axis label, «force (kN)»; the unit left out where there is none, long texts shortened."""
     text = shortened(text, 200)
-    return text if unit in ("", "1") else f"{text} ({shortened(unit)})"
+    return text if unit in ("", "1") else f"{text} ({shortened(typeset_unit(unit))})"
 
 
 def wrapped(text: str, length: float) -> str:

@@ -14,6 +14,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.plots.style import shortened
+from arlequin.results.conventions import typeset_unit
 
 if TYPE_CHECKING:
     import xarray
@@ -148,7 +149,7 @@ def fixed(dataset: xarray.Dataset) -> str:
 def value_with_unit(value: Any, about: Mapping[Any, Any]) -> str:
     """One value with its unit: «0.5 mm», «true», «none»."""
     unit = str(about.get("units", ""))
-    return f"{text(value)} {unit}" if unit not in ("", "1") and is_number(value) else text(value)
+    return f"{text(value)} {typeset_unit(unit)}" if unit not in ("", "1") and is_number(value) else text(value)
 
 
 def text(value: Any) -> str:

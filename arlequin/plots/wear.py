@@ -56,7 +56,7 @@ def worn(
         profile.set_ylabel(style.label("Worn depth", unit))
         figure.legend(*profile.get_legend_handles_labels(), loc="outside upper center", ncols=3)
         amount, shown = group["worn_volume"].values, "mm³"
-        if group["worn_volume"].attrs.get("units") == "m3/m":
+        if group["worn_volume"].attrs.get("units") == "m^3/m":
             shown = "mm³/m"
         volume.plot(clock * times, 1e9 * amount, color=style.COLOURS[0])
         volume.set_ylabel(style.label("Worn volume", shown))

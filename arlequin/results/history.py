@@ -75,7 +75,7 @@ class ContactSeries:
         group = VariableGroup(self._group, {"point": self._area.size, "axis": axes, "component": axes})
         out = group.variables(
             ("point_position", "point axis", "m", "initial position of the contact point", self._positions),
-            ("area", "point", "m2", "area of the contact point", self._area),
+            ("area", "point", "m^2", "area of the contact point", self._area),
             ("force", "time component", "N", "contact force on the slave, mean over the step"),
             ("impulse", "time", "N s", "normal contact impulse of the step"),
             ("active", "time", "1", "contact points under pressure"),
@@ -94,7 +94,7 @@ class ContactSeries:
                 ("friction_power", "time", "W", "power dissipated by friction, mean over the step"),
                 ("traction", "frame point component", "Pa", "tangential traction on the slave"),
                 ("slip", "frame point", "m", "length of the tangential path in contact"),
-                ("wear_work", "frame point", "J/m2", "pressure times tangential speed, integrated over the time"),
+                ("wear_work", "frame point", "J/m^2", "pressure times tangential speed, integrated over the time"),
             )
             unit = getattr(self._interface.friction, "state_unit", None)
             if unit is not None:
@@ -126,7 +126,7 @@ class ContactSeries:
             )
         if self._wear_law is not None:
             out += group.variables(
-                ("worn_volume", "time", "m3", "volume worn off"),
+                ("worn_volume", "time", "m^3", "volume worn off"),
                 ("worn_depth", "frame point", "m", "depth worn off"),
                 *([("worn_mass", "time", "kg", "mass worn off")] if self._wear_law.density is not None else ()),
             )
@@ -602,7 +602,7 @@ class TimeSeries:
 
 
 # units of a model whose plane parts are 1 m thick: values for each metre of thickness
-PER_METRE = {unit: f"{unit}/m" for unit in ("N", "N s", "N m", "J", "W", "kg", "m2", "m3")} | {"kg m/s": "kg/s"}
+PER_METRE = {unit: f"{unit}/m" for unit in ("N", "N s", "N m", "J", "W", "kg", "m^2", "m^3")} | {"kg m/s": "kg/s"}
 
 
 def per_metre(parts: Sequence[Part]) -> bool:

@@ -7,6 +7,7 @@ import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.results.conventions import CONVENTIONS, run_history
 from arlequin.results.files import file_errors
 from arlequin.results.members import chosen
 from arlequin.results.reading import of_result
@@ -27,6 +28,8 @@ def export_netcdf(result: xarray.DataTree, path: str | Path, *, member: int | No
     """
     result = chosen(result, member)
     tree = xarray.DataTree.from_dict({node.path: _texts(node.to_dataset(inherit=False)) for node in result.subtree})
+    earlier = str(result.attrs.get("history", ""))
+    tree.attrs |= {"Conventions": CONVENTIONS, "history": run_history(earlier)}
     checks.path("path", path)
     with file_errors(str(path)):
         Path(path).parent.mkdir(parents=True, exist_ok=True)

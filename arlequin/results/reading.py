@@ -140,7 +140,8 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
     parameters = _parameters(attributes.pop("parameters", None))
     time = root["time"].values
     planned = attributes.pop("steps_planned", len(time) - 1)
-    for name in ("steps", "complete", "study"):  # said by the lengths of the arrays; a digest
+    # said by the lengths of the arrays; a digest; of the dataset, not of the run
+    for name in ("steps", "complete", "study", "Conventions", "history"):
         attributes.pop(name, None)
     facts: dict[str, str] = {}
     if "case" in attributes:

@@ -18,6 +18,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.results.checkpoint import Checkpoint, exists, remove
 from arlequin.results.columns import Column, plain_attributes
+from arlequin.results.conventions import run_history
 from arlequin.results.files import file_errors
 from arlequin.results.stores import MemoryStore, Store, ZarrStore
 from arlequin.results.variables import Key, Variable, static_columns
@@ -117,11 +118,13 @@ class Recorder:
         self._times = _Stream(on_time, steps + 1)
         columns = [*self._times.columns(), *self._frames.columns(), *static_columns(variables)]
         result_attributes = {**record.attributes, **attributes, "steps_planned": steps}
+        self._resumed: dict[str, str] = {}  # attributes that change when the run is resumed
         self._disk: ZarrStore | None = None
         if record.path is not None and done is None:
             self._disk = ZarrStore(record.path, columns, plain_attributes(result_attributes), record.overwrite)
         elif record.path is not None:
             self._disk = ZarrStore.reopen(record.path, columns)
+            self._resumed = {"history": run_history(str(self._disk.root.attrs.get("history", "")))}
         self._store: Store = self._disk or MemoryStore(columns, plain_attributes(result_attributes))
         self._on_disk = self._disk is not None
         self._failed = False
@@ -202,7 +205,7 @@ class Recorder:
                     complete = self._disk is not None and bool((attributes or {}).get("complete"))
                     if self._disk is not None and complete and exists(self._disk.path):
                         self._disk.sync()  # before the checkpoint goes
-                    self._store.annotate(plain_attributes(attributes or {}))
+                    self._store.annotate(plain_attributes({**self._resumed, **(attributes or {})}))
                     if self._disk is not None and complete:
                         remove(self._disk.path)
             finally:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.results.columns import Column
+from arlequin.results.columns import Attributes, Column
+from arlequin.results.conventions import described
 
 Key = tuple[str, str]
 
@@ -96,9 +97,8 @@ def static_columns(variables: Sequence[Variable]) -> list[Column]:
 
 def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], units: str, long_name: str) -> Column:
     """A column with its data, in one chunk."""
-    return Column(
-        group, name, dims, data.shape, data.shape, {"units": units, "long_name": long_name}, data, static=True
-    )
+    about: Attributes = dict(described(units, long_name, data.dtype.kind))
+    return Column(group, name, dims, data.shape, data.shape, about, data, static=True)
 
 
 def _array(data: Any) -> NDArray[Any]:

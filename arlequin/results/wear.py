@@ -72,12 +72,12 @@ def worn_volume(
     >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.01)
     >>> volume = aq.results.worn_volume(result, "rub", coefficient=1e-13)
     >>> f"{float(volume[-1]):.4g} {volume.attrs['units']}"  # k F s = k · 20 N · 0.5 m
-    '1e-12 m3'
+    '1e-12 m^3'
     """
     result = one_member(result, member, "the worn volume")
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
-    plane = _group(result, interface)["area"].attrs.get("units") == "m2/m"  # for each metre of thickness
-    about = {"units": "m3/m" if plane else "m3", "long_name": "worn volume"}
+    plane = _group(result, interface)["area"].attrs.get("units") == "m^2/m"  # for each metre of thickness
+    about = {"units": "m^3/m" if plane else "m^3", "long_name": "worn volume"}
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
 
 

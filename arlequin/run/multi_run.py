@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.ranks import ranks
 from arlequin.results.columns import Attributes, Column, plain_attributes
+from arlequin.results.conventions import of_run
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import MemoryStore, Store, ZarrStore
@@ -86,7 +87,7 @@ def _collected(
     instants = np.asarray(time, dtype=float)
     columns = _columns(measures, dim, labels, instants.size)
     metadata = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
-    file_attributes = plain_attributes({**record.attributes, **metadata})
+    file_attributes = plain_attributes({**record.attributes, **metadata, **of_run()})
     stores: list[Store] = []
     compiled = compile_seconds() - (0.0 if existing is None else existing.attrs.get("compile_time", 0.0))
 

@@ -3,7 +3,6 @@
 import subprocess
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from arlequin.junctions.conditioning import dual_condition
 from arlequin.junctions.weights import Linear
 from arlequin.models.errors import warn_user
 from arlequin.models.phases import phase
+from arlequin.results.conventions import of_run
+from arlequin.results.conventions import version as version
 from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
 
@@ -40,6 +41,7 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         **mean_gravity(assembly, None),
         "version": version(),
         "commit": commit(),
+        **of_run(),
         "blas": blas_name(),
     }
 
@@ -100,15 +102,6 @@ def describe(thing: Any) -> str:
     shown = {name: value for name, value in shown.items() if not (isinstance(value, str) and value == usual[name])}
     values = ", ".join(f"{name}={describe(value)}" for name, value in shown.items())
     return f"{type(thing).__name__}({values})"
-
-
-@lru_cache(maxsize=1)
-def version() -> str:
-    """Version of the installed package."""
-    try:
-        return metadata.version("arlequin")
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from arlequin.models.checks import (
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
+from arlequin.results.conventions import of_evaluation
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.event import Event
@@ -240,7 +241,7 @@ def fit(
         attrs={
             "noise": stats.noise, "ellipse": stats.ellipse, "cost": minimum.cost, "values": int(records.size),
             "freedom": stats.freedom, "offset": stats.offset, "evaluations": evaluations,
-            "gradients": minimum.gradients, "message": minimum.message,
+            "gradients": minimum.gradients, "message": minimum.message, **of_evaluation("fit"),
         },
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from arlequin.models.checks import finite, flag, instance, mapping, one_of, posi
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
+from arlequin.results.conventions import of_evaluation
 from arlequin.results.scalar import Scalar
 from arlequin.results.time_mean import time_mean
 from arlequin.run.progress import Progress
@@ -157,6 +158,7 @@ def _dataset(
             "bend": max((event.bend or 0.0 for event in events), default=0.0),
             "grouped": onsets if onsets > 1 else 0,
             "growth": growth,
+            **of_evaluation("gradient"),
         },
     )
 

@@ -11,6 +11,7 @@ import xarray
 from arlequin.models.checks import integer, mapping, non_negative_integer, positive
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call, meant
+from arlequin.results.conventions import of_evaluation
 from arlequin.run.simulate import Study
 from arlequin.sensitivity.gradient import Quantity, number, parameters_of, quantities_of
 from arlequin.sweeps.sweep import sweep
@@ -113,6 +114,7 @@ def smoothed_gradient(
             "spread": ("parameter", width),
         },
         coords={"quantity": list(quantities), "parameter": names},
+        attrs=of_evaluation("smoothed_gradient"),
     )
 
 

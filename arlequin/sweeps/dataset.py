@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.results.bounds import RATIO
+from arlequin.results.conventions import described, of_evaluation
 from arlequin.sweeps.plan import Plan, Point, Value, key, shown
 from arlequin.sweeps.point import PointOutcome, Series
 
@@ -50,8 +51,7 @@ def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequenc
     _check_size("the numbers", len(scalars) * len(points), value_count)
     for name, unit, text in scalars:
         numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in point_outcomes]
-        attrs = {"units": unit, "long_name": text or name}
-        variables[_new(name, "result", used_names)] = (plan.dims, _shaped(numbers, plan), attrs)
+        variables[_new(name, "result", used_names)] = (plan.dims, _shaped(numbers, plan), described(unit, text or name))
     variables |= arrays
     messages = [MISSING if o is None else o.message for o in point_outcomes]
     seconds = [np.nan if o is None else o.seconds for o in point_outcomes]
@@ -66,6 +66,7 @@ def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequenc
         "parameters": json.dumps(dict(plan.fixed), ensure_ascii=False),
         "version": ", ".join(dict.fromkeys(version for version, _ in versions)),
         "commit": ", ".join(dict.fromkeys(commit for _, commit in versions)),
+        **of_evaluation(f"sweep of {plan.name}", *(version for version, _ in versions)),
     }
     return xarray.Dataset(variables, coords, attributes)
 
@@ -81,14 +82,12 @@ def _scalars(outcomes: Sequence[PointOutcome | None]) -> list[tuple[str, str, st
 
 def _coordinates(plan: Plan) -> dict[str, Any]:
     """The parameters on their dimensions."""
-    return {
-        axis.name: (
-            "point" if plan.scattered else axis.name,
-            _array(axis.values),
-            {"units": axis.unit or "1", "long_name": axis.text or axis.name},
-        )
-        for axis in plan.axes
-    }
+    coords = {}
+    for axis in plan.axes:
+        values = _array(axis.values)
+        about = described(axis.unit, axis.text or axis.name, values.dtype.kind)
+        coords[axis.name] = "point" if plan.scattered else axis.name, values, about
+    return coords
 
 
 def _array(values: Sequence[Value]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray
 
 from arlequin.models.types import Array
+from arlequin.results.conventions import described, readable_unit
 from arlequin.uncertainty.inputs import Inputs
 from arlequin.uncertainty.intervals import deviation, kurtosis, mean, proportion, scale_of, student
 from arlequin.uncertainty.multilevel import Multilevel, Sum
@@ -227,11 +228,11 @@ def _dims(dims: Any) -> tuple[str, ...]:
 
 
 def _about(unit: str, text: str) -> dict[str, str]:
-    return {"units": unit, "long_name": text}
+    return described(unit, text)
 
 
 def _square(unit: str) -> str:
-    return "1" if unit == "1" else f"({unit})2"
+    return "1" if unit == "1" else f"({readable_unit(unit)})^2"
 
 
 def _padded(values: Array, count: int) -> Array:

@@ -320,6 +320,7 @@ def _levels(levels: Any, inputs: Inputs) -> list[dict[str, Any]]:
 
 
 def _attributes(kind: str, method: str, inputs: Mapping[str, Any], goal: Goal, seed: int) -> dict[str, Any]:
+    from arlequin.results.conventions import of_evaluation
     from arlequin.run.provenance import commit, version
 
     about = "; ".join(f"{name}: {text}" for name, text in described(inputs).items())
@@ -331,4 +332,5 @@ def _attributes(kind: str, method: str, inputs: Mapping[str, Any], goal: Goal, s
         "seed": seed,
         "version": version(),
         "commit": commit(),
+        **of_evaluation(f"{kind} by {method}"),
     }

@@ -16,6 +16,7 @@ from arlequin.multilevel.obstacles.outline import clipped
 from arlequin.plots.camera import Camera, View, camera_of
 from arlequin.plots.histories import instants
 from arlequin.plots.moving import groups_of, magnification
+from arlequin.results.conventions import typeset_unit
 from arlequin.results.members import one_member
 from arlequin.results.paraview import cells_of, faces_of, obstacle_of, spread
 
@@ -181,7 +182,7 @@ def _simple(polygon: Array) -> Iterator[Array]:
 def _about(name: str, variable: xarray.DataArray) -> tuple[str, str]:
     """Label and unit of a variable."""
     label = str(variable.attrs.get("long_name", name.replace("_", " ")))
-    return label[:1].upper() + label[1:], str(variable.attrs.get("units", ""))
+    return label[:1].upper() + label[1:], typeset_unit(str(variable.attrs.get("units", "")))
 
 
 def _contact_fields(

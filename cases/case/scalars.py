@@ -152,7 +152,7 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
             out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, "W", "mean wear power")
             out["friction_energy"] = Scalar(dissipated, "J", "energy dissipated by friction")
         out["wear_work"] = Scalar(work, "J", "wear work, ∫ F_n ‖v_t‖ dt")
-    for name, unit, text in (("worn_volume", "m3", "worn volume"), ("worn_mass", "kg", "worn mass")):
+    for name, unit, text in (("worn_volume", "m^3", "worn volume"), ("worn_mass", "kg", "worn mass")):
         if name in group:
             out[name] = Scalar(_largest(group[name].values[-1:]), unit, text)
     if "worn_depth" in group:

@@ -90,7 +90,7 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
                 visible = support_signal.motion[~hidden] if hidden.any() else support_signal.motion
                 table["rms_motion"][at] = np.sqrt(visible.var(axis=0).sum())
     table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
-    units["worn_volume"] = "m3"
+    units["worn_volume"] = "m^3"
     return xarray.Dataset(
         {key: (("grid", "support"), values, {"units": units[key]}) for key, values in table.items()},
         coords={"grid": grids, "support": list(ALL)},

@@ -32,11 +32,11 @@ class Parameters:
     young: Young = 9.9e10
     poisson: Poisson = 0.37
     density: Density = 6550.0
-    pellet_density: Annotated[float, Quantity("kg/m3", "density of the pellets", non_negative)] = 10400.0
+    pellet_density: Annotated[float, Quantity("kg/m^3", "density of the pellets", non_negative)] = 10400.0
     pellet_diameter: Annotated[float, Quantity("m", "diameter of the pellets", positive)] = 8.19e-3
-    water_density: Annotated[float, Quantity("kg/m3", "density of the water", non_negative)] = 720.0
+    water_density: Annotated[float, Quantity("kg/m^3", "density of the water", non_negative)] = 720.0
     added_mass: Annotated[float, Quantity("", "added mass of water, in volumes of the rod", non_negative)] = 1.5
-    fluid_damping: Annotated[float, Quantity("N s/m2", "damping of the water per length", non_negative)] = 5.0
+    fluid_damping: Annotated[float, Quantity("N s/m^2", "damping of the water per length", non_negative)] = 5.0
     tension: Annotated[float, Quantity("N", "axial tension of the rod", non_negative)] = 0.0
     grids: Annotated[int, Quantity("", "number of equally spaced spacer grids", integer, 2, 40)] = 8
     spring_stiffness: Annotated[float, Quantity("N/m", "stiffness of a spring", positive)] = 2e5
@@ -94,7 +94,7 @@ class Parameters:
     pad_width: Annotated[float, Quantity("m", "pad width in the zoom", positive)] = 2.5e-3
     pad_height: Annotated[float, Quantity("m", "pad height in the zoom", positive)] = 3e-3
     pad_thickness: Annotated[float, Quantity("m", "pad thickness in the zoom", positive)] = 0.8e-3
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
+    wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", non_negative)] = 0.0
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
 
     def __post_init__(self) -> None:

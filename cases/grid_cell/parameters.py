@@ -34,7 +34,7 @@ class Parameters:
     asperity_stiffness: AsperityStiffness = 5e12
     asperity_exponent: AsperityExponent = 1.0
     asperity_height: AsperityHeight = 1e-5
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
+    wear: Annotated[float, Quantity("m^3/J", "Archard's coefficient", non_negative)] = 0.0
     push: Annotated[float, Quantity("m", "axial displacement of the tube", positive)] = 1e-4
     refine: Annotated[
         float, Quantity("", "refinement; 1: cells of 0.08 × 0.4 mm (default geometry)", within, 0.2, 8.0)

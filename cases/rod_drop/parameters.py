@@ -42,7 +42,7 @@ class Parameters:
     nose_depth: Annotated[float, Quantity("m", "reduction of the radius at the tip of the nose", positive)] = 4e-3
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
     velocity: Annotated[float, Quantity("m/s", "initial velocity of the fall", non_negative)] = 10.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", non_negative)] = 9.81
+    gravity: Annotated[float, Quantity("m/s^2", "gravity", non_negative)] = 9.81
     drop: Annotated[float, Quantity("m", "fall of the tip at which the drop time is taken", positive)] = 12.0
     duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 1.4
     scheme: Annotated[

@@ -15,7 +15,7 @@ class Parameters(SliderParameters):
 
     stiffness: Annotated[float, Quantity("N/m", "stiffness of the spring", positive)] = 1e4
     mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
+    gravity: Annotated[float, Quantity("m/s^2", "gravity", positive)] = 10.0
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.1
     release: Annotated[float, Quantity("m", "initial displacement", finite)] = 0.85e-3
     direction: Annotated[float, Quantity("°", "direction of the release in the plane of the floor", finite)] = 45.0

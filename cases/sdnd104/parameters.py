@@ -13,10 +13,10 @@ from arlequin.models.checks import non_negative, positive, within
 class Parameters(SliderParameters):
     """A kilogram under 10 m/s², μ = 0.1, on a floor shaken once a second by 15 m/s²: it slips all the time."""
 
-    acceleration: Annotated[float, Quantity("m/s2", "amplitude of the floor acceleration", non_negative)] = 15.0
+    acceleration: Annotated[float, Quantity("m/s^2", "amplitude of the floor acceleration", non_negative)] = 15.0
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
     mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
+    gravity: Annotated[float, Quantity("m/s^2", "gravity", positive)] = 10.0
     frequency: Annotated[float, Quantity("Hz", "frequency of the floor", positive)] = 1.0
     model: Annotated[
         Literal["nonsmooth", "penalised"], Quantity("", "contact model: nonsmooth, or penalised by a shock element")

@@ -19,7 +19,7 @@ class Parameters:
     density: Density = 1450.0
     tilt: Annotated[float, Quantity("rad", "initial angle about the left corner", non_negative)] = 0.01
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.9
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 9.81
+    gravity: Annotated[float, Quantity("m/s^2", "gravity", positive)] = 9.81
     model: Annotated[
         Literal["rigid", "elastic", "springs", "elastic-springs"],
         Quantity("", "rigid or elastic (plane stress) block, on the table or on three shock springs"),
@@ -42,7 +42,7 @@ class Parameters:
     )
     cells: Annotated[int, Quantity("", "cells along the base of the elastic block", positive_integer)] = 9
     support_acceleration: Annotated[
-        float, Quantity("m/s2", "amplitude a of the table acceleration a sin 2πft", finite)
+        float, Quantity("m/s^2", "amplitude a of the table acceleration a sin 2πft", finite)
     ] = 0.0
     support_frequency: Annotated[float, Quantity("Hz", "frequency f of the table acceleration", positive)] = 1.0
     scheme: Scheme = "theta"

@@ -28,7 +28,7 @@ EventsName = Literal["step", "locate"]
 # types of parameters; a case adds name and default
 Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
 Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
-Density = Annotated[float, Quantity("kg/m3", "density", positive)]
+Density = Annotated[float, Quantity("kg/m^3", "density", positive)]
 YieldStress = Annotated[float, Quantity("Pa", "initial yield stress", positive)]
 Saturation = Annotated[float, Quantity("Pa", "saturation stress Q of Voce's law", non_negative)]
 SaturationRate = Annotated[float, Quantity("", "exponent b of Voce's law", positive)]

@@ -73,9 +73,9 @@ GROUPS = (
     ),
     Group(
         "sweeps",
-        "Sweeps and ensembles",
-        "Many runs: see [how to sweep](../how-to/sweep.md).",
-        ("sweep", "open_sweep", "Scalar", "SweepWarning", "simulate_ensemble"),
+        "Sweeps, convergence and ensembles",
+        "Many runs: see [how to sweep](../how-to/sweep.md) and [how to verify](../how-to/convergence.md).",
+        ("sweep", "open_sweep", "Scalar", "SweepWarning", "convergence", "simulate_ensemble"),
     ),
     Group(
         "uncertainty",

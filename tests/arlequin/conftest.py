@@ -9,7 +9,7 @@ import pytest
 import arlequin as aq
 from arlequin.run import run
 
-OF_THE_CLOCK = {"setup_time", "wall_time", "wall_time_per_step", "compile_time"}
+OF_THE_CLOCK = {"history", "setup_time", "wall_time", "wall_time_per_step", "compile_time"}
 
 
 def assert_equal_bits(one, other):

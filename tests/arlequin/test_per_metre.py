@@ -30,7 +30,7 @@ def units(result) -> dict[str, str]:
 def test_a_plane_model_of_one_metre_is_per_metre(plane, tmp_path, capsys):
     """kg/m is the mass of one metre, as ρ A is; the same model of 1 m or 0.5 m thickness halves the numbers."""
     result = run(tmp_path / "run.zarr", plane=plane)
-    assert units(result) == {"energy": "J/m", "mass": "kg/m", "momentum": "kg/s", "force": "N/m", "area": "m2/m"}
+    assert units(result) == {"energy": "J/m", "mass": "kg/m", "momentum": "kg/s", "force": "N/m", "area": "m^2/m"}
     assert float(result["part/block/mass"]) == pytest.approx(7800.0 * 0.1 * 0.04)
     assert result["interface/wall/pressure"].attrs["units"] == "Pa"
     labels = [axes.get_ylabel() for figure in (plots.energies(result), plots.contact(result)) for axes in figure.axes]
@@ -47,7 +47,7 @@ def test_a_plane_model_of_one_metre_is_per_metre(plane, tmp_path, capsys):
 @pytest.mark.parametrize("options", [{"plane": "strain", "thickness": 0.5}, {"plane": "axisymmetric"}])
 def test_other_models_have_the_units_of_bodies(options):
     result = run(**options)
-    assert units(result) == {"energy": "J", "mass": "kg", "momentum": "kg m/s", "force": "N", "area": "m2"}
+    assert units(result) == {"energy": "J", "mass": "kg", "momentum": "kg m/s", "force": "N", "area": "m^2"}
     assert any(axes.get_ylabel() == "Contact force (MN)" for axes in plots.contact(result).axes)
     assert summary(result).unit == "J"
 
@@ -67,4 +67,4 @@ def test_masses_beside_a_plane_part_are_masses():
 
 
 def test_every_unit_of_a_force_has_its_own_per_metre():
-    assert set(PER_METRE) == {"N", "N s", "N m", "J", "W", "kg", "kg m/s", "m2", "m3"}
+    assert set(PER_METRE) == {"N", "N s", "N m", "J", "W", "kg", "kg m/s", "m^2", "m^3"}

@@ -127,7 +127,7 @@ def test_plain_xarray_reads_it_without_a_warning(tmp_path):
     assert alone["force"].sel(component="y").values[3] == -6
     for node in after.subtree:
         for variable in node.variables.values():
-            assert variable.attrs["long_name"] and "units" in variable.attrs
+            assert variable.attrs["long_name"] and ("units" in variable.attrs) == (variable.dtype.kind in "iuf")
 
 
 def test_a_run_cut_short_is_cropped(tmp_path):

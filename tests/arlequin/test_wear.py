@@ -39,7 +39,7 @@ def test_dragged_at_constant_speed(scheme):
         )
     volume = aq.results.worn_volume(result, "floor", 1e-14)
     np.testing.assert_allclose(volume, 1e-14 * each.sum() * result["time"], rtol=1e-10, atol=1e-26)
-    assert volume.attrs["units"] == "m3"
+    assert volume.attrs["units"] == "m^3"
     depth = aq.results.worn_depth(result, "floor", 1e-14)
     np.testing.assert_allclose(depth, 1e-14 * each * result["time"].values[:, None], rtol=1e-10, atol=1e-26)
     # the friction power of the interface is what the audit of the run says

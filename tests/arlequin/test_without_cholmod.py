@@ -20,7 +20,7 @@ def roller_on_block():
     roller = aq.RigidSphere(centre=(0, 0.0101), radius=0.01)
     return aq.System(
         parts=[coarse, fine],
-        junctions=[aq.Junction(coarse, fine, zone=aq.Box(width=0.004))],
+        junctions=[aq.Junction(coarse, fine, zone=aq.zones.Box(width=0.004))],
         interfaces=[aq.Interface("roller", fine.boundary("top"), roller, aq.Unilateral(), friction=aq.Coulomb(0.2))],
         velocity=(3, 10),
     )

@@ -49,7 +49,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("sides", [1, 3, 5])
 def test_solution_is_the_dense_one(shape, sides, monkeypatch):
-    monkeypatch.setattr("arlequin.models.linalg.supernodal._MIN_ENTRIES", 100_000)
+    monkeypatch.setattr("arlequin.models.linalg.supernodal._LEAST", 100_000)
     A = SHAPES[shape]()
     solver, dense = solver_of(A), A.toarray()
     assert len(solver._groups) >= 2 and (solver._top.size > 0) == (shape != "many apart")

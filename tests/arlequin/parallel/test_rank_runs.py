@@ -11,7 +11,7 @@ import arlequin as aq
 
 STUDIES = Path(__file__).with_name("rank_studies.py")
 COMMAND = ["-m", "arlequin.cases.cli.command"]
-OF_THE_CLOCK = {"commit", "setup_time", "wall_time", "wall_time_per_step", "compile_time", "ranks"}
+OF_THE_CLOCK = {"commit", "history", "setup_time", "wall_time", "wall_time_per_step", "compile_time", "ranks"}
 
 
 def studies():

@@ -38,7 +38,7 @@ def test_a_linear_quantity_of_other_distributions():
     parts = np.array([4.0, 9.0, 35.0 / 12.0])
     assert found["first_order"].values == pytest.approx(parts / parts.sum(), abs=0.03)
     assert found["total_order"].values == pytest.approx(parts / parts.sum(), abs=0.03)
-    assert found["mean"].attrs["units"] == "m" and found["variance"].attrs["units"] == "(m)2"
+    assert found["mean"].attrs["units"] == "m" and found["variance"].attrs["units"] == "(m)^2"
 
 
 def test_estimators_are_those_of_scipy():
