@@ -1,6 +1,9 @@
-"""An array of a Zarr v3 store, read when it is asked for, as far as it can be read.
+"""A result on disk as an xarray.DataTree, cropped to what was recorded, without what is damaged.
 
-A result on disk as an xarray.DataTree, cropped to what was recorded, without what is damaged.
+zarr decodes the chunks and xarray indexes lazily. `xarray.open_datatree` itself does not serve: one changed bit
+refuses the whole result, a chunk that is missing is nan without a word, and what a store of kilobytes declares is
+allocated. Metadata (`zarr_metadata`) and heads of chunks (`zarr_chunks`) are therefore checked before zarr sees them,
+and the chunks of a selection that cannot be read are read one by one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Search for the facets of a surface closest to points, or first intersected along directions."""
+"""Search for the facets of a surface closest to points, or first intersected along directions.
+
+Facets are found by a tree of their boxes: SciPy's trees hold points. Candidates within reach of the centres by
+`scipy.spatial.cKDTree` alone take 3 to 4 times as long as the whole search, and have no bound where sizes vary.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
