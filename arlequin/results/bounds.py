@@ -15,22 +15,22 @@ RATIO = 1000
 FREE = 2**20  # bytes of an array that is read whatever its files are
 FREE_CHUNK = 2**24
 FREE_CHUNKS = 1000  # number of chunks of such an array
-MOST_DEPTH = 32  # of lists in lists
+MAX_DEPTH = 32  # of lists in lists
 LONGEST_TEXT = 1000  # characters of a text that are shown
 LARGEST_INTEGER = 2**63
 
 
 def depth(data: Any) -> int:
-    """Depth of lists and mappings in each other, up to MOST_DEPTH + 1.
+    """Depth of lists and mappings in each other, up to MAX_DEPTH + 1.
 
     >>> depth([1, {"a": []}]), depth(1.0)
     (3, 0)
     """
-    level, found = [data], 0
-    while found <= MOST_DEPTH and (level := [one for one in level if isinstance(one, dict | list)]):
-        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
-        found += 1
-    return found
+    level, count = [data], 0
+    while count <= MAX_DEPTH and (level := [item for item in level if isinstance(item, dict | list)]):
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+        count += 1
+    return count
 
 
 def present_rows(folder: Path, chunk: int) -> int:

@@ -45,7 +45,7 @@ STATE_CLASSES = frozenset(
 
 
 def to_json(thing: Any, arrays: list[NDArray[Any]]) -> Any:
-    """What JSON can say of a thing; its arrays, and NumPy's scalars, are appended to `arrays` and data by place.
+    """JSON form of an object; its arrays and NumPy scalars are appended to `arrays` and referred to by index.
 
     >>> arrays = []
     >>> to_json((1, None, np.array([0.5])), arrays), arrays
@@ -62,8 +62,8 @@ def to_json(thing: Any, arrays: list[NDArray[Any]]) -> Any:
         return {"dict": [[to_json(key, arrays), to_json(value, arrays)] for key, value in thing.items()]}
     name = f"{type(thing).__module__}:{type(thing).__qualname__}"
     if name in STATE_CLASSES:
-        own = {item.name: to_json(getattr(thing, item.name), arrays) for item in fields(thing)}
-        return {"class": name, "fields": own}
+        values = {item.name: to_json(getattr(thing, item.name), arrays) for item in fields(thing)}
+        return {"class": name, "fields": values}
     raise TypeError(f"{name} cannot be stored in a checkpoint: not in `STATE_CLASSES`")
 
 
@@ -96,9 +96,9 @@ def _state_class(name: str) -> type:
     """A class of `STATE_CLASSES` by its name."""
     if name not in STATE_CLASSES:
         raise ValueError(f"{name}: not a class of checkpoints")
-    home, _, own = name.partition(":")
-    found: type = getattr(import_module(home), own)
-    return found
+    home, _, class_name = name.partition(":")
+    state_class: type = getattr(import_module(home), class_name)
+    return state_class
 
 
 NAME = "checkpoint.npz"
@@ -142,56 +142,60 @@ class Checkpoint:
             data = json.loads(str(arrays["data"]))
             if data["format"] != _FORMAT:
                 raise ValueError(f"its format is {data['format']}, not {_FORMAT}")
-            found = from_json(data["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
-            if not isinstance(found, cls) or type(getattr(found.state, "n", None)) is not int:
+            checkpoint = from_json(data["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
+            if not isinstance(checkpoint, cls) or type(getattr(checkpoint.state, "n", None)) is not int:
                 raise ValueError("it contains another object")
-            if not isinstance(found.study, dict) or not found.study.keys() >= _NAMED or found.state.n > 2**62:
+            if (
+                not isinstance(checkpoint.study, dict)
+                or not checkpoint.study.keys() >= _NAMED
+                or checkpoint.state.n > 2**62
+            ):
                 raise ValueError("it does not say what it is of")
-            done = found.history[:2]
+            done = checkpoint.history[:2]
             if (
                 not all(isinstance(n, int | np.integer) and n >= 0 for n in done)
                 or len(done) != 2
-                or not _are_rows(found.rows)
+                or not _are_rows(checkpoint.rows)
             ):
                 raise ValueError("it does not say which rows were recorded")
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, RecursionError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"{folder}: its checkpoint cannot be read ({why}): run it anew", FAILURE) from error
-        return found
+        return checkpoint
 
-    def check(self, study: dict[str, Any], given: str) -> None:
+    def check(self, study: dict[str, Any], label: str) -> None:
         """Raise `UserError` where the checkpoint belongs to another study."""
         for what, here in study.items():
             there = self.study.get(what)
             if there != here:
                 which = "" if what == "system" else f" ({there} there, {here} here)"
-                raise UserError(f"{given}: its checkpoint is of another {what}{which}: give what it was run with")
+                raise UserError(f"{label}: its checkpoint is of another {what}{which}: give what it was run with")
         if not 0 <= self.state.n <= study["number of steps"]:
-            raise UserError(f"{given}: its checkpoint is of step {self.state.n}: run it anew", FAILURE)
+            raise UserError(f"{label}: its checkpoint is of step {self.state.n}: run it anew", FAILURE)
 
 
 _NAMED = {"version", "scheme", "step", "number of steps", "fields_every", "point_memory", "system"}
 
 
-def _are_rows(found: Any) -> bool:
-    """Whether these are rows of arrays, and the first of each."""
-    return isinstance(found, dict) and all(
-        isinstance(one, tuple)
-        and len(one) == 2
-        and type(one[0]) is int
-        and getattr(one[1], "dtype", None) == np.float64
-        for one in found.values()
+def _are_rows(rows: Any) -> bool:
+    """Whether the value is a mapping to pairs of a first row and an array of rows."""
+    return isinstance(rows, dict) and all(
+        isinstance(entry, tuple)
+        and len(entry) == 2
+        and type(entry[0]) is int
+        and getattr(entry[1], "dtype", None) == np.float64
+        for entry in rows.values()
     )
 
 
-def misfit(found: Any, first: Any) -> str | None:
+def misfit(state: Any, initial: Any) -> str | None:
     """Which field of the state of a checkpoint has another form than at the start of the same run; None where all fit.
 
-    Compiled steps do not check the sizes of arrays. What the scheme carries along may have more fields than at the
+    Compiled steps do not check the sizes of arrays. The state of the scheme may have more fields than at the
     start.
     """
-    for name in (item.name for item in fields(first)):
-        there, here = getattr(found, name), getattr(first, name)
+    for name in (item.name for item in fields(initial)):
+        there, here = getattr(state, name), getattr(initial, name)
         if isinstance(here, np.ndarray):
             fits = isinstance(there, np.ndarray) and (there.shape, there.dtype) == (here.shape, here.dtype)
         elif here is None:  # of arrays, the statuses that may last

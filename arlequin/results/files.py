@@ -15,18 +15,18 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.results.bounds import MOST_DEPTH, depth
+from arlequin.results.bounds import MAX_DEPTH, depth
 
 _EMPTY = 2**31  # length of a dimension of an array without values, from which it is none that a result has
 
 
 @contextlib.contextmanager
-def file_errors(given: str, done: str = "written") -> Iterator[None]:
+def file_errors(label: str, action: str = "written") -> Iterator[None]:
     """Context that raises `UserError` for a full disk or a path that cannot be written, or read (`done`)."""
     try:
         yield
     except OSError as error:
-        raise UserError(f"{given}: cannot be {done}: {error.strerror or error}", FAILURE) from error
+        raise UserError(f"{label}: cannot be {action}: {error.strerror or error}", FAILURE) from error
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -62,7 +62,7 @@ def _check_array(file: zipfile.ZipFile, item: zipfile.ZipInfo) -> None:
         raise ValueError(f"its array {item.filename} of the shape {shape} is not in its {item.file_size} bytes")
 
 
-MOST_BYTES = 2**27
+MAX_JSON_BYTES = 2**27
 
 
 def read_json(path: Path) -> Any:
@@ -70,45 +70,45 @@ def read_json(path: Path) -> Any:
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
     with os.fdopen(file, "rb") as lines:
         about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
-            raise ValueError(f"{path.name} is not a file of at most {MOST_BYTES:,} bytes")
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_JSON_BYTES:
+            raise ValueError(f"{path.name} is not a file of at most {MAX_JSON_BYTES:,} bytes")
         try:
-            found = json.loads(lines.read())
+            content = json.loads(lines.read())
         except (ValueError, RecursionError, MemoryError) as error:
             raise ValueError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
-    if depth(found) > MOST_DEPTH:
-        raise ValueError(f"{path.name} cannot be read: its lists are in each other more than {MOST_DEPTH} times")
-    return found
+    if depth(content) > MAX_DEPTH:
+        raise ValueError(f"{path.name} cannot be read: its lists are in each other more than {MAX_DEPTH} times")
+    return content
 
 
 _BLOCK = 65536  # rows read at a time
 
 
-def kept_rows(time: xarray.Variable, frame_time: xarray.Variable | None, chunk: int = 1) -> dict[str, slice]:
+def recorded_rows(time: xarray.Variable, frame_time: xarray.Variable | None, chunk: int = 1) -> dict[str, slice]:
     """The rows of `time` and `frame` that were recorded: up to the first nan of `time` and of `frame_time`.
 
     chunk: rows that are read at once.
     """
     instants = _recorded(time, chunk)
-    kept = {"time": slice(instants.size)}
+    rows = {"time": slice(instants.size)}
     if frame_time is not None:
         # a run killed between the two writes has a frame whose instant `time` does not cover yet
         covered = 0
         if instants.size:
             last = instants[-1]
             covered = int(np.searchsorted(_recorded(frame_time, chunk), last + 1e-9 * abs(last), side="right"))
-        kept["frame"] = slice(covered)
-    return kept
+        rows["frame"] = slice(covered)
+    return rows
 
 
 def _recorded(times: xarray.Variable, chunk: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The values before the first nan; blocks after it are not read."""
-    found = []
+    blocks = []
     step = max(_BLOCK // chunk, 1) * chunk
     for start in range(0, times.shape[0], step):
         block = np.asarray(times[start : start + step].values, dtype=float)
         missing = np.isnan(block)
-        found.append(block[: missing.argmax()] if missing.any() else block)
+        blocks.append(block[: missing.argmax()] if missing.any() else block)
         if missing.any():
             break
-    return np.concatenate(found) if found else np.zeros(0)
+    return np.concatenate(blocks) if blocks else np.zeros(0)

@@ -70,7 +70,7 @@ class ContactSeries:
         self._slip, self._wear = sums
 
     def variables(self) -> list[Variable]:
-        """With units and names."""
+        """Recorded variables, with units and names."""
         axes = AXES[: self._axes]
         group = VariableGroup(self._group, {"point": self._area.size, "axis": axes, "component": axes})
         out = group.variables(
@@ -132,8 +132,8 @@ class ContactSeries:
             )
         return out
 
-    def add(self, block: StepBatch, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
-        """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
+    def add(self, block: StepBatch, frame_steps: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
+        """The values of the steps on `time`, and those of the steps `frame_steps` (f,) of the block on `frame`."""
         group, points, contact = self._group, self._points, block.contact
         gaps, normal = block.gaps[..., points], contact.normal[..., points]
         rows: dict[Key, Array] = {
@@ -143,9 +143,9 @@ class ContactSeries:
             (group, "gap_min"): gaps.min(axis=-1),
         }
         frames: dict[Key, Array] = {
-            (group, "gap"): gaps[kept],
-            (group, "pressure"): normal[kept] / (self._duration * self._area),
-            (group, "status"): contact.status[kept][..., points].astype(float),
+            (group, "gap"): gaps[frame_steps],
+            (group, "pressure"): normal[frame_steps] / (self._duration * self._area),
+            (group, "status"): contact.status[frame_steps][..., points].astype(float),
         }
         if self._frictional:
             slip, wear = (
@@ -155,24 +155,24 @@ class ContactSeries:
             self._slip, self._wear = slip[-1], wear[-1]
             rows[group, "wear_power"] = contact.friction_work_per_mu[..., points].sum(axis=-1) / self._step
             rows[group, "friction_power"] = contact.friction_loss[..., points].sum(axis=-1) / self._step
-            frames[group, "traction"] = contact.tangential[kept][..., points, :] / (
+            frames[group, "traction"] = contact.tangential[frame_steps][..., points, :] / (
                 self._duration * self._area[:, None]
             )
-            frames[group, "slip"] = slip[kept]
-            frames[group, "wear_work"] = wear[kept] / self._area
+            frames[group, "slip"] = slip[frame_steps]
+            frames[group, "wear_work"] = wear[frame_steps] / self._area
             law: Any = self._interface.friction
             if law.state_dependent:
                 state = np.zeros_like(gaps) if block.friction_state is None else block.friction_state[..., points]
-                frames[group, "friction_variable"] = state[kept]
+                frames[group, "friction_variable"] = state[frame_steps]
                 if getattr(law, "state_unit", None) is not None:
-                    frames[group, "friction_state"] = law.state_value(state)[kept]
+                    frames[group, "friction_state"] = law.state_value(state)[frame_steps]
             if self._springs:
                 still = np.zeros((*gaps.shape, self._axes))
                 springs = still if block.spring_traction is None else block.spring_traction[..., points, :]
-                frames[group, "spring_traction"] = springs[kept]
+                frames[group, "spring_traction"] = springs[frame_steps]
         if self._follow is not None:
-            moved = applied(self._follow, block.u)
-            nodes = moved.reshape(*moved.shape[:-1], -1, self._axes)
+            displacement = applied(self._follow, block.u)
+            nodes = displacement.reshape(*displacement.shape[:-1], -1, self._axes)
             rows[group, "point_displacement"] = np.concatenate([nodes] * (int(self._faces.max()) + 1), axis=-2)
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
@@ -181,7 +181,7 @@ class ContactSeries:
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
             rows[group, "worn_volume"] = np.vecdot(depth, self._area)  # rounding of BLAS depends on the batch
-            frames[group, "worn_depth"] = depth[kept]
+            frames[group, "worn_depth"] = depth[frame_steps]
             if self._wear_law.density is not None:
                 rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]
         return rows, frames
@@ -239,7 +239,7 @@ class SpringSeries:
         self._stiffness, self._damping = links.stiffness[rows], links.damping[rows]
 
     def variables(self) -> Sequence[Variable]:
-        """With units and names."""
+        """Recorded variables, with units and names."""
         return VariableGroup(self._group, {"component": AXES[: self._axes]}).variables(
             ("force", "time component", "N", "force on the first end"),
             ("elongation", "time component", "m", "u₁ − u₂, mean of the nodes"),
@@ -260,9 +260,9 @@ class SupportSeries:
     Forces on its translations, moments on its rotations. A dof that two boundaries share counts with the first.
     """
 
-    def __init__(self, part: Part, own: Assembled, first: int, duration: float) -> None:
+    def __init__(self, part: Part, assembled: Assembled, first: int, duration: float) -> None:
         """first: number of its first dof among those of all imposed motions; duration: see `ContactSeries`."""
-        items = [item for item in own.imposed if item.support is not None]
+        items = [item for item in assembled.imposed if item.support is not None]
         self.names = tuple(dict.fromkeys(item.support[0] for item in items if item.support is not None))
         self._group, self._duration, self._axes = f"part/{part.name}", duration, _translations(part)
         # rigid bodies have an angle beside the displacements of their nodes
@@ -275,7 +275,7 @@ class SupportSeries:
         self._size = len(self.names), count
         rows: list[int] = []
         columns: list[int] = []
-        for item in own.imposed:
+        for item in assembled.imposed:
             if item.support is not None:
                 boundary, component = item.support
                 rows += [self.names.index(boundary) * count + component] * item.dofs.size
@@ -285,7 +285,7 @@ class SupportSeries:
         self._sums = (np.array(rows)[:, None] == np.arange(self._size[0] * count)).astype(float) if rows else None
 
     def variables(self) -> Sequence[Variable]:
-        """With units and names."""
+        """Recorded variables, with units and names."""
         text = "the supports (imposed motions) on the part, mean over the step"
         turns = ("reaction_moment", "time support turn", "N m", f"moment of {text}")
         return VariableGroup(self._group, self._dims).variables(
@@ -298,8 +298,8 @@ class SupportSeries:
         shape = block.multipliers.shape[:-1]
         total = np.full((*shape, *self._size), np.nan if block.n[0] else 0.0)
         if block.reactions is not None and self._sums is not None:
-            given = block.reactions[..., self._columns] / self._duration
-            total = row_products(given, self._sums).reshape(total.shape)
+            forces = block.reactions[..., self._columns] / self._duration
+            total = row_products(forces, self._sums).reshape(total.shape)
         out: dict[Key, Array] = {(self._group, "reaction"): total[..., : self._axes]}
         if self._size[1] > self._axes:
             out[self._group, "reaction_moment"] = total[..., self._axes :]
@@ -312,32 +312,34 @@ TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or p
 class PointSeries:
     """Cell means of internal variables at the frames, and, on request, the variables of inelastic points."""
 
-    def __init__(self, part: Part, own: PathDependent, whole: bool, hidden: NDArray[np.bool_] | None) -> None:
-        """whole: internal variables too; hidden (c,): cells whose means are left out."""
+    def __init__(
+        self, part: Part, assembled: PathDependent, with_memory: bool, hidden: NDArray[np.bool_] | None
+    ) -> None:
+        """with_memory: record internal variables too; hidden (c,): cells whose means are left out."""
         self._group = f"part/{part.name}"
-        self._own = own
+        self._assembled = assembled
         self._cells = len(part.connectivity)
-        self._whole, self._hidden = whole and own.dissipates, hidden
+        self._with_memory, self._hidden = with_memory and assembled.dissipates, hidden
 
     def variables(self) -> Sequence[Variable]:
-        """With units and names."""
+        """Recorded variables, with units and names."""
         dims: dict[str, Any] = {"cell": self._cells}
-        rows = [(name, "frame cell", units, text) for name, units, text in self._own.recorded]
-        if self._whole:
-            dims |= {"point": self._own.fresh().shape[1], "place": self._own.memory_names}
+        rows = [(name, "frame cell", units, text) for name, units, text in self._assembled.recorded]
+        if self._with_memory:
+            dims |= {"point": self._assembled.fresh().shape[1], "place": self._assembled.memory_names}
             rows.append(("point_memory", "frame cell point place", "1", TEXT))
         return VariableGroup(self._group, dims).variables(*rows)
 
     def frame(self, u: Array, memory: Array) -> dict[Key, Array]:
         """The values of one frame at u (d,) with internal variables `memory`."""
-        means = zip(self._own.recorded, self._own.cell_means(u, memory), strict=True)
+        means = zip(self._assembled.recorded, self._assembled.cell_means(u, memory), strict=True)
         values = {(self._group, name): self._seen(mean)[None] for (name, *_), mean in means}
-        if self._whole:
-            values[self._group, "point_memory"] = self._own.everywhere(memory)[None]
+        if self._with_memory:
+            values[self._group, "point_memory"] = self._assembled.everywhere(memory)[None]
         return values
 
     def _seen(self, means: Array) -> Array:
-        """The means (c,) with nan in the cells that are left out."""
+        """Means (c,) with nan in the hidden cells."""
         return means if self._hidden is None else np.where(self._hidden, np.nan, means)
 
 
@@ -383,20 +385,20 @@ class TimeSeries:
         interfaces = range(len(assembly.contact.interfaces))
         self._contacts = [ContactSeries(assembly.contact, i, step, self._duration, box) for i in interfaces]
         self._points = {
-            i: PointSeries(part, own, record.point_memory, self._hidden(part))
-            for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
-            if isinstance(own, PathDependent)
+            i: PointSeries(part, assembled, record.point_memory, self._hidden(part))
+            for i, (part, assembled) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
+            if isinstance(assembled, PathDependent)
         }
         self._stresses: dict[int, StressSeries] = {}
         for i, part in enumerate(assembly.system.parts if record.stress else ()):
-            whole = stressed(part)
-            if whole is not None:
+            stressed_part = stressed(part)
+            if stressed_part is not None:
                 known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
-                self._stresses[i] = StressSeries(whole, assembly.parts[i], known, self._hidden(part))
-        sizes = [sum(item.dofs.size for item in own.imposed) for own in assembly.parts]
+                self._stresses[i] = StressSeries(stressed_part, assembly.parts[i], known, self._hidden(part))
+        sizes = [sum(item.dofs.size for item in assembled.imposed) for assembled in assembly.parts]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
-        supports = [SupportSeries(part, own, first, self._duration) for part, own, first in each]
+        supports = [SupportSeries(part, assembled, first, self._duration) for part, assembled, first in each]
         self._supports = [series for series in supports if series.names]
         self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
@@ -414,11 +416,11 @@ class TimeSeries:
         # 1ᵀM S by component: momentum is one product
         self._inertia = {}
         self._masses = {}
-        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
             ones = np.arange(part.dof_count)[:, None] % part.components == np.arange(_translations(part))
-            moved = own.inertia @ ones.astype(float)
-            self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
-            self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
+            inertia = assembled.inertia @ ones.astype(float)
+            self._inertia[part.name] = np.asarray((assembled.shapes.T @ inertia).T)
+            self._masses[part.name] = float(inertia[ones[:, 0], 0].sum())
 
     def sums(self) -> dict[str, tuple[Array, Array]]:
         """Accumulated slip and wear work of the interfaces, by their names."""
@@ -426,7 +428,7 @@ class TimeSeries:
         return {name: contact.sums for name, contact in zip(names, self._contacts, strict=True)}
 
     def load_sums(self, sums: Mapping[str, tuple[Array, Array]]) -> None:
-        """Restore those that are known."""
+        """Restore the accumulated slip and wear work of the interfaces named in `sums`."""
         for item, contact in zip(self._assembly.contact.interfaces, self._contacts, strict=True):
             if item.name in sums:
                 contact.sums = sums[item.name]
@@ -438,8 +440,8 @@ class TimeSeries:
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
         self.count, self.frames, sums = state
-        for contact, own in zip(self._contacts, sums, strict=True):
-            contact.sums = own
+        for contact, contact_sums in zip(self._contacts, sums, strict=True):
+            contact.sums = contact_sums
 
     def tables(self, energies: Array) -> Array:
         """Energies (t, kind) of all kinds from those recorded; the others are 0."""
@@ -449,29 +451,31 @@ class TimeSeries:
 
     @property
     def frame_count(self) -> int:
-        """How many frames the whole run keeps."""
+        """Number of frames of the complete run."""
         return self._steps // self._every + 1 + (self._steps % self._every > 0)
 
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
-        own = self.plain_variables()
+        variables = self.plain_variables()
         if per_metre(self._assembly.system.parts):
-            own = [replace(variable, units=PER_METRE.get(variable.units, variable.units)) for variable in own]
-        return own if self._members is None else [variable.of_each(self._members) for variable in own]
+            variables = [
+                replace(variable, units=PER_METRE.get(variable.units, variable.units)) for variable in variables
+            ]
+        return variables if self._members is None else [variable.of_each(self._members) for variable in variables]
 
     def plain_variables(self) -> list[Variable]:
-        """Those of one system, in SI units whatever its thickness."""
+        """Variables of one system, in SI units for any thickness."""
         located = ("event_time", "time", "s", "instant of the last event inside the step")
         out = VariableGroup("", {"kind": self.kinds}).variables(
             ("energy", "time kind", "J", "energies, and cumulative works and losses"),
             ("balance", "time", "1", "energy balance relative to the largest energy"),
             *([located] if self._located else ()),
         )
-        for index, (part, own) in enumerate(zip(self._assembly.system.parts, self._assembly.parts, strict=True)):
-            out += self._part_variables(part, own.rotating, self._left_out(index))
-        every: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
-        every = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
-        for series in every:
+        for index, (part, assembled) in enumerate(zip(self._assembly.system.parts, self._assembly.parts, strict=True)):
+            out += self._part_variables(part, assembled.rotating, self._left_out(index))
+        all_series: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
+        all_series = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
+        for series in all_series:
             out += series.variables()
         for group, *_, resultant in self._junctions:
             out += VariableGroup(group, {"component": AXES[: resultant.shape[0]]}).variables(
@@ -481,17 +485,17 @@ class TimeSeries:
         return out
 
     def _hidden(self, part: Part) -> NDArray[np.bool_] | None:
-        """Mask (c,) of the cells of a part that do not count; None where all do."""
+        """Mask (c,) of the cells of a part without weight in the energy; None where all count."""
         weights = self._assembly.cell_weights.get(part.name)
         return None if weights is None or counting(weights).all() else ~counting(weights)
 
     def _left_out(self, index: int) -> NDArray[np.bool_] | None:
         """Nodes (n,) of a part that others have taken over; None if there are none."""
         assembly, part = self._assembly, self._assembly.system.parts[index]
-        own = assembly.ghost[assembly.start[index] : assembly.start[index + 1]]
-        if not isinstance(part, MeshedPart) or own.size != part.node_count * part.components or not own.any():
+        ghost = assembly.ghost[assembly.start[index] : assembly.start[index + 1]]
+        if not isinstance(part, MeshedPart) or ghost.size != part.node_count * part.components or not ghost.any():
             return None
-        return np.asarray(own.reshape(part.node_count, -1).all(axis=1))
+        return np.asarray(ghost.reshape(part.node_count, -1).all(axis=1))
 
     def _part_variables(self, part: Part, rotating: bool, left_out: NDArray[np.bool_] | None) -> list[Variable]:
         axes = _translations(part)
@@ -527,41 +531,41 @@ class TimeSeries:
         )
 
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
-        """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
+        """Append the states of a block of steps, their energies (b, …, kind) and balance (b, …)."""
         self.count += len(block)
         assembly, n = self._assembly, block.n
-        kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
+        frame_steps = np.flatnonzero((n % self._every == 0) | (n == self._steps))
         rows: dict[Key, Array] = {("", "energy"): table[..., self._columns], ("", "balance"): balance}
-        shown = kept if block.momenta is None else kept - (len(block) - 1)
+        frame_rows = frame_steps if block.momenta is None else frame_steps - (len(block) - 1)
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
         each = zip(assembly.system.parts, assembly.parts, assembly.places, strict=True)
-        for i, (part, own, at) in enumerate(each):
+        for i, (part, assembled, at) in enumerate(each):
             group, axes = f"part/{part.name}", _translations(part)
             if block.momenta is None:
                 rows[group, "momentum"] = np.vecdot(block.v[..., None, at], self._inertia[part.name])
             else:
                 rows[group, "momentum"] = block.momenta[i]
-            if own.rotating:
+            if assembled.rotating:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, at.stop - 1], block.v[:, at.stop - 1]
-            if not kept.size:
+            if not frame_steps.size:
                 continue
-            fields = [field[shown][..., at] for field in (block.u, block.v)]
-            moved = own.nodal_motion(*(field.reshape(-1, field.shape[-1]) for field in fields))
+            fields = [field[frame_rows][..., at] for field in (block.u, block.v)]
+            nodal_motion = assembled.nodal_motion(*(field.reshape(-1, field.shape[-1]) for field in fields))
             shape = (*fields[0].shape[:-1], part.node_count, part.components)
-            u, v = (nodal.reshape(shape) for nodal in moved)
+            u, v = (nodal.reshape(shape) for nodal in nodal_motion)
             frames[group, "displacement"], frames[group, "velocity"] = u[..., :axes], v[..., :axes]
             if i in self._points:
                 # such steps come one by one
                 frames |= self._points[i].frame(block.u[0, at], block.memory[i])
             if i in self._stresses:
-                memory = block.memory[i] if isinstance(own, PathDependent) else None
-                frames |= self._stresses[i].frames(moved[0].reshape(*fields[0].shape[:-1], -1), memory)
+                memory = block.memory[i] if isinstance(assembled, PathDependent) else None
+                frames |= self._stresses[i].frames(nodal_motion[0].reshape(*fields[0].shape[:-1], -1), memory)
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:
-            timed, framed = contact.add(block, kept)
+            timed, framed = contact.add(block, frame_steps)
             rows.update(timed)
             frames.update(framed)
         for support in self._supports:
@@ -569,21 +573,23 @@ class TimeSeries:
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, squares_of, volume, acting, resultant in self._junctions:
-            given = block.constraint_rates
-            rest = applied(operator, block.v) if given is None else given[:, chosen]
-            flat = rest.reshape(math.prod(rest.shape[:-1]), rest.shape[-1])  # of a junction without rows, too
-            squares = squares_of(flat).reshape(rest.shape[:-1])
+            constraint_rates = block.constraint_rates
+            mismatch_rates = applied(operator, block.v) if constraint_rates is None else constraint_rates[:, chosen]
+            flat = mismatch_rates.reshape(
+                math.prod(mismatch_rates.shape[:-1]), mismatch_rates.shape[-1]
+            )  # of a junction without rows, too
+            squares = squares_of(flat).reshape(mismatch_rates.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = np.vecdot(block.multipliers[..., None, acting], resultant) / self._duration
         self._rows.append(rows)
         self._time.append(self._step * n.astype(float))
-        if kept.size:
-            self.frames += kept.size
+        if frame_steps.size:
+            self.frames += frame_steps.size
             self._frames.append(frames)
-            self._frame_time.append(self._step * n[kept].astype(float))
+            self._frame_time.append(self._step * n[frame_steps].astype(float))
 
     def take(self) -> tuple[tuple[Array, dict[Key, Array]], tuple[Array, dict[Key, Array]]]:
-        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
+        """The block on `time` and the block on `frame`, each (instants, values); both buffers are emptied."""
         block = (
             (_joined(self._time), _columns_of(self._rows)),
             (_joined(self._frame_time), _columns_of(self._frames)),
@@ -602,7 +608,9 @@ PER_METRE = {unit: f"{unit}/m" for unit in ("N", "N s", "N m", "J", "W", "kg", "
 def per_metre(parts: Sequence[Part]) -> bool:
     """Whether all parts are plane solids of thickness 1 m (the default): forces are then forces per metre."""
     models = [part.model if isinstance(part, MeshedPart) else part for part in parts]
-    return all(isinstance(own, Solid) and own.plane in ("strain", "stress") and own.thickness == 1.0 for own in models)
+    return all(
+        isinstance(model, Solid) and model.plane in ("strain", "stress") and model.thickness == 1.0 for model in models
+    )
 
 
 def _extent(parts: Sequence[Part]) -> tuple[Array, Array] | None:
@@ -640,7 +648,7 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     acting = slice(a, b)
     if assembly.combination is not None:
         acting = slice(None)
-        first = sum(own.gram.shape[0] for own in assembly.operators[:index])
+        first = sum(junction_operators.gram.shape[0] for junction_operators in assembly.operators[:index])
         resultant = (assembly.combination[:, first : first + resultant.shape[1]] @ resultant.T).T
     factor = factorise_components(gram)
     squares_of = partial(_dense_squares, factor.solve(np.eye(b - a))) if b - a <= _DENSE else factor.squares

@@ -17,31 +17,31 @@ Series = tuple[Array, dict[Key, Array]]
 
 
 class MembersSeries:
-    """As `TimeSeries`, one of which each member has; variables have `member` as their second dimension."""
+    """One `TimeSeries` per member; variables have `member` as their second dimension."""
 
     def __init__(
-        self, each: Sequence[Assembly], step: float, steps: int, record: Record, static: bool, located: bool
+        self, assemblies: Sequence[Assembly], step: float, steps: int, record: Record, static: bool, located: bool
     ) -> None:
-        """each: the assemblies of the members."""
-        self._each = [TimeSeries(own, step, steps, record, static, located) for own in each]
-        known = [(own.kinds, {(v.group, v.name, v.shape) for v in own.variables()}) for own in self._each]
-        for i, own in enumerate(known):
-            if own != known[0]:
+        """assemblies: of the members."""
+        self._each = [TimeSeries(series, step, steps, record, static, located) for series in assemblies]
+        recorded = [(series.kinds, {(v.group, v.name, v.shape) for v in series.variables()}) for series in self._each]
+        for i, series in enumerate(recorded):
+            if series != recorded[0]:
                 raise UserError(f"member {i}: its result has other variables than that of member 0: simulate it alone")
 
     def load_sums(self, sums: Mapping[str, tuple[Array, Array]]) -> None:
-        """Restore accumulated slip and wear work (n, k) of the interfaces that are known."""
-        for i, own in enumerate(self._each):
-            own.load_sums({name: (slip[i], work[i]) for name, (slip, work) in sums.items()})
+        """Restore accumulated slip and wear work (n, k) of the interfaces named in `sums`."""
+        for i, series in enumerate(self._each):
+            series.load_sums({name: (slip[i], work[i]) for name, (slip, work) in sums.items()})
 
     @property
     def count(self) -> int:
-        """States taken."""
+        """Number of states appended."""
         return self._each[0].count
 
     @property
     def frame_count(self) -> int:
-        """How many frames the whole run keeps."""
+        """Number of frames of the complete run."""
         return self._each[0].frame_count
 
     def variables(self) -> list[Variable]:
@@ -49,13 +49,13 @@ class MembersSeries:
         return [variable.of_each(len(self._each)) for variable in self._each[0].variables()]
 
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
-        """Takes the states of some steps, their energies (b, n, kind) and balance (b, n)."""
-        for i, own in enumerate(self._each):
-            own.add(block.of_member(i), table[:, i], balance[:, i])
+        """Append the states of a block of steps, their energies (b, n, kind) and balance (b, n)."""
+        for i, series in enumerate(self._each):
+            series.add(block.of_member(i), table[:, i], balance[:, i])
 
     def take(self) -> tuple[Series, Series]:
-        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
-        timed, framed = zip(*(own.take() for own in self._each), strict=True)
+        """The block on `time` and the block on `frame`, each (instants, values); both buffers are emptied."""
+        timed, framed = zip(*(series.take() for series in self._each), strict=True)
         return _stacked(timed), _stacked(framed)
 
     def __len__(self) -> int:
@@ -66,14 +66,14 @@ class MembersSeries:
         return self._each[0].tables(energies)
 
     def state_dict(self) -> Any:
-        """Numbers of states and frames, and what the series of each member keeps."""
+        """Numbers of states and frames, and the accumulated values of each member."""
         first = self._each[0]
-        return first.count, first.frames, tuple(own.state_dict() for own in self._each)
+        return first.count, first.frames, tuple(series.state_dict() for series in self._each)
 
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
-        for own, kept in zip(self._each, state[2], strict=True):
-            own.load_state_dict(kept)
+        for series, member_state in zip(self._each, state[2], strict=True):
+            series.load_state_dict(member_state)
 
 
 def _stacked(each: Sequence[Series]) -> Series:

@@ -57,15 +57,15 @@ class VtuCells(NamedTuple):
 
     @property
     def owner(self) -> Indices:
-        """Cell of the record (c,) of each."""
+        """Recorded cell (c,) that each VTU cell belongs to."""
         number = np.arange(len(self.nodes)) // self.pieces
         return number if self.chosen is None else self.chosen[number]
 
     def counting(self, group: xarray.Dataset) -> VtuCells:
-        """Those that count in the energy of the system (`arlequin.results.cell_weights`)."""
-        if "connectivity" not in group or (kept := counting_cells(group)).all():
+        """The cells that count in the energy of the system (`arlequin.results.cell_weights`)."""
+        if "connectivity" not in group or (counted := counting_cells(group)).all():
             return self
-        return self._replace(nodes=self.nodes[kept[self.owner]], chosen=np.flatnonzero(kept))
+        return self._replace(nodes=self.nodes[counted[self.owner]], chosen=np.flatnonzero(counted))
 
 
 def cells_of(group: xarray.Dataset) -> VtuCells:

@@ -15,7 +15,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
-from arlequin.results.bounds import MOST_DEPTH, depth, shortened
+from arlequin.results.bounds import MAX_DEPTH, depth, shortened
 from arlequin.results.files import file_errors
 from arlequin.results.members import chosen
 from arlequin.results.zarr_layout import HEADER
@@ -77,13 +77,13 @@ def check_result(result: Any) -> None:
 
 def of_result(function: T) -> T:
     """Decorator of a function of a result: its first argument is checked, and its call as by `checked_call`."""
-    called = checked_call(function)
+    checked_function = checked_call(function)
 
     @functools.wraps(function)
-    def checked(*given: Any, **named: Any) -> Any:
-        if given or "result" in named:
-            check_result(given[0] if given else named["result"])
-        return called(*given, **named)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        if arguments or "result" in named:
+            check_result(arguments[0] if arguments else named["result"])
+        return checked_function(*arguments, **named)
 
     return checked  # type: ignore[return-value]
 
@@ -101,8 +101,8 @@ def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:
     """Numbers of finished and of all runs of a result of several runs; None for a single run."""
     if "finished" not in result.dataset:
         return None
-    found = result.dataset["finished"].values
-    return int(np.isfinite(found).sum()), found.size
+    finished = result.dataset["finished"].values
+    return int(np.isfinite(finished).sum()), finished.size
 
 
 class Energy(NamedTuple):
@@ -173,9 +173,11 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
         return Summary(facts, parameters, _energies(kinds, root["energy"].values), unit=unit)
     members = [_energies(kinds, values) for values in root["energy"].transpose("member", "time", "kind").values]
     ranges = []
-    for kind, own in zip(kinds, zip(*members, strict=True), strict=True):
-        found = np.array([energy[1:] for energy in own])
-        ranges.append(EnergyRange(kind, *zip(found.min(axis=0).tolist(), found.max(axis=0).tolist(), strict=True)))
+    for kind, member_energies in zip(kinds, zip(*members, strict=True), strict=True):
+        energies = np.array([energy[1:] for energy in member_energies])
+        ranges.append(
+            EnergyRange(kind, *zip(energies.min(axis=0).tolist(), energies.max(axis=0).tolist(), strict=True))
+        )
     return Summary(facts, parameters, [], ranges, unit)
 
 
@@ -187,7 +189,7 @@ def _energies(kinds: list[str], values: Array) -> list[Energy]:
 def _parameters(text: Any) -> dict[str, Any]:
     """The parameters of a case from their JSON text; empty where there are none."""
     try:
-        found = json.loads(text) if isinstance(text, str) else {}
+        parameters = json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and depth(found) <= MOST_DEPTH else {}
+    return parameters if isinstance(parameters, dict) and depth(parameters) <= MAX_DEPTH else {}

@@ -115,13 +115,13 @@ class Recorder:
         self._frames = _Stream(on_frame, frames)
         self._times = _Stream(on_time, steps + 1)
         columns = [*self._times.columns(), *self._frames.columns(), *static_columns(variables)]
-        given = {**record.attributes, **attributes, "steps_planned": steps}
+        result_attributes = {**record.attributes, **attributes, "steps_planned": steps}
         self._disk: ZarrStore | None = None
         if record.path is not None and done is None:
-            self._disk = ZarrStore(record.path, columns, plain_attributes(given), record.overwrite)
+            self._disk = ZarrStore(record.path, columns, plain_attributes(result_attributes), record.overwrite)
         elif record.path is not None:
             self._disk = ZarrStore.reopen(record.path, columns)
-        self._store: Store = self._disk or MemoryStore(columns, plain_attributes(given))
+        self._store: Store = self._disk or MemoryStore(columns, plain_attributes(result_attributes))
         self._on_disk = self._disk is not None
         self._failed = False
         self._result: xarray.DataTree | None = None
@@ -148,9 +148,11 @@ class Recorder:
         self.flush()
         if self._disk is None or self._failed:
             return
-        whole = {key: number for stream in (self._times, self._frames) for key, number in stream.full_chunks().items()}
-        self._disk.sync(whole)
-        with file_errors(self._disk.given):
+        full_chunks = {
+            key: number for stream in (self._times, self._frames) for key, number in stream.full_chunks().items()
+        }
+        self._disk.sync(full_chunks)
+        with file_errors(self._disk.label):
             replace(checkpoint, rows={**self._times.rows(), **self._frames.rows()}).write(self._disk.path)
 
     def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
@@ -226,7 +228,7 @@ class Recorder:
 
 
 class SilentRecorder:
-    """Checks what a `Recorder` is given and keeps nothing: of the ranks of a run that do not write."""
+    """Recorder of the ranks of a run that do not write: checks that values are finite and discards them."""
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         pass
@@ -284,20 +286,22 @@ class _Stream:
         nan, those of `time` first."""
         self.count = self.written = count
         self.begin = count - count % self.chunk
-        full, here = self.begin // self.chunk, count - self.begin
+        full_chunks, buffered = self.begin // self.chunk, count - self.begin
         for v in reversed(self.variables):
             key = v.group, v.name
-            begin, kept = rows.get(key, (-1, self.buffers[key]))
-            known = begin == self.begin and np.shape(kept)[1:] == v.shape and len(kept) >= here
-            self.buffers[key][:here] = kept[:here] if known else store.read(key, self.begin, count)
-            missing = store.lacks(key, full)
+            begin, checkpoint_rows = rows.get(key, (-1, self.buffers[key]))
+            usable = (
+                begin == self.begin and np.shape(checkpoint_rows)[1:] == v.shape and len(checkpoint_rows) >= buffered
+            )
+            self.buffers[key][:buffered] = checkpoint_rows[:buffered] if usable else store.read(key, self.begin, count)
+            missing = store.lacks(key, full_chunks)
             if v.name in ("time", "frame_time"):
                 earlier = store.read(key, 0, self.begin)
-                missing |= bool(np.isnan(earlier).any() or np.isnan(self.buffers[key][:here]).any())
-                store.cut(key, full + bool(here))
+                missing |= bool(np.isnan(earlier).any() or np.isnan(self.buffers[key][:buffered]).any())
+                store.cut(key, full_chunks + bool(buffered))
             if missing:
-                raise UserError(f"{store.given}: steps before its checkpoint are missing: run it anew", code=1)
-            if here:
+                raise UserError(f"{store.label}: steps before its checkpoint are missing: run it anew", code=1)
+            if buffered:
                 store.write(key, self.begin, self.buffers[key][: min(self.chunk, self.length - self.begin)])
 
     def columns(self) -> list[Column]:

@@ -18,9 +18,9 @@ def check_memory(shapes: Iterable[tuple[int, ...]]) -> None:
     _check(_size(shapes), memory(), "", "the machine has {} of memory: record it to a path (--out PATH), or ")
 
 
-def check_disk(shapes: Iterable[tuple[int, ...]], folder: Path, given: str) -> None:
+def check_disk(shapes: Iterable[tuple[int, ...]], folder: Path, label: str) -> None:
     """Raise `UserError` for a result larger than the free disk space; compression of motions is negligible."""
-    _check(_size(shapes), shutil.disk_usage(folder).free, f"{given}: ", "the disk has {} left: ")
+    _check(_size(shapes), shutil.disk_usage(folder).free, f"{label}: ", "the disk has {} left: ")
 
 
 def _check(size: float, room: float, who: str, has: str) -> None:

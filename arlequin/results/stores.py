@@ -1,6 +1,6 @@
-"""Where a result is kept while it is recorded: numpy arrays in memory, or a Zarr v3 store on disk.
+"""Storage of a result during recording: NumPy arrays in memory, or a Zarr v3 store on disk.
 
-Both take the same layout and give the same tree, so that a recorder does not know which one it fills.
+Both have the same layout and yield the same tree: a recorder need not distinguish them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import file_errors, kept_rows, read_json
+from arlequin.results.files import file_errors, read_json, recorded_rows
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import last_writer, refuse_while_written, writer_lock
 from arlequin.results.writing import MARK, draft_of, refuse_link, replacing, sync, sync_all, sync_many
@@ -101,12 +101,14 @@ class MemoryStore:
     def tree(self) -> xarray.DataTree:
         """The result up to the last recorded row."""
         root = {c.name: _variable(c.dims, self.arrays[c.key]) for c in self.columns if not c.group}
-        kept = kept_rows(root["time"], root.get("frame_time"))
+        recorded = recorded_rows(root["time"], root.get("frame_time"))
         groups: dict[str, dict[str, xarray.Variable]] = {"": {}}
         for c in self.columns:
-            rows = tuple(kept.get(dim, slice(None)) for dim in c.dims)
+            rows = tuple(recorded.get(dim, slice(None)) for dim in c.dims)
             groups.setdefault(c.group, {})[c.name] = _variable(c.dims, self.arrays[c.key][rows], dict(c.attributes))
-        datasets = {"/" + group: dataset_of(own, {} if group else self.attributes) for group, own in groups.items()}
+        datasets = {
+            "/" + group: dataset_of(variables, {} if group else self.attributes) for group, variables in groups.items()
+        }
         return xarray.DataTree.from_dict(datasets)
 
     def close(self) -> None:
@@ -128,26 +130,26 @@ class ZarrStore:
     """
 
     def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
-        self.given = str(path)
-        with file_errors(self.given):
+        self.label = str(path)
+        with file_errors(self.label):
             refuse_link(path)
             self.path = Path(path).resolve()
-            refuse_to_replace(self.path, self.given, overwrite)
+            refuse_to_replace(self.path, self.label, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            check_disk((c.shape for c in columns), self.path.parent, self.given)
+            check_disk((c.shape for c in columns), self.path.parent, self.label)
             remove_drafts(self.path)
             draft = draft_of(self.path)
             draft.mkdir()
-            held = writer_lock(draft, self.given)
+            lock = writer_lock(draft, self.label)
             try:
                 _mark(draft, self.path, draft)
                 create(draft, columns, attributes)
-                _move(draft, self.path, self.given)
+                _move(draft, self.path, self.label)
             except BaseException:
-                os.close(held)
+                os.close(lock)
                 _remove(draft)
                 raise
-            self._open(held)
+            self._open(lock)
 
     @classmethod
     def reopen(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
@@ -156,43 +158,45 @@ class ZarrStore:
         All metadata, and the static data, are written again: they follow from the columns, whatever has become of them.
         """
         store = cls.__new__(cls)
-        store.given, store.path = str(path), Path(path).resolve()
-        with file_errors(store.given):
+        store.label, store.path = str(path), Path(path).resolve()
+        with file_errors(store.label):
             refuse_link(path)
-            held = writer_lock(store.path, store.given)
+            lock = writer_lock(store.path, store.label)
             try:
-                refuse_odd_files(store.path, store.given)
+                refuse_odd_files(store.path, store.label)
                 store._restore(columns)
             except BaseException:
-                os.close(held)
+                os.close(lock)
                 raise
-            store._open(held)
+            store._open(lock)
         return store
 
     def _restore(self, columns: Sequence[Column]) -> None:
         """Write metadata and static data again; UserError where the store has other arrays than the columns."""
         try:
-            found = read_metadata(self.path)
+            metadata = read_metadata(self.path)
         except ValueError as error:
-            raise UserError(f"{self.given}: not readable as a result: {error}", 1) from error
+            raise UserError(f"{self.label}: not readable as a result: {error}", 1) from error
         for c in columns:
             name = "/".join(filter(None, c.key))
-            entry = found.arrays.get(name)
-            if entry is None and not (name in found.lost or (self.path / name / "c").is_dir()):
-                raise UserError(f"{self.given}: it has no {name}: run it anew")
+            entry = metadata.arrays.get(name)
+            if entry is None and not (name in metadata.lost or (self.path / name / "c").is_dir()):
+                raise UserError(f"{self.label}: it has no {name}: run it anew")
             if entry is not None and (entry.shape, entry.chunks) != (c.shape, tuple(max(1, n) for n in c.chunks)):
-                raise UserError(f"{self.given}: its {name} has another shape: run it anew")
+                raise UserError(f"{self.label}: its {name} has another shape: run it anew")
         remove_drafts(self.path)
         draft = draft_of(self.path)
         draft.mkdir()
         static = {self.path.joinpath(*c.key) for c in columns if c.static}
         try:
-            with contextlib.closing(_Lock(writer_lock(draft, self.given))):
+            with contextlib.closing(_Lock(writer_lock(draft, self.label))):
                 _mark(draft, self.path, draft)
-                create(draft, columns, found.attributes)
+                create(draft, columns, metadata.attributes)
                 for file in sorted(draft.rglob("*")):
                     target = self.path / file.relative_to(draft)
-                    if file.name in (FILE, HEADER) or (file.is_file() and any(own in target.parents for own in static)):
+                    if file.name in (FILE, HEADER) or (
+                        file.is_file() and any(folder in target.parents for folder in static)
+                    ):
                         target.parent.mkdir(parents=True, exist_ok=True)
                         os.replace(file, target)
         finally:
@@ -216,7 +220,7 @@ class ZarrStore:
         return self.arrays[key]
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
-        with file_errors(self.given):
+        with file_errors(self.label):
             array = self._array(key)
             array[start : start + len(rows)] = rows
             if len(rows):
@@ -227,11 +231,11 @@ class ZarrStore:
         try:
             return np.asarray(self._array(key)[start:stop])
         except Exception as error:  # whatever a codec says of bytes that it has not written
-            raise _damaged(self.given, key, error) from error
+            raise _damaged(self.label, key, error) from error
 
     def cut(self, key: tuple[str, str], chunk: int) -> None:
         """Remove the chunks of an array of one dimension from this one on."""
-        with file_errors(self.given), contextlib.suppress(FileNotFoundError):
+        with file_errors(self.label), contextlib.suppress(FileNotFoundError):
             for file in os.scandir(self.path.joinpath(*key, "c")):
                 if file.name.isdecimal() and int(file.name) >= chunk:
                     os.remove(file)
@@ -244,17 +248,17 @@ class ZarrStore:
         """The file of a chunk along the first dimension."""
         return self.path.joinpath(*key, "c", str(i), *["0"] * (self._array(key).ndim - 1))
 
-    def sync(self, whole: Mapping[tuple[str, str], int] | None = None) -> None:
+    def sync(self, full_chunks: Mapping[tuple[str, str], int] | None = None) -> None:
         """Flush to the disk (fsync): files, then the folders that hold them; the structure the first time.
 
         whole: chunks of each array that are full, others are left until they are; None flushes all that was written.
         """
-        with file_errors(self.given):
+        with file_errors(self.label):
             if not self._laid_out:
                 sync_all(self.path)
                 sync(self.path.parent)
                 self._laid_out = True
-            due = {(key, i) for key, i in self._fresh if whole is None or i < whole.get(key, 0)}
+            due = {(key, i) for key, i in self._fresh if full_chunks is None or i < full_chunks.get(key, 0)}
             files = [self._chunk(key, i) for key, i in due]
             if files:
                 sync_many(files)
@@ -262,7 +266,7 @@ class ZarrStore:
             self._fresh -= due
 
     def annotate(self, attributes: Attributes) -> None:
-        with file_errors(self.given):
+        with file_errors(self.label):
             write_header(self.path, {**self.root.attrs, **attributes})
             self.root.update_attributes(attributes)
             consolidate(self.path)
@@ -270,7 +274,7 @@ class ZarrStore:
             sync(self.path)
 
     def tree(self) -> xarray.DataTree:
-        return read_tree(self.path, self.given)
+        return read_tree(self.path, self.label)
 
     def close(self) -> None:
         self._unlock()
@@ -279,9 +283,9 @@ class ZarrStore:
 Store = MemoryStore | ZarrStore
 
 
-def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
-    why = " ".join(str(error).split())[:120]
-    return UserError(f"{given}: its {'/'.join(filter(None, key))} is damaged ({why}): run it anew", code=1)
+def _damaged(label: str, key: tuple[str, str], error: Exception) -> UserError:
+    reason = " ".join(str(error).split())[:120]
+    return UserError(f"{label}: its {'/'.join(filter(None, key))} is damaged ({reason}): run it anew", code=1)
 
 
 def is_result(path: Path) -> bool:
@@ -302,19 +306,19 @@ def is_result(path: Path) -> bool:
     return False
 
 
-def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
+def refuse_to_replace(path: Path, label: str, overwrite: bool) -> None:
     """UserError where `path` exists and may not be replaced: without `overwrite`, or not a result and nothing else."""
-    refuse_link(path, given)
+    refuse_link(path, label)
     if not path.exists():
         return
     if not is_result(path):
-        raise UserError(f"{given}: exists and is not a result: choose another path")
+        raise UserError(f"{label}: exists and is not a result: choose another path")
     if not overwrite:
-        raise UserError(f"{given}: exists: choose another path, or replace it with --force (overwrite=True)")
-    with file_errors(given):
-        if (found := foreign(path)) is not None:
-            raise UserError(f"{given}: has {found!r}, which is not of a result: move it, or choose another path")
-        refuse_while_written(path, given)
+        raise UserError(f"{label}: exists: choose another path, or replace it with --force (overwrite=True)")
+    with file_errors(label):
+        if (foreign_file := foreign(path)) is not None:
+            raise UserError(f"{label}: has {foreign_file!r}, which is not of a result: move it, or choose another path")
+        refuse_while_written(path, label)
 
 
 _SYSTEM = r"\.DS_Store|\._.*|Thumbs\.db|desktop\.ini|\.nfs[0-9a-f]+"  # files that systems put into folders
@@ -336,21 +340,21 @@ def foreign(folder: Path) -> str | None:
                 known = re.fullmatch(_OWN, name) is None
             else:
                 chunk = (chunks and name.isdecimal()) or (name == "c" and "zarr.json" in names)
-                own = chunk or (runs and name.endswith(".json")) or _FILES.fullmatch(name) is not None
-                known = own and stat.S_ISREG(kind)
+                belongs = chunk or (runs and name.endswith(".json")) or _FILES.fullmatch(name) is not None
+                known = belongs and stat.S_ISREG(kind)
             if not known:
                 return os.path.relpath(path, folder)
     return None
 
 
-def _move(draft: Path, path: Path, given: str) -> None:
+def _move(draft: Path, path: Path, label: str) -> None:
     """Replace an earlier store by a new one atomically."""
     if not path.exists():
         (draft / DRAFT_MARK).unlink()
         draft.rename(path)
         return
-    refuse_to_replace(path, given, overwrite=True)
-    held = writer_lock(path, given)
+    refuse_to_replace(path, label, overwrite=True)
+    lock = writer_lock(path, label)
     try:
         _mark(path, path, draft)  # which it will be once they are exchanged
         if not _exchange(draft, path):
@@ -364,7 +368,7 @@ def _move(draft: Path, path: Path, given: str) -> None:
             (path / DRAFT_MARK).unlink()
         _remove(draft)
     finally:
-        os.close(held)
+        os.close(lock)
 
 
 class _Lock:
@@ -377,14 +381,14 @@ class _Lock:
         os.close(self._descriptor)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swap two folders atomically (Linux); False where the system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
+    return bool(rename(here, os.fsencode(first), here, os.fsencode(second), swap) == 0)
 
 
 def _mark(folder: Path, path: Path, draft: Path) -> None:
@@ -396,10 +400,10 @@ def _mark(folder: Path, path: Path, draft: Path) -> None:
 def _is_draft(folder: Path, path: Path) -> bool:
     """Whether a folder bears the mark of a draft of the result at a path, with the name that it has."""
     try:
-        found = stat.S_ISDIR(folder.lstat().st_mode) and read_json(folder / DRAFT_MARK) == [path.name, folder.name]
+        marked = stat.S_ISDIR(folder.lstat().st_mode) and read_json(folder / DRAFT_MARK) == [path.name, folder.name]
     except (OSError, ValueError):
         return False
-    return found and not (folder / DRAFT_MARK).is_symlink()
+    return marked and not (folder / DRAFT_MARK).is_symlink()
 
 
 def remove_drafts(path: Path) -> None:

@@ -68,11 +68,11 @@ def values_of(
 ) -> dict[str, Array]:
     """Values of one frame by name, at nodal displacements u (nodal,) and internal variables (c, q, m) of all cells; nan
     in the cells `hide` (c,)."""
-    found = _values_of(part, u, memory)
+    fields = _values_of(part, u, memory)
     if hide is not None:
-        for values in found.values():
+        for values in fields.values():
             values[hide] = np.nan
-    return found
+    return fields
 
 
 def _values_of(part: MeshedPart, u: Array, memory: Array | None) -> dict[str, Array]:
@@ -93,36 +93,35 @@ class StressSeries:
     """Stresses of a part at the frames of a run."""
 
     def __init__(
-        self, part: MeshedPart, own: Assembled, known: tuple[str, ...], hidden: NDArray[np.bool_] | None
+        self, part: MeshedPart, assembled: Assembled, known: tuple[str, ...], hidden: NDArray[np.bool_] | None
     ) -> None:
-        """own: the assembled part; known: names of variables that it records anyway; hidden (c,): cells to leave
-        out."""
+        """assembled: of the part; known: names of variables recorded elsewhere; hidden (c,): cells to leave out."""
         self._part, self._hidden = part, hidden
-        self._own = own if isinstance(own, PathDependent) else None
+        self._assembled = assembled if isinstance(assembled, PathDependent) else None
         self._group = f"part/{part.name}"
         self._variables = [variable for variable in variables_of(part) if variable.name not in known]
 
     def variables(self) -> list[Variable]:
-        """With units and names."""
+        """Recorded variables, with units and names."""
         return self._variables
 
     def frames(self, u: Array, memory: Array | None) -> dict[tuple[str, str], Array]:
         """Values at nodal displacements u (f, …, nodal), f = 1 with internal variables; nan if a cell is inverted."""
         flat = u.reshape(-1, u.shape[-1])
-        found = [self._frame(one, memory) for one in flat]
+        frames = [self._frame(frame, memory) for frame in flat]
         return {
-            (self._group, v.name): np.stack([one[v.name] for one in found]).reshape(*u.shape[:-1], *v.shape)
+            (self._group, v.name): np.stack([frame[v.name] for frame in frames]).reshape(*u.shape[:-1], *v.shape)
             for v in self._variables
         }
 
     def _frame(self, u: Array, memory: Array | None) -> dict[str, Array]:
         try:
-            if self._own is not None and memory is not None:
+            if self._assembled is not None and memory is not None:
                 model: Any = self._part.model
-                found = part_components(model, self._own.mean_stress(u, memory), -1)
+                components = part_components(model, self._assembled.mean_stress(u, memory), -1)
                 if self._hidden is not None:
-                    found[self._hidden] = np.nan
-                return {"stress": found}
+                    components[self._hidden] = np.nan
+                return {"stress": components}
             return values_of(self._part, u, hide=self._hidden)
         except UserError as error:
             if error.code != FAILURE:
@@ -143,8 +142,8 @@ def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) ->
     `Record(stress=True)` records the same during the run.
     """
     result = one_member(result, member, "the stress")
-    own = stressed(part)
-    if own is None:
+    stressed_part = stressed(part)
+    if stressed_part is None:
         if not isinstance(getattr(part, "name", None), str):
             raise UserTypeError.parameter("part", part, "must be the part of the system that was run")
         raise UserError(f"{part.name}: {type(part).__name__} has no stresses")
@@ -161,11 +160,11 @@ def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) ->
         u = group["displacement"].isel(frame=n).values
         if "rotation" in group:
             u = np.concatenate([u, group["rotation"].isel(frame=n).values], axis=1)
-        u = displacements(u, own.dof_count)
-        frames.append(values_of(own, u, None if memory is None else memory.isel(frame=n).values, hide))
+        u = displacements(u, stressed_part.dof_count)
+        frames.append(values_of(stressed_part, u, None if memory is None else memory.isel(frame=n).values, hide))
     variables = {}
     coords: dict[str, Any] = {name: group[name] for name in ("frame_time",) if name in group.coords}
-    for v in variables_of(own):
+    for v in variables_of(stressed_part):
         values = np.stack([frame[v.name] for frame in frames])
         variables[v.name] = (v.dims, values, {"units": v.units, "long_name": v.long_name})
         coords |= {dim: np.asarray(labels, dtype=np.dtypes.StringDType()) for dim, labels in v.coords.items()}

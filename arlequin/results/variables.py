@@ -62,11 +62,11 @@ class VariableGroup:
 
     def variable(self, name: str, dims: str, units: str, long_name: str, data: Any = None) -> Variable:
         """A variable of the group; dims: names of its dimensions, between blanks; data: of a static one."""
-        over = tuple(dims.split())
-        labels = {dim: own for dim in over if not isinstance(own := self.dims.get(dim, 0), int)}
-        lengths = {dim: own if isinstance(own, int) else len(own) for dim, own in self.dims.items()}
-        shape = tuple(lengths[dim] for dim in over[1:]) if data is None else ()
-        return Variable(self.name, name, over, shape, units, long_name, data, labels)
+        dim_names = tuple(dims.split())
+        labels = {dim: size for dim in dim_names if not isinstance(size := self.dims.get(dim, 0), int)}
+        lengths = {dim: size if isinstance(size, int) else len(size) for dim, size in self.dims.items()}
+        shape = tuple(lengths[dim] for dim in dim_names[1:]) if data is None else ()
+        return Variable(self.name, name, dim_names, shape, units, long_name, data, labels)
 
     def variables(self, *rows: tuple[Any, ...]) -> list[Variable]:
         """Variables from rows of the arguments of `variable`."""

@@ -20,17 +20,17 @@ _TEXT = "process {} on {}, since {}"
 _OWN = re.compile(r"process (\d+) on (\S+), since [\d :+.-]+")
 
 
-def writer_lock(folder: Path, given: str, tell: bool = True) -> int:
+def writer_lock(folder: Path, label: str, tell: bool = True) -> int:
     """Acquire the lock of a store; returns a file descriptor, whose closing releases it.
 
-    tell: write into the file who has it, and does so after the release as well.
+    tell: write the process into the file, where it stays after the release.
     """
     options = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | options, 0o644)
     about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         os.close(descriptor)
-        raise UserError(f"{given}: damaged: {NAME} is not a file: remove it", FAILURE)
+        raise UserError(f"{label}: damaged: {NAME} is not a file: remove it", FAILURE)
     try:
         import fcntl
 
@@ -38,7 +38,7 @@ def writer_lock(folder: Path, given: str, tell: bool = True) -> int:
     except BlockingIOError:
         who = _who(descriptor)
         os.close(descriptor)
-        raise UserError(f"{given}: another run is writing it{who}: choose another path", FAILURE) from None
+        raise UserError(f"{label}: another run is writing it{who}: choose another path", FAILURE) from None
     except (ImportError, OSError):
         pass  # no locks on this system
     if tell and about.st_nlink == 1:  # what has another name elsewhere stays as it is
@@ -48,27 +48,27 @@ def writer_lock(folder: Path, given: str, tell: bool = True) -> int:
     return descriptor
 
 
-def refuse_while_written(folder: Path, given: str) -> None:
+def refuse_while_written(folder: Path, label: str) -> None:
     """Raise `UserError` while another run is writing the store."""
-    os.close(writer_lock(folder, given, tell=False))
+    os.close(writer_lock(folder, label, tell=False))
 
 
 def last_writer(folder: Path) -> tuple[int, str] | None:
-    """Number and machine of the process that writes a store, or was the last to do so; None where that is not told."""
+    """Number and machine of the process that writes a store, or was the last to do so; None if unknown."""
     options = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | options)
     except OSError:
         return None
     try:
-        found = _OWN.fullmatch(_text(descriptor))
+        match = _OWN.fullmatch(_text(descriptor))
     finally:
         os.close(descriptor)
-    return None if found is None else (int(found[1]), found[2])
+    return None if match is None else (int(match[1]), match[2])
 
 
 def is_written_here(folder: Path) -> bool:
-    """Whether it was this process."""
+    """Whether this process writes the store, or was the last to do so."""
     return last_writer(folder) == (os.getpid(), socket.gethostname())
 
 

@@ -13,20 +13,20 @@ from typing import Any
 from arlequin.results.bounds import FREE_CHUNK, RATIO
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
-_HEAD = 32  # bytes that are read
-_TEXT = 16  # bytes that a text is taken for
+_HEAD = 32  # bytes read
+_TEXT = 16  # bytes assumed for a text
 
 
-def check_chunk(file: Path, size: int, chunk: tuple[int, ...], told: dict[str, Any]) -> None:
-    """ValueError where a file of this size (bytes) cannot be that of a chunk; told: metadata of its array."""
+def check_chunk(file: Path, size: int, chunk: tuple[int, ...], metadata: dict[str, Any]) -> None:
+    """ValueError where a file of this size (bytes) cannot be that of a chunk; metadata: of its array."""
     import numpy as np
 
-    kind, names = told["data_type"], [codec["name"] for codec in told["codecs"]]
+    kind, names = metadata["data_type"], [codec["name"] for codec in metadata["codecs"]]
     number = math.prod(chunk)
     text = kind == "string"
-    own = number * (_TEXT if text else np.dtype(kind).itemsize)
-    most = FREE_CHUNK + RATIO * size
-    if own > most or size > FREE_CHUNK + (RATIO * number if text else 2 * own):
+    chunk_bytes = number * (_TEXT if text else np.dtype(kind).itemsize)
+    max_bytes = FREE_CHUNK + RATIO * size
+    if chunk_bytes > max_bytes or size > FREE_CHUNK + (RATIO * number if text else 2 * chunk_bytes):
         raise ValueError(f"its {size} bytes cannot be those of {number} values")
     with file.open("rb") as data:
         head = data.read(_HEAD)
@@ -35,7 +35,7 @@ def check_chunk(file: Path, size: int, chunk: tuple[int, ...], told: dict[str, A
         unpacked = int.from_bytes(head[4:8], "little")
     elif "zstd" in names:
         unpacked = _zstd_size(head)
-    if unpacked > (most if text else own + _HEAD):
+    if unpacked > (max_bytes if text else chunk_bytes + _HEAD):
         raise ValueError(f"it is said to have {unpacked} bytes, of {number} values")
     if text and _texts_in(file, names) != number:
         raise ValueError(f"it has not as many texts as the chunk, {number}")

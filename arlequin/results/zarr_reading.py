@@ -26,24 +26,24 @@ from xarray.core import indexing
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.bounds import present_rows, why_not_there
 from arlequin.results.damage import DamageWarning, warn_and_skip, warn_damaged
-from arlequin.results.files import kept_rows
+from arlequin.results.files import recorded_rows
 from arlequin.results.zarr_chunks import check_chunk
 from arlequin.results.zarr_layout import AUXILIARY, COMPARISON, WHOLE
 from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
 
 
 class ZarrArray(BackendArray):
-    """What xarray reads lazily; floats are nan in chunks that cannot be read, which is said in a `DamageWarning`.
+    """What xarray reads lazily; floats are nan in chunks that cannot be read, as a `DamageWarning` says.
 
-    Of whole numbers, which have no nan, and of texts a damaged chunk is a UserError. whole: whether every chunk of what
-    is recorded must be there; else one that is missing is taken for nan, which is then not kept.
+    A damaged chunk of integers, which have no nan, or of texts is a UserError. complete: whether every chunk of the
+    recorded rows must exist; else a missing one stands for nan, which such stores do not write.
     """
 
-    def __init__(self, folder: Path, given: str, entry: ArrayEntry, whole: bool) -> None:
+    def __init__(self, folder: Path, label: str, entry: ArrayEntry, complete: bool) -> None:
         import zarr
         from zarr.storage import LocalStore, StorePath
 
-        self._place, self._given, self._entry, self._whole = folder / entry.path, given, entry, whole
+        self._place, self._label, self._entry, self._complete = folder / entry.path, label, entry, complete
         store = StorePath(LocalStore(folder, read_only=True), entry.path)
         told: Any = entry.told
         self._array: Any = zarr.Array(zarr.AsyncArray(told, store))
@@ -54,26 +54,26 @@ class ZarrArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
-        """Of whole numbers, slices and arrays of places, one for each axis."""
+        """Values at a key of integers, slices and arrays of indices, one for each axis."""
         rows = [_places(k, n) for n, k in zip(self.shape, key, strict=True)]
         drop = tuple(axis for axis, k in enumerate(key) if isinstance(k, int | np.integer))
-        found, why = self._all(rows)
-        if found is None:
-            found = np.full([row.size for row in rows], np.nan, self.dtype) if self.dtype.kind == "f" else None
+        values, reason = self._all(rows)
+        if values is None:
+            values = np.full([row.size for row in rows], np.nan, self.dtype) if self.dtype.kind == "f" else None
             for places, taken in self._by_chunk(rows):
                 part, wrong = self._all(taken)
-                why = why or wrong
-                if found is not None and part is not None:
-                    found[np.ix_(*places)] = part
-        if why:
-            if found is None:
-                raise UserError(f"{self._given}: {self._entry.path} is damaged: {why}", FAILURE)
-            warn_damaged(self._given, self._entry.path, f"nan where it cannot be read ({why})")
-        assert found is not None
-        return found.squeeze(axis=drop) if drop else found
+                reason = reason or wrong
+                if values is not None and part is not None:
+                    values[np.ix_(*places)] = part
+        if reason:
+            if values is None:
+                raise UserError(f"{self._label}: {self._entry.path} is damaged: {reason}", FAILURE)
+            warn_damaged(self._label, self._entry.path, f"nan where it cannot be read ({reason})")
+        assert values is not None
+        return values.squeeze(axis=drop) if drop else values
 
     def _all(self, rows: list[NDArray[np.int64]]) -> tuple[NDArray[Any] | None, str]:
-        """What is at some rows of each axis, or why it cannot be read."""
+        """Values at some rows of each axis, or the reason why they cannot be read."""
         if not all(row.size for row in rows):
             return np.empty([row.size for row in rows], self.dtype), ""
         try:
@@ -90,7 +90,7 @@ class ZarrArray(BackendArray):
         try:
             about = os.stat(file)
         except FileNotFoundError:
-            if self._whole:
+            if self._complete:
                 raise ValueError(f"the chunk {'/'.join(map(str, chunk)) or 'c'} is missing") from None
             return
         if not stat.S_ISREG(about.st_mode):
@@ -101,7 +101,7 @@ class ZarrArray(BackendArray):
         """For each chunk that the rows are in: the places in the rows, and the rows."""
         chunks = self._chunks(rows)
         for chunk in itertools.product(*map(np.unique, chunks)):
-            places = [np.flatnonzero(own == n) for own, n in zip(chunks, chunk, strict=True)]
+            places = [np.flatnonzero(axis_chunks == n) for axis_chunks, n in zip(chunks, chunk, strict=True)]
             yield places, [row[place] for row, place in zip(rows, places, strict=True)]
 
     def _chunks(self, rows: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
@@ -115,76 +115,79 @@ def _places(key: Any, length: int) -> NDArray[np.int64]:
 
 
 def _slice(rows: NDArray[np.int64]) -> Any:
-    """Rows that follow one another as a slice, which is read at once."""
+    """Consecutive rows as a slice, which zarr reads faster."""
     begin, end = int(rows[0]), int(rows[-1]) + 1
     return slice(begin, end) if end - begin == rows.size and (np.diff(rows) == 1).all() else rows
 
 
-_NAMED = 20  # of what is damaged
-_BLOCK = 64 * 2**20  # bytes that are read at once
+_NAMED = 20  # damaged arrays named one by one
+_BLOCK = 64 * 2**20  # bytes read at a time
 
 
-def read_tree(folder: Path, given: str) -> xarray.DataTree:
-    """Lazily read; what cannot be is left out, or nan, and named by a `DamageWarning`.
+def read_tree(folder: Path, label: str) -> xarray.DataTree:
+    """The result in a folder, read lazily; damaged arrays are left out, damaged chunks nan, with a `DamageWarning`.
 
     UserError where neither the root's metadata nor its `time` can be read.
     """
     try:
-        found = read_metadata(folder)
+        metadata = read_metadata(folder)
     except ValueError as error:
-        raise UserError(f"{given}: not readable as a result: {error}", FAILURE) from error
-    whole = bool(found.attributes.pop(WHOLE, 0))
-    _drop_contradictions(found)
+        raise UserError(f"{label}: not readable as a result: {error}", FAILURE) from error
+    complete = bool(metadata.attributes.pop(WHOLE, 0))
+    _drop_contradictions(metadata)
     variables = {}
-    for path, entry in found.arrays.items():
+    for path, entry in metadata.arrays.items():
         try:
             # what these do not cover was not recorded
-            every = whole and entry.name not in ("time", "frame_time")
-            variables[path] = _variable(ZarrArray(folder, given, entry, every), entry)
+            all_chunks = complete and entry.name not in ("time", "frame_time")
+            variables[path] = _variable(ZarrArray(folder, label, entry, all_chunks), entry)
         except Exception as error:  # zarr refuses what has passed our own checks
-            found.lost[path] = " ".join(str(error).split())[:120]
+            metadata.lost[path] = " ".join(str(error).split())[:120]
     if "time" not in variables:
-        why = f": it is damaged: {found.lost['time']}" if "time" in found.lost else ": not a result"
-        raise UserError(f"{given}: a Zarr group without `time`{why}", FAILURE if "time" in found.lost else 2)
+        reason = f": it is damaged: {metadata.lost['time']}" if "time" in metadata.lost else ": not a result"
+        raise UserError(f"{label}: a Zarr group without `time`{reason}", FAILURE if "time" in metadata.lost else 2)
     for path in ("time", "frame_time"):
         if path in variables:  # a length of 10¹² with one chunk is not looped over
-            rows = present_rows(folder / path, found.arrays[path].chunks[0])
+            rows = present_rows(folder / path, metadata.arrays[path].chunks[0])
             variables[path] = variables[path].isel({variables[path].dims[0]: slice(rows)})
-    block = max((found.arrays[path].chunks[0] for path in ("time", "frame_time") if path in variables), default=1)
-    kept = kept_rows(variables["time"], variables.get("frame_time"), block)
+    block = max((metadata.arrays[path].chunks[0] for path in ("time", "frame_time") if path in variables), default=1)
+    recorded = recorded_rows(variables["time"], variables.get("frame_time"), block)
     for path in list(variables):
-        entry = found.arrays[path]
-        lengths = {dim: rows.stop for dim, rows in kept.items()}
+        entry = metadata.arrays[path]
+        lengths = {dim: rows.stop for dim, rows in recorded.items()}
         shape = [min(n, lengths.get(dim, n)) for n, dim in zip(entry.shape, entry.dims, strict=True)]
-        if why := why_not_there(folder / path, shape, entry.chunks, np.dtype(variables[path].dtype).itemsize):
-            found.lost[path] = why
+        if reason := why_not_there(folder / path, shape, entry.chunks, np.dtype(variables[path].dtype).itemsize):
+            metadata.lost[path] = reason
             del variables[path]
     if "time" not in variables:
-        raise UserError(f"{given}: a Zarr group without `time`: it is damaged: {found.lost['time']}", FAILURE)
-    for path, why in list(found.lost.items())[:_NAMED]:
-        warn_damaged(given, path, why)
-    if len(found.lost) > _NAMED:
-        warn_damaged(given, f"and {len(found.lost) - _NAMED} more of its arrays and groups", "they are left out")
-    if _is_short(found.attributes, kept["time"].stop):
-        warn_damaged(given, "time", f"it has {kept['time'].stop} instants, though the run is complete")
-    groups: dict[str, dict[str, Any]] = {"": {}, **{path: {} for path in found.groups}}
+        raise UserError(f"{label}: a Zarr group without `time`: it is damaged: {metadata.lost['time']}", FAILURE)
+    for path, reason in list(metadata.lost.items())[:_NAMED]:
+        warn_damaged(label, path, reason)
+    if len(metadata.lost) > _NAMED:
+        warn_damaged(label, f"and {len(metadata.lost) - _NAMED} more of its arrays and groups", "they are left out")
+    if _is_short(metadata.attributes, recorded["time"].stop):
+        warn_damaged(label, "time", f"it has {recorded['time'].stop} instants, though the run is complete")
+    groups: dict[str, dict[str, Any]] = {"": {}, **{path: {} for path in metadata.groups}}
     for path, variable in variables.items():
-        entry = found.arrays[path]
-        cropped = variable.isel({dim: rows for dim, rows in kept.items() if dim in variable.dims})
+        entry = metadata.arrays[path]
+        cropped = variable.isel({dim: rows for dim, rows in recorded.items() if dim in variable.dims})
         try:
             groups.setdefault(entry.group, {})[entry.name] = _with_labels(cropped, entry)
         except UserError as error:
             warnings.warn(str(error), DamageWarning, stacklevel=2)
     try:
         return xarray.DataTree.from_dict(
-            {"/" + group: dataset_of(own, found.groups.get(group, found.attributes)) for group, own in groups.items()}
+            {
+                "/" + group: dataset_of(variables_of_group, metadata.groups.get(group, metadata.attributes))
+                for group, variables_of_group in groups.items()
+            }
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{given}: damaged: its arrays contradict each other: {error}", FAILURE) from error
+        raise UserError(f"{label}: damaged: its arrays contradict each other: {error}", FAILURE) from error
 
 
 def read_through(tree: xarray.DataTree) -> None:
-    """Reads all that was recorded once, some of it at a time, so that what is damaged is said."""
+    """Read all of a result once, block by block, so that `DamageWarning`s name what is damaged."""
     for node in tree.subtree:
         for name, variable in node.to_dataset(inherit=False).variables.items():
             row = variable.nbytes // max(variable.shape[0], 1) if variable.ndim else 0
@@ -195,7 +198,7 @@ def read_through(tree: xarray.DataTree) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files of a result, without those of its comparison runs."""
+    """Size (bytes) of the files of a result without its comparison runs."""
     apart = os.path.join(folder, COMPARISON)
     total = 0
     for place, folders, names in os.walk(folder):
@@ -205,37 +208,37 @@ def size_of(folder: Path) -> int:
 
 
 def _is_short(attributes: dict[str, Any], instants: int) -> bool:
-    """Whether a run that is complete has fewer instants than it took steps."""
+    """Whether a complete run has fewer recorded instants than steps."""
     steps = attributes.get("steps", attributes.get("steps_planned"))
     return bool(attributes.get("complete")) and isinstance(steps, int) and instants < steps + 1
 
 
 def _variable(array: ZarrArray, entry: ArrayEntry) -> xarray.Variable:
-    """Read when it is asked for, and then kept."""
+    """A variable read on first access and then cached."""
     lazy: Any = indexing.LazilyIndexedArray(array)
     return xarray.Variable(entry.dims, indexing.MemoryCachedArray(indexing.CopyOnWriteArray(lazy)), entry.attributes)
 
 
 def _with_labels(variable: xarray.Variable, entry: ArrayEntry) -> xarray.Variable:
-    """The labels of a dimension, which xarray needs at once, are read."""
+    """The variable; labels of a dimension are read at once, as xarray needs them."""
     if entry.dims == (entry.name,):
         return xarray.Variable(entry.dims, np.asarray(variable.values), entry.attributes)
     return variable
 
 
-def dataset_of(own: dict[str, Any], attributes: dict[str, Any]) -> xarray.Dataset:
-    """A group, with its auxiliary coordinates, which an attribute of the group names on disk."""
-    auxiliary = {name: variable for name, variable in own.items() if name in AUXILIARY}
-    data = {name: variable for name, variable in own.items() if name not in AUXILIARY}
+def dataset_of(variables: dict[str, Any], attributes: dict[str, Any]) -> xarray.Dataset:
+    """Dataset of a group; its auxiliary coordinates are named by the attribute `coordinates` on disk."""
+    auxiliary = {name: variable for name, variable in variables.items() if name in AUXILIARY}
+    data = {name: variable for name, variable in variables.items() if name not in AUXILIARY}
     return xarray.Dataset(data, auxiliary, {k: v for k, v in attributes.items() if k != "coordinates"})
 
 
-def _drop_contradictions(found: Metadata) -> None:
-    """Leaves out arrays whose lengths are not those of the others of the group, and of the root along time."""
-    arrays = found.arrays
+def _drop_contradictions(metadata: Metadata) -> None:
+    """Remove arrays whose lengths contradict the other arrays of the group, or the root's along time and frame."""
+    arrays = metadata.arrays
     for path in ("time", "frame_time"):
         if path in arrays and arrays[path].dims != ("frame" if path == "frame_time" else path,):
-            found.lost[path] = "it is not on its own dimension"
+            metadata.lost[path] = "it is not on its own dimension"
             del arrays[path]
     lengths: dict[tuple[str, str], Counter[int]] = {}
     for entry in arrays.values():
@@ -245,8 +248,8 @@ def _drop_contradictions(found: Metadata) -> None:
         for dim, n in zip(entry.dims, entry.shape, strict=True):
             root = arrays.get("frame_time" if dim == "frame" else dim)
             shared = root is not None and root.dims == (dim,)
-            meant = root.shape[0] if shared and root is not None else lengths[entry.group, dim].most_common(1)[0][0]
-            if n != meant or (dim in GROWING and not shared):
-                found.lost[path] = f"it has {n} along {dim}, where there are {meant}"
+            expected = root.shape[0] if shared and root is not None else lengths[entry.group, dim].most_common(1)[0][0]
+            if n != expected or (dim in GROWING and not shared):
+                metadata.lost[path] = f"it has {n} along {dim}, where there are {expected}"
                 del arrays[path]
                 break
