@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.%]+\]|[\w.-]+):
 
 
 def check_address(address: str) -> None:
-    """UserError where a text is not of the form of an address; whether anybody is there is not asked.
+    """UserError where a text is not of the form of an address; no connection is tried.
 
     >>> check_address("tcp://host:8786")
     >>> check_address("host")
@@ -27,17 +27,16 @@ def check_address(address: str) -> None:
     """
     if address.startswith(_WITHIN_THIS_PROCESS):
         return
-    found = _ADDRESS.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 2**16:
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match["port"]) < 2**16:
         raise UserError.parameter("scheduler", address, "must be host:port or tcp://host:port (or tls, ws, wss, ucx)")
 
 
 @contextlib.contextmanager
 def client_of(scheduler: Any) -> Iterator[Any]:
-    """A client of the scheduler, or one line where nobody answers.
+    """A client of the scheduler; UserError where no scheduler answers.
 
-    scheduler: the address of a Dask scheduler, a `distributed.Client`, which stays open, or a cluster that a client can
-    be made of.
+    scheduler: the address of a Dask scheduler, a `distributed.Client`, which stays open, or a cluster object.
     """
     if isinstance(scheduler, str):  # before Dask is loaded, which takes seconds
         check_address(scheduler)
@@ -51,7 +50,7 @@ def client_of(scheduler: Any) -> Iterator[Any]:
         return
     try:
         client = Client(scheduler, timeout=ANSWER_SECONDS)
-    # an address can lead to anything that is no scheduler, whose answer then makes no sense
+    # other servers at the address answer with anything
     except Exception as error:
         raise UserError(
             f"scheduler = {scheduler!r}: no Dask scheduler answers there within {ANSWER_SECONDS:g} s", code=1
@@ -61,49 +60,49 @@ def client_of(scheduler: Any) -> Iterator[Any]:
 
 
 def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
-    """Each point, with its place among the points, as the cluster finishes it; sent: as `workers.pickled` gives it.
+    """Index and outcome of each point, in the order of completion; sent: function as pickled by `local.pickled`.
 
-    The cluster gives a point whose worker died to another one, and gives it up where
-    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) more have died of it. It blames all points
-    that waited on those workers too: each that is given up has failed only where it is so again by itself.
+    The cluster repeats a point whose worker died on another worker, and gives it up after
+    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) further deaths, together with all points
+    that waited on those workers: each point given up is repeated alone, and has failed if it fails again.
     """
-    blamed = []
-    for n, found in _finished(client, sent, dict(enumerate(points))):
-        if isinstance(found, PointOutcome):
-            yield n, found
+    suspects = []
+    for n, outcome in _finished(client, sent, dict(enumerate(points))):
+        if isinstance(outcome, PointOutcome):
+            yield n, outcome
         else:
-            blamed.append(n)
-    for n in blamed:
-        for _, found in _finished(client, sent, {n: points[n]}):
-            if not isinstance(found, PointOutcome):
-                found = PointOutcome(message=f"its worker died again and again (the last at {found})")
-            yield n, found
+            suspects.append(n)
+    for n in suspects:
+        for _, outcome in _finished(client, sent, {n: points[n]}):
+            if not isinstance(outcome, PointOutcome):
+                outcome = PointOutcome(message=f"its worker died again and again (the last at {outcome})")
+            yield n, outcome
 
 
 def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator[tuple[int, PointOutcome | str]]:
-    """The outcome of each point, or the address of the last worker that died as it was there."""
+    """Index and outcome of each point, or the address of the last worker that died with it."""
     from distributed import CancelledError, KilledWorker, as_completed
 
     with contextlib.ExitStack() as stack:
-        places = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in points.items()}
-        stack.callback(lambda: client.cancel(list(places)))
-        for future in as_completed(list(places)):
-            n = places.pop(future)
-            found: PointOutcome | str
+        indices = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in points.items()}
+        stack.callback(lambda: client.cancel(list(indices)))
+        for future in as_completed(list(indices)):
+            n = indices.pop(future)
+            outcome: PointOutcome | str
             try:
-                found = future.result()
+                outcome = future.result()
             except KilledWorker as error:
-                found = str(getattr(error.last_worker, "address", error.last_worker))
+                outcome = str(getattr(error.last_worker, "address", error.last_worker))
             except CancelledError:
                 raise UserError("the cluster is gone, or the points were cancelled there", code=1) from None
-            except Exception as error:  # of the cluster: what fails in a point is in its outcome
+            except Exception as error:  # of the cluster: errors of a point are in its outcome
                 raise UserError(f"the cluster cannot compute: {type(error).__name__}: {error}", code=1) from error
-            future.release()  # the cluster would compute it again where a worker that holds it dies
-            yield n, found
+            future.release()  # else the cluster repeats it if the worker that stores it dies
+            yield n, outcome
 
 
 class _Call:
-    """What is the outcome of a point once it is loaded."""
+    """A task whose unpickling evaluates a point."""
 
     def __init__(self, sent: bytes, point: Point) -> None:
         self._of = sent, point
@@ -112,13 +111,13 @@ class _Call:
         return _evaluated, self._of
 
 
-def _call(sent: bytes, point: Point) -> bytes:
-    """A point as a task that any worker can take: one that cannot import the function, or this package, says so.
+def _call(function: bytes, point: Point) -> bytes:
+    """A point as a pickled task, unpickled by the task itself: import errors of a worker are then reported.
 
-    Dask loads what it is given by itself, and a worker that fails at that tries for ever.
+    Dask unpickles tasks itself otherwise, and a worker that fails to do so retries for ever.
     """
-    return pickle.dumps(_Call(sent, point))
+    return pickle.dumps(_Call(function, point))
 
 
-def _evaluated(sent: bytes, point: Point) -> PointOutcome:
-    return evaluate(pickle.loads(sent), point)
+def _evaluated(function: bytes, point: Point) -> PointOutcome:
+    return evaluate(pickle.loads(function), point)

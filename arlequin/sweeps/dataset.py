@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 MISSING = "not computed"
-_FREE_NUMBERS = 5_000_000  # of an array over all points, whatever the points have given
+_FREE_NUMBERS = 5_000_000  # size of an array over all points that is always allowed
 _LONG_TEXTS = 4_000_000  # characters, from which texts are not padded to the longest
 LEFT_OUT = "left_out"  # attribute of a series: where it had other dimensions than at the first point, and which
 
@@ -37,29 +37,29 @@ class SweepWarning(UserWarning):
 
 
 def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequence[Sequence[str]]) -> xarray.Dataset:
-    """outcomes: of the points that are finished, by the points' keys."""
+    """Dataset of a sweep; outcomes: of the finished points, by the points' keys."""
     import xarray
 
     points = plan.points()
-    found = [outcomes.get(key(point)) for point in points]
+    point_outcomes = [outcomes.get(key(point)) for point in points]
     variables: dict[str, Any] = {}
-    scalars, coords = _scalars(found), _coordinates(plan)
-    taken = {"message", "seconds", "finished", *plan.dims, *coords}
-    arrays = _all_series(found, points, plan, coords, taken, {name for name, _, _ in scalars})
-    given = sum(len(o.scalars) for o in found if o is not None)
-    _check_size("the numbers", len(scalars) * len(points), given)
+    scalars, coords = _scalars(point_outcomes), _coordinates(plan)
+    used_names = {"message", "seconds", "finished", *plan.dims, *coords}
+    arrays = _all_series(point_outcomes, points, plan, coords, used_names, {name for name, _, _ in scalars})
+    value_count = sum(len(o.scalars) for o in point_outcomes if o is not None)
+    _check_size("the numbers", len(scalars) * len(points), value_count)
     for name, unit, text in scalars:
-        numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in found]
-        about = {"units": unit, "long_name": text or name}
-        variables[_new(name, "result", taken)] = (plan.dims, _shaped(numbers, plan), about)
+        numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in point_outcomes]
+        attrs = {"units": unit, "long_name": text or name}
+        variables[_new(name, "result", used_names)] = (plan.dims, _shaped(numbers, plan), attrs)
     variables |= arrays
-    messages = [MISSING if o is None else o.message for o in found]
-    seconds = [np.nan if o is None else o.seconds for o in found]
+    messages = [MISSING if o is None else o.message for o in point_outcomes]
+    seconds = [np.nan if o is None else o.seconds for o in point_outcomes]
     variables["message"] = (plan.dims, _shaped(messages, plan), {"long_name": "why the point failed"})
-    about = {"units": "s", "long_name": "wall time of the point"}
-    variables["seconds"] = (plan.dims, _shaped(seconds, plan), about)
-    about = {"long_name": "whether the point was computed, or has failed"}
-    variables["finished"] = (plan.dims, _shaped([o is not None for o in found], plan), about)
+    attrs = {"units": "s", "long_name": "wall time of the point"}
+    variables["seconds"] = (plan.dims, _shaped(seconds, plan), attrs)
+    attrs = {"long_name": "whether the point was computed, or has failed"}
+    variables["finished"] = (plan.dims, _shaped([o is not None for o in point_outcomes], plan), attrs)
     attributes = {
         "kind": "sweep",
         "case": plan.name,
@@ -70,10 +70,10 @@ def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequenc
     return xarray.Dataset(variables, coords, attributes)
 
 
-def _scalars(found: Sequence[PointOutcome | None]) -> list[tuple[str, str, str]]:
+def _scalars(outcomes: Sequence[PointOutcome | None]) -> list[tuple[str, str, str]]:
     """Name, unit and text of every scalar, of the first point that has it."""
     first: dict[str, tuple[str, str, str]] = {}
-    for outcome in found:
+    for outcome in outcomes:
         for name, scalar in outcome.scalars.items() if outcome is not None else ():
             first.setdefault(name, (name, scalar.unit, scalar.text))
     return list(first.values())
@@ -103,108 +103,116 @@ def _array(values: Sequence[Value]) -> NDArray[Any]:
     return np.array(texts, dtype=str if longest * len(texts) < _LONG_TEXTS else object)
 
 
-def _check_size(what: str, size: int, given: int) -> None:
-    """UserError where an array over all points has many times the numbers that the points have given."""
-    if size > _FREE_NUMBERS + RATIO * given:
-        raise UserError(f"{what} of all points are {size:,} numbers, of which there are {given:,}", code=1)
+def _check_size(what: str, size: int, value_count: int) -> None:
+    """UserError where an array over all points has many times as many numbers as the points returned."""
+    if size > _FREE_NUMBERS + RATIO * value_count:
+        raise UserError(f"{what} of all points are {size:,} numbers, of which there are {value_count:,}", code=1)
 
 
 def _shaped(values: Sequence[Any], plan: Plan) -> NDArray[Any]:
     return np.array(values).reshape(plan.shape)
 
 
-def _new(name: str, ending: str, taken: set[str], beside: Collection[str] = ()) -> str:
-    """The name, which is taken by this; with the ending, and a number, where it is taken already or stands beside."""
-    others = (f"{name}_{ending}{n or ''}" for n in itertools.chain([0], itertools.count(2)))
-    found = next(new for new in itertools.chain([name], others) if new not in taken and new not in beside)
-    taken.add(found)
-    return found
+def _new(name: str, ending: str, used_names: set[str], reserved: Collection[str] = ()) -> str:
+    """The name, with the ending and a number if it is used or reserved; it is added to `used_names`."""
+    candidates = (f"{name}_{ending}{n or ''}" for n in itertools.chain([0], itertools.count(2)))
+    new_name = next(new for new in itertools.chain([name], candidates) if new not in used_names and new not in reserved)
+    used_names.add(new_name)
+    return new_name
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A series of all points; kept: None where a point has none, or one of other dimensions than the first's.
+    """A series of all points; compatible: None where a point has none, or one of other dimensions than the first's.
 
-    place: shape of the first, and where; left_out: the same of each of other dimensions.
+    first_shape: shape and point of the first; left_out: the same of each series of other dimensions.
     """
 
     name: str
     first: Series
-    kept: tuple[Series | None, ...]
-    place: str
+    compatible: tuple[Series | None, ...]
+    first_shape: str
     left_out: tuple[str, ...]
 
     def about(self) -> dict[str, str]:
-        """The attributes of the first; `left_out` where some are. Warns of them."""
+        """Attributes of the first series; `left_out` and a `SweepWarning` if series of some points are left out."""
         if not self.left_out:
             return self.first.attributes
         more = f" and at {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
-        where = f"{self.name}: {self.left_out[0]}{more}, but {self.place}"
+        where = f"{self.name}: {self.left_out[0]}{more}, but {self.first_shape}"
         line = f"{where}: left out of the dataset; a store keeps it in the point's own file"
         warnings.warn(line, SweepWarning, stacklevel=2)
-        return {**self.first.attributes, LEFT_OUT: f"{'; '.join(self.left_out)}; but {self.place}"}
+        return {**self.first.attributes, LEFT_OUT: f"{'; '.join(self.left_out)}; but {self.first_shape}"}
 
 
 def _all_series(
-    found: Sequence[PointOutcome | None],
+    outcomes: Sequence[PointOutcome | None],
     points: Sequence[Point],
     plan: Plan,
     coords: dict[str, Any],
-    taken: set[str],
+    used_names: set[str],
     scalars: Collection[str],
 ) -> dict[str, Any]:
     """The series of all points in one array each, padded with nan; adds the coordinates of their own dimensions.
 
-    taken: names that are given, to which it adds its own; scalars: those that scalars would have.
+    used_names: of variables and dimensions, to which new ones are added; scalars: names of the scalars.
 
     A dimension has the coordinate of the longest series where the others' are a beginning of it; else, as with time
     steps that differ, each series has its own at each point: `NAME_DIM` over the parameters and the dimension.
     """
-    names = dict.fromkeys(name for outcome in found if outcome is not None for name in outcome.series)
-    columns = {name: _column(name, found, points) for name in names}
-    whole = [series for column in columns.values() for series in column.kept if series is not None]
-    dims = list(dict.fromkeys(dim for series in whole for dim in series.dims))
-    own = {dim: _new(dim, "series", taken) for dim in dims}
-    taken.add("point")  # of no variable, though a series may have it
-    sizes = {dim: max(s.values.shape[s.dims.index(dim)] for s in whole if dim in s.dims) for dim in dims}
+    names = dict.fromkeys(name for outcome in outcomes if outcome is not None for name in outcome.series)
+    columns = {name: _column(name, outcomes, points) for name in names}
+    all_series = [series for column in columns.values() for series in column.compatible if series is not None]
+    dims = list(dict.fromkeys(dim for series in all_series for dim in series.dims))
+    dim_names = {dim: _new(dim, "series", used_names) for dim in dims}
+    used_names.add("point")  # reserved, although a series may have this dimension
+    sizes = {dim: max(s.values.shape[s.dims.index(dim)] for s in all_series if dim in s.dims) for dim in dims}
     common = set()
     for dim in dims:
-        ticks = [series.coords[dim] for series in whole if dim in series.coords]
+        ticks = [series.coords[dim] for series in all_series if dim in series.coords]
         longest = max(ticks, key=len, default=np.zeros(0))
         if len(longest) == sizes[dim] and all(np.array_equal(t, longest[: len(t)]) for t in ticks):
-            about = next(s.coord_attributes.get(dim, {}) for s in whole if dim in s.coords)
-            coords[own[dim]] = (own[dim], longest, about)
+            attributes = next(s.coord_attributes.get(dim, {}) for s in all_series if dim in s.coords)
+            coords[dim_names[dim]] = (dim_names[dim], longest, attributes)
             common.add(dim)
-    called = {name: _new(name, "series" if name in scalars else "result", taken, scalars) for name in columns}
+    variable_names = {
+        name: _new(name, "series" if name in scalars else "result", used_names, scalars) for name in columns
+    }
     variables = {}
     for name, column in columns.items():
         first = column.first
-        places = tuple(own[dim] for dim in first.dims)
-        full = tuple(sizes[dim] for dim in first.dims)
-        given = sum(series.values.size for series in column.kept if series is not None)
-        _check_size(f"the series {name}", len(points) * math.prod(max(n, 1) for n in full), given)
-        rows = np.array([_padded(None if s is None else s.values, full) for s in column.kept])
-        variables[called[name]] = ((*plan.dims, *places), rows.reshape(plan.shape + full), column.about())
+        dim_labels = tuple(dim_names[dim] for dim in first.dims)
+        padded_shape = tuple(sizes[dim] for dim in first.dims)
+        value_count = sum(series.values.size for series in column.compatible if series is not None)
+        _check_size(f"the series {name}", len(points) * math.prod(max(n, 1) for n in padded_shape), value_count)
+        rows = np.array([_padded(None if s is None else s.values, padded_shape) for s in column.compatible])
+        variables[variable_names[name]] = (
+            (*plan.dims, *dim_labels),
+            rows.reshape(plan.shape + padded_shape),
+            column.about(),
+        )
         for dim in first.dims:
             if dim in common or first.coords.get(dim, np.array("")).dtype.kind not in "iuf":
                 continue
-            rows = np.array([_padded(None if s is None else s.coords.get(dim), (sizes[dim],)) for s in column.kept])
-            about = first.coord_attributes.get(dim, {})
-            coords[_new(f"{called[name]}_{own[dim]}", "places", taken)] = (
-                (*plan.dims, own[dim]),
+            rows = np.array(
+                [_padded(None if s is None else s.coords.get(dim), (sizes[dim],)) for s in column.compatible]
+            )
+            attributes = first.coord_attributes.get(dim, {})
+            coords[_new(f"{variable_names[name]}_{dim_names[dim]}", "places", used_names)] = (
+                (*plan.dims, dim_names[dim]),
                 rows.reshape((*plan.shape, sizes[dim])),
-                about,
+                attributes,
             )
     return variables
 
 
-def _column(name: str, found: Sequence[PointOutcome | None], points: Sequence[Point]) -> _Column:
-    given = [None if outcome is None else outcome.series.get(name) for outcome in found]
-    at, first = next((n, series) for n, series in enumerate(given) if series is not None)
-    kept = tuple(s if s is not None and s.dims == first.dims else None for s in given)
-    others = [(points[n], s) for n, s in enumerate(given) if s is not None and kept[n] is None]
-    left_out = tuple(f"{_shape(series)} at {shown(point)}" for point, series in others)
-    return _Column(name, first, kept, f"{_shape(first)} at {shown(points[at])}", left_out)
+def _column(name: str, outcomes: Sequence[PointOutcome | None], points: Sequence[Point]) -> _Column:
+    series_of_points = [None if outcome is None else outcome.series.get(name) for outcome in outcomes]
+    index, first = next((n, series) for n, series in enumerate(series_of_points) if series is not None)
+    compatible = tuple(s if s is not None and s.dims == first.dims else None for s in series_of_points)
+    incompatible = [(points[n], s) for n, s in enumerate(series_of_points) if s is not None and compatible[n] is None]
+    left_out = tuple(f"{_shape(series)} at {shown(point)}" for point, series in incompatible)
+    return _Column(name, first, compatible, f"{_shape(first)} at {shown(points[index])}", left_out)
 
 
 def _shape(series: Series) -> str:

@@ -19,8 +19,8 @@ Value = float | int | bool | str | None
 Point = dict[str, Value]
 
 RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension that every sweep has
-MOST_POINTS = 1_000_000
-MOST_PARAMETERS = 32  # of an outer product: dimensions of an array
+MAX_POINTS = 1_000_000
+MAX_PARAMETERS = 32  # of an outer product: dimensions of an array
 SHOWN = 6  # values listed in a message
 
 
@@ -38,8 +38,8 @@ class Axis:
 class Plan:
     """A sweep before anything is computed.
 
-    name: of the function or case; source: digest of its text, so that points of an edited one are not taken for its
-    own; fixed: parameters that every point shares; options: what else is asked of each point.
+    name: of the function or case; source: digest of its text, so that points of an earlier version are not reused;
+    fixed: parameters that every point shares; options: further settings of the computation of each point.
     """
 
     name: str
@@ -88,10 +88,10 @@ class Plan:
             lost = len({key(p) for p in earlier.points()} - {key(p) for p in self.points()})
             return f"it has {lost} other point{'s' * (lost > 1)}" if lost else ""
         for mine, theirs in zip(self.axes, earlier.axes, strict=True):
-            kept = {_plain(value) for value in mine.values}
-            other = [value for value in theirs.values if _plain(value) not in kept]
-            if other:
-                return f"it has also {mine.name} = {listed(other)}"
+            own_values = {_plain(value) for value in mine.values}
+            missing = [value for value in theirs.values if _plain(value) not in own_values]
+            if missing:
+                return f"it has also {mine.name} = {listed(missing)}"
         return ""
 
     def as_json(self) -> dict[str, Any]:
@@ -105,17 +105,17 @@ class Plan:
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Plan:
-        """The plan of a store; UserError, ValueError, TypeError or KeyError where it is none."""
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan of a store; UserError, ValueError, TypeError or KeyError where the data are no plan."""
         axes = tuple(
             Axis(_name(a["name"]), tuple(value(a["name"], v) for v in a["values"]), a["unit"], a["text"])
-            for a in found["axes"]
+            for a in data["axes"]
         )
-        texts = [found["name"], found["source"], *(text for axis in axes for text in (axis.unit, axis.text))]
+        texts = [data["name"], data["source"], *(text for axis in axes for text in (axis.unit, axis.text))]
         if not all(isinstance(text, str) for text in texts) or not axes or len({a.name for a in axes}) != len(axes):
             raise ValueError("its parameters or its name are none")
         plan = cls(
-            found["name"], axes, bool(found["scattered"]), dict(found["fixed"]), dict(found["options"]), found["source"]
+            data["name"], axes, bool(data["scattered"]), dict(data["fixed"]), dict(data["options"]), data["source"]
         )
         if plan.scattered and len({len(axis.values) for axis in axes}) > 1:
             raise ValueError("its points lack values")
@@ -169,39 +169,39 @@ def with_units(axes: tuple[Axis, ...], units: Mapping[str, str]) -> tuple[Axis, 
 
 
 def _check_count(lengths: Sequence[int]) -> None:
-    if len(lengths) > MOST_PARAMETERS:
-        raise UserError(f"over: has {len(lengths)} parameters; at most {MOST_PARAMETERS} are swept")
+    if len(lengths) > MAX_PARAMETERS:
+        raise UserError(f"over: has {len(lengths)} parameters; at most {MAX_PARAMETERS} are swept")
     count = math.prod(lengths)
-    if count > MOST_POINTS:
-        raise UserError(f"over: makes {count:,} points; at most {MOST_POINTS:,} are computed")
+    if count > MAX_POINTS:
+        raise UserError(f"over: makes {count:,} points; at most {MAX_POINTS:,} are computed")
 
 
 def key(point: Point) -> str:
-    """A name for a point by its values: 1 and 1.0 are the same, 1 and True are not.
+    """Digest of the values of a point: 1 and 1.0 are the same, 1 and True are not.
 
     >>> key({"a": 1, "b": "x"}) == key({"b": "x", "a": 1.0})
     True
     """
-    plain = {name: _plain(given)[1] for name, given in point.items()}
+    plain = {name: _plain(item)[1] for name, item in point.items()}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def value(name: str, given: Any) -> Value:
-    """A value that a point can have: a finite number, a text, true or false, None."""
-    if type(given).__module__ == "numpy" and getattr(given, "ndim", 1) == 0:
-        given = given.item()
-    if not isinstance(given, float | int | bool | str | None):
-        raise UserTypeError.parameter(name, given, "must be numbers, texts, true or false, or None")
-    if isinstance(given, float) and not math.isfinite(given):
-        raise UserError.parameter(name, given, "must be finite")
-    if isinstance(given, int) and abs(given) > LARGEST_INTEGER:
-        raise UserError.parameter(name, given, f"must be a whole number of a size of at most {LARGEST_INTEGER:g}")
-    return given
+def value(name: str, item: Any) -> Value:
+    """Check a value of a point: a finite number, a text, true or false, None."""
+    if type(item).__module__ == "numpy" and getattr(item, "ndim", 1) == 0:
+        item = item.item()
+    if not isinstance(item, float | int | bool | str | None):
+        raise UserTypeError.parameter(name, item, "must be numbers, texts, true or false, or None")
+    if isinstance(item, float) and not math.isfinite(item):
+        raise UserError.parameter(name, item, "must be finite")
+    if isinstance(item, int) and abs(item) > LARGEST_INTEGER:
+        raise UserError.parameter(name, item, f"must be a whole number of a size of at most {LARGEST_INTEGER:g}")
+    return item
 
 
 def shown(point: Mapping[str, Any]) -> str:
-    """`velocity=3, cells=10`."""
-    return ", ".join(f"{name}={given}" for name, given in point.items())
+    """A point as text, `velocity=3, cells=10`."""
+    return ", ".join(f"{name}={item}" for name, item in point.items())
 
 
 def listed(values: Sequence[Any]) -> str:
@@ -210,15 +210,15 @@ def listed(values: Sequence[Any]) -> str:
     return ", ".join(f"{v:.6g}" if isinstance(v, float) else shortened(str(v)) for v in values[:SHOWN]) + more
 
 
-def _values(name: str, given: Any) -> tuple[Value, ...]:
+def _values(name: str, sequence: Any) -> tuple[Value, ...]:
     """The values of one parameter."""
-    if hasattr(given, "tolist"):  # arrays, also xarray's
-        given = given.tolist()
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UserTypeError.parameter(name, given, "must be a list of values")
-    if not given:
+    if hasattr(sequence, "tolist"):  # arrays, also xarray's
+        sequence = sequence.tolist()
+    if isinstance(sequence, str) or not isinstance(sequence, Sequence):
+        raise UserTypeError.parameter(name, sequence, "must be a list of values")
+    if not sequence:
         raise UserError(f"{name}: has no values to sweep over")
-    values = tuple(value(name, item) for item in given)
+    values = tuple(value(name, item) for item in sequence)
     seen: set[tuple[str, Value]] = set()
     for item in values:
         if _plain(item) in seen:
@@ -227,20 +227,20 @@ def _values(name: str, given: Any) -> tuple[Value, ...]:
     return values
 
 
-def _plain(given: Value) -> tuple[str, Value]:
+def _plain(item: Value) -> tuple[str, Value]:
     """A value with its kind, comparable: whole numbers are floats, bools are not."""
-    if isinstance(given, bool) or not isinstance(given, int):
-        return type(given).__name__, given
-    return "float", float(given)
+    if isinstance(item, bool) or not isinstance(item, int):
+        return type(item).__name__, item
+    return "float", float(item)
 
 
-def _name(given: Any) -> str:
-    if not isinstance(given, str) or not given.isidentifier():
-        raise UserError.parameter("over", given, "must have names of parameters")
-    if given in RESERVED:
-        raise UserError(f"{given}: cannot be swept: every sweep has a `{given}` of its own")
-    return given
+def _name(name: Any) -> str:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise UserError.parameter("over", name, "must have names of parameters")
+    if name in RESERVED:
+        raise UserError(f"{name}: cannot be swept: every sweep has a `{name}` of its own")
+    return name
 
 
-def _names(given: Any) -> str:
-    return ", ".join(map(str, given)) or "no parameters"
+def _names(names: Any) -> str:
+    return ", ".join(map(str, names)) or "no parameters"

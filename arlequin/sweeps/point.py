@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LONGEST = 1000  # characters of a message: datasets store text of fixed length
-_ONE_AT_A_TIME = threading.Lock()  # Dask workers may have several threads, which would share caches
+_ONE_AT_A_TIME = threading.Lock()  # Dask workers may have several threads, but caches are not thread-safe
 
 
 @dataclass(frozen=True)
@@ -56,44 +56,44 @@ def evaluate(function: Callable[..., Any], point: Point) -> PointOutcome:
         return PointOutcome(scalars, series, "", time.perf_counter() - begin)
 
 
-def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
+def _sorted(returned: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
     """Scalars and arrays of the returned mapping."""
     import numpy as np
     import xarray
 
-    if not isinstance(found, Mapping):
-        raise UserTypeError(f"the function gives {type(found).__name__}, must give a mapping of names to numbers")
+    if not isinstance(returned, Mapping):
+        raise UserTypeError(f"the function gives {type(returned).__name__}, must give a mapping of names to numbers")
     scalars: dict[str, Scalar] = {}
     series: dict[str, Series] = {}
-    for name, given in found.items():
+    for name, item in returned.items():
         if not isinstance(name, str) or not name or "/" in name:
             raise UserError.parameter("name", name, "must be a text without '/'")
-        if isinstance(given, xarray.DataArray) and given.ndim:
-            series[name] = _series(name, given)
-        elif isinstance(given, Scalar):
-            scalars[name] = Scalar(given.value, str(given.unit), str(given.text))
+        if isinstance(item, xarray.DataArray) and item.ndim:
+            series[name] = _series(name, item)
+        elif isinstance(item, Scalar):
+            scalars[name] = Scalar(item.value, str(item.unit), str(item.text))
         else:
-            number = np.asarray(given)
+            number = np.asarray(item)
             if number.ndim or number.dtype.kind not in "biuf":
-                raise UserError.parameter(name, given, "must be a number, a Scalar or an xarray.DataArray")
-            scalars[name] = _scalar(given, number)
+                raise UserError.parameter(name, item, "must be a number, a Scalar or an xarray.DataArray")
+            scalars[name] = _scalar(item, number)
     return scalars, series
 
 
-def _scalar(given: Any, number: np.ndarray[Any, Any]) -> Scalar:
+def _scalar(item: Any, number: np.ndarray[Any, Any]) -> Scalar:
     """A number, with the unit of a zero-dimensional DataArray."""
-    attributes = getattr(given, "attrs", {})
+    attributes = getattr(item, "attrs", {})
     return Scalar(float(number), str(attributes.get("units", "1")), str(attributes.get("long_name", "")))
 
 
-def _series(name: str, given: Any) -> Series:
-    if given.dtype.kind not in "biuf":
-        raise UserError(f"{name}: must be numbers, not {given.dtype}")
-    coords = {str(dim): given.coords[dim] for dim in given.dims if dim in given.coords}
+def _series(name: str, array: Any) -> Series:
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{name}: must be numbers, not {array.dtype}")
+    coords = {str(dim): array.coords[dim] for dim in array.dims if dim in array.coords}
     return Series(
-        tuple(str(dim) for dim in given.dims),
-        given.values.astype(float),
-        _texts(given.attrs),
+        tuple(str(dim) for dim in array.dims),
+        array.values.astype(float),
+        _texts(array.attrs),
         {dim: _ticks(coord.values) for dim, coord in coords.items()},
         {dim: _texts(coord.attrs) for dim, coord in coords.items()},
     )

@@ -30,10 +30,12 @@ from arlequin.sweeps.plan import Plan, Point, key
 from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
-_FREE_POINTS = 100_000  # that a plan may have, whatever there is
+_FREE_POINTS = 100_000  # points that a plan may have without any file
 _FREE_LENGTH = 100_000  # of a dimension of a series without values
-_MOST_NUMBERS = 10_000  # of a point
-_OWN = re.compile(rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}")  # of one that was killed as it began
+_MAX_VALUES = 10_000  # scalars and series of a point
+_OWN = re.compile(
+    rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}"
+)  # files of a sweep that was killed before its plan was written
 _POINT = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
 
 
@@ -41,17 +43,17 @@ class SweepStore:
     """The folder of a sweep, opened for writing: created, resumed or replaced."""
 
     def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
-        """versions: of the package and the commit that compute now; they are added to those that did before."""
-        self.path, self.given = Path(path), str(path)
-        with file_errors(self.given):
+        """versions: of the package and its commit now, added to those that computed earlier points."""
+        self.path, self.label = Path(path), str(path)
+        with file_errors(self.label):
             refuse_link(self.path)
-            _found(self.path, self.given)
+            _holds_sweep(self.path, self.label)
             make_folder(self.path)
-            self._lock = writer_lock(self.path, self.given)
+            self._lock = writer_lock(self.path, self.label)
             try:
                 past: list[list[str]] = []
-                # another process may have written it until the lock was had
-                if _found(self.path, self.given) and not overwrite:
+                # another process may have written it before the lock was acquired
+                if _holds_sweep(self.path, self.label) and not overwrite:
                     earlier, past = read_plan(path)
                     self._refuse(plan.difference(earlier))
                 points = make_folder(self.path / "points")
@@ -68,7 +70,7 @@ class SweepStore:
     def write(self, point: Point, outcome: PointOutcome) -> None:
         """Write the outcome of a finished point."""
         name = key(point)
-        with file_errors(self.given):
+        with file_errors(self.label):
             if outcome.series:
                 import numpy as np
 
@@ -78,8 +80,8 @@ class SweepStore:
             _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
 
     def extend(self, plan: Plan) -> None:
-        """Replace the plan by one that has its points and more."""
-        with file_errors(self.given):
+        """Replace the plan by one with further points."""
+        with file_errors(self.label):
             self._write_plan(plan)
 
     def close(self) -> None:
@@ -95,7 +97,7 @@ class SweepStore:
     def _refuse(self, difference: str) -> None:
         if difference:
             raise UserError(
-                f"{self.given}: holds another sweep: {difference}; choose another path, or replace it with --force "
+                f"{self.label}: holds another sweep: {difference}; choose another path, or replace it with --force "
                 "(overwrite=True)"
             )
 
@@ -145,8 +147,8 @@ def read_point(path: str | Path, point: Point) -> PointOutcome | None:
         return None
     try:
         about = read_json(file)
-        if len(about["scalars"]) + len(about["series"]) > _MOST_NUMBERS:
-            raise ValueError(f"it has more than {_MOST_NUMBERS} numbers and series")
+        if len(about["scalars"]) + len(about["series"]) > _MAX_VALUES:
+            raise ValueError(f"it has more than {_MAX_VALUES} numbers and series")
         scalars = {name: _scalar(*told) for name, told in about["scalars"].items()}
         series = {}
         if about["series"]:
@@ -162,14 +164,14 @@ def _scalar(number: Any, unit: Any, text: Any) -> Scalar:
     return Scalar(_number(number), _text(unit), _text(text))
 
 
-def _text(found: Any) -> str:
+def _text(value: Any) -> str:
     """A text, with `?` for lone surrogates."""
-    if not isinstance(found, str):
-        raise TypeError(f"{found!r:.40} is not a text")
-    return found.encode("utf-8", "replace").decode("utf-8")
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is not a text")
+    return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _found(path: Path, given: str) -> bool:
+def _holds_sweep(path: Path, label: str) -> bool:
     """Whether the path is a sweep; `UserError` for anything else that is there."""
     if not path.exists():
         return False
@@ -183,7 +185,7 @@ def _found(path: Path, given: str) -> bool:
     except (OSError, ValueError):
         known = begun
     if not known:
-        raise UserError(f"{given}: exists and is not a sweep: choose another path")
+        raise UserError(f"{label}: exists and is not a sweep: choose another path")
     return True
 
 
@@ -216,13 +218,13 @@ def _plain(number: float) -> float | str | None:
     return None if math.isnan(number) else str(number)
 
 
-def _number(found: float | str | None) -> float:
-    return math.nan if found is None else float(found)
+def _number(value: float | str | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _arrays(series: dict[str, Series]) -> dict[str, Any]:
-    found = {f"values/{name}": s.values for name, s in series.items()}
-    return found | {f"coords/{name}/{dim}": values for name, s in series.items() for dim, values in s.coords.items()}
+    arrays = {f"values/{name}": s.values for name, s in series.items()}
+    return arrays | {f"coords/{name}/{dim}": values for name, s in series.items() for dim, values in s.coords.items()}
 
 
 def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
@@ -238,5 +240,5 @@ def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> 
     return Series(dims, values, _texts(head["attributes"]), coords, about)
 
 
-def _texts(found: Any) -> dict[str, str]:
-    return {name: _text(text) for name, text in found.items()}
+def _texts(mapping: Any) -> dict[str, str]:
+    return {name: _text(text) for name, text in mapping.items()}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, int], None]
 
-LONGEST = 200  # letters of a fixed parameter in the store
+LONGEST = 200  # characters of a fixed parameter in the store
 
 
 @checked_call
@@ -86,7 +86,7 @@ def sweep(
     name, fixed, source = function_identity(function)
     plan = Plan(name, axes, scattered, fixed, {}, source)
     check_names(function, plan.points()[0], name, "over")
-    found = run_plan(
+    dataset = run_plan(
         function,
         plan,
         store=store,
@@ -96,8 +96,8 @@ def sweep(
         retry=retry,
         overwrite=overwrite,
     )
-    _warn_of_failures(found, store is not None)
-    return found
+    _warn_of_failures(dataset, store is not None)
+    return dataset
 
 
 def run_plan(
@@ -127,11 +127,11 @@ def run_plan(
     with contextlib.ExitStack() as stack:
         # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
         compute = evaluator(function, workers, scheduler, stack)
-        kept = None
+        sweep_store = None
         outcomes: dict[str, PointOutcome] = {}
         if store is not None:
-            kept = stack.enter_context(contextlib.closing(SweepStore(store, plan, versions, overwrite)))
-            outcomes = _there(store, points)
+            sweep_store = stack.enter_context(contextlib.closing(SweepStore(store, plan, versions, overwrite)))
+            outcomes = _stored_outcomes(store, points)
         outcomes = {name: outcome for name, outcome in outcomes.items() if not (retry and outcome.message)}
         missing = [point for point in points if key(point) not in outcomes]
         done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
@@ -143,10 +143,10 @@ def run_plan(
                 show = stack.enter_context(PointsBar(plan.name))
             show(done, failed, len(points))
             # closed at once, not when it is collected: Ctrl-C ends its processes
-            found = stack.enter_context(contextlib.closing(compute(missing)))
-            for n, outcome in found:
-                if kept is not None:
-                    kept.write(missing[n], outcome)
+            completed = stack.enter_context(contextlib.closing(compute(missing)))
+            for n, outcome in completed:
+                if sweep_store is not None:
+                    sweep_store.write(missing[n], outcome)
                 else:
                     outcomes[key(missing[n])] = outcome
                 done, failed = done + 1, failed + bool(outcome.message)
@@ -154,11 +154,11 @@ def run_plan(
     return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
 
 
-def _warn_of_failures(found: xarray.Dataset, stored: bool) -> None:
+def _warn_of_failures(dataset: xarray.Dataset, stored: bool) -> None:
     """A `SweepWarning` of the points that failed, with the first message."""
     from arlequin.sweeps.dataset import SweepWarning
 
-    messages = found["message"].values[found["finished"].values]
+    messages = dataset["message"].values[dataset["finished"].values]
     failed = [str(message) for message in messages.ravel() if message]
     if failed:
         again = ", `retry=True` repeats them" if stored else ""
@@ -176,25 +176,25 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
     checks.path("path", path)
     plan, versions = read_plan(path)
     check_size(path, plan)
-    return assemble(plan, _there(path, plan.points()), versions)
+    return assemble(plan, _stored_outcomes(path, plan.points()), versions)
 
 
 def _no_progress(done: int, failed: int, total: int) -> None:
     pass
 
 
-def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
+def _stored_outcomes(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
     """The finished points of a store."""
-    found = ((key(point), read_point(path, point)) for point in points)
-    return {name: outcome for name, outcome in found if outcome is not None}
+    outcomes = ((key(point), read_point(path, point)) for point in points)
+    return {name: outcome for name, outcome in outcomes if outcome is not None}
 
 
 def evaluator(
     function: Callable[..., Any], workers: int | None, scheduler: Any, stack: contextlib.ExitStack
 ) -> Callable[[Sequence[Point]], Any]:
-    """What gives the points as they are finished, wherever they are computed; stack: closes what it opens.
+    """Function that computes a list of points and yields them as they finish; stack: closes its processes or client.
 
-    It may be called for one list of points after another: processes are started once.
+    It may be called repeatedly: processes are started once.
     """
     from arlequin.sweeps.local import Workers, compute_here, cores, pickled
 
@@ -210,7 +210,7 @@ def evaluator(
     except UserError:
         if count > 1:
             raise
-        return functools.partial(compute_here, function)  # nothing is gained by one other process
+        return functools.partial(compute_here, function)  # one other process gains nothing
     return stack.enter_context(contextlib.closing(Workers(sent, count))).compute
 
 
@@ -225,14 +225,14 @@ def function_identity(function: Any) -> tuple[str, dict[str, Any], str]:
     if not callable(function):
         raise UserTypeError.parameter("function", function, "must be a function")
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    return name, {parameter: _text(given) for parameter, given in fixed.items()}, _digest(function)
+    return name, {parameter: _text(value) for parameter, value in fixed.items()}, _digest(function)
 
 
 def _digest(function: Any) -> str:
-    """Of the text of a function and of what it has taken along: values of a closure, the object of a method."""
+    """Digest of the source of a function and of its captured values: a closure, the object of a method."""
     try:
         text = inspect.getsource(function)
-    except (OSError, TypeError):  # typed in, or an object
+    except (OSError, TypeError):  # typed interactively, or an object
         text = ""
     taken = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     if not inspect.isroutine(function) and not inspect.isclass(function):
@@ -242,37 +242,37 @@ def _digest(function: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
-def _text(given: Any) -> Any:
-    """What a function is given or has taken along as the store keeps it, the same at each start."""
-    if isinstance(given, float | int | str | None) and given == given:
-        return given
+def _text(value: Any) -> Any:
+    """Reproducible representation of an argument or captured value, as stored."""
+    if isinstance(value, float | int | str | None) and value == value:
+        return value
     import numpy as np
 
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays whole
-        text = repr(given)
+        text = repr(value)
     if " at 0x" in text:
-        return type(given).__name__
-    if _has_objects(given):  # their views are short
+        return type(value).__name__
+    if _has_objects(value):  # their views are short
         from arlequin.run.resume import digest
 
-        text += f" {digest(given)}"
+        text += f" {digest(value)}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _has_objects(given: Any) -> bool:
-    """Whether a value is, or has in it, a part, a law or another object of fields."""
-    if isinstance(given, Mapping):
-        return any(map(_has_objects, given.values()))
-    return any(map(_has_objects, given)) if isinstance(given, list | tuple) else is_dataclass(given)
+def _has_objects(value: Any) -> bool:
+    """Whether a value is or contains a dataclass object, such as a part or a law."""
+    if isinstance(value, Mapping):
+        return any(map(_has_objects, value.values()))
+    return any(map(_has_objects, value)) if isinstance(value, list | tuple) else is_dataclass(value)
 
 
-def check_names(function: Callable[..., Any], point: Point, name: str, given: str) -> None:
-    """Raise `UserError` where the names of a point do not match the signature of the function; given: of what."""
+def check_names(function: Callable[..., Any], point: Point, name: str, label: str) -> None:
+    """Raise `UserError` where the names of a point do not match the signature of a function; label: of the argument."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built in: it says so itself
+    except (TypeError, ValueError):  # built in: it raises its own error
         return
     try:
         signature.bind(**point)
     except TypeError as error:
-        raise UserError(f"{given}: {error}: {name} takes {', '.join(signature.parameters) or 'nothing'}") from None
+        raise UserError(f"{label}: {error}: {name} takes {', '.join(signature.parameters) or 'nothing'}") from None
