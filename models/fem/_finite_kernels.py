@@ -28,7 +28,6 @@ def _given(dtype, axes):
 
 _REAL = types.float64
 _VECTOR = _given(_REAL, 1)
-_MATRIX = types.Array(_REAL, 2, "C")
 _CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
 
 
