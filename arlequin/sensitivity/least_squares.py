@@ -51,59 +51,41 @@ def minimise(
 
     residual(x, strict): infinite where x is not allowed, or an error if strict; jacobian(x, chosen): the columns of the
     parameters `chosen`. The iterates of the trust-region method are inside of the bounds and end beside those that
-    hold. A parameter whose step of Gauss and Newton would cross its bound is therefore set to it, and the others are
-    found again; it is released where the derivative of the cost leads inwards (Karush, Kuhn & Tucker).
+    hold. A parameter whose step of Gauss and Newton would cross its bound there is set to it, and rectangular trust
+    regions take over, whose iterates reach the bounds: a parameter stays at its bound while the derivative of the cost
+    leads outwards (Karush, Kuhn & Tucker).
 
-    Source: Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999) 1–23; Nocedal & Wright, Numerical Optimization,
-    Springer 2006, §16.5 (active sets).
+    Source: Branch, Coleman & Li, SIAM J. Sci. Comput. 21 (1999) 1–23; Voglis & Lagaris, Proc. WSEAS Int. Conf. Applied
+    Mathematics, Corfu 2004 (methods "trf" and "dogbox" of SciPy).
     """
     from scipy.optimize import least_squares
 
     low, high = bounds
-    count = start.size
-    x, held, released = start.copy(), np.zeros(count, dtype=np.int8), np.zeros(count, dtype=bool)
-    evaluations = gradients = 0
-    message, converged = "", True
-    while True:
-        free = np.flatnonzero(held == 0)
-        own = residual(x, True)  # refused values of the guess, or of a bound, are an error
-        first = x[free].copy(), own
+    every = np.arange(start.size)
 
-        def whole(some: Array, x: Array = x, free: Indices = free) -> Array:
-            out = x.copy()
-            out[free] = some
-            return out
+    def solved(method: str, first: Array, most: int) -> Any:
+        at_first = residual(first, True)  # refused values of the guess, or of a bound, are an error
 
-        def missing(some: Array, first: tuple[Array, Array] = first, whole: Any = whole) -> Array:
-            return first[1] if np.array_equal(some, first[0]) else residual(whole(some), False)
+        def evaluated(x: Array) -> Array:
+            return at_first if np.array_equal(x, first) else residual(x, False)
 
-        if free.size:
-            found = least_squares(
-                missing, x[free], lambda some, whole=whole, free=free: jacobian(whole(some), free),
-                bounds=(low[free], high[free]), x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance,
-                max_nfev=max(most - evaluations, 1),
-            )  # fmt: skip
-            x, own = whole(found.x), found.fun
-            evaluations, gradients = evaluations + int(found.nfev), gradients + int(found.njev)
-            message, converged = str(found.message), bool(found.success)
-        else:
-            evaluations, message = evaluations + 1, "all parameters are at their bounds"
-        if free.size < count:
-            gradients += 1
-        matrix = found.jac if free.size == count else jacobian(x, np.arange(count))
-        slope = matrix.T @ own
-        flat = _FLAT * np.linalg.norm(matrix, axis=0) * np.linalg.norm(own)
-        inwards = (held != 0) & (held * slope > flat)
-        crossing = np.zeros(count, dtype=np.int8)
-        if free.size:
-            ahead = x[free] + np.linalg.lstsq(matrix[:, free], -own, rcond=_SINGULAR)[0]
-            crossing[free] = np.where(ahead <= low[free], -1, np.where(ahead >= high[free], 1, 0))
-            crossing[released] = 0
-        if not converged or not (inwards.any() or crossing.any()):
-            return Minimum(x, own, matrix, held, message, converged, evaluations, gradients)
-        released |= inwards
-        held = np.where(inwards, 0, held + crossing).astype(np.int8)
-        x = np.where(held < 0, low, np.where(held > 0, high, x))
+        return least_squares(
+            evaluated, first, lambda x: jacobian(x, every), bounds=bounds, method=method, x_scale="jac",
+            ftol=tolerance, xtol=tolerance, gtol=tolerance, max_nfev=max(most, 1),
+        )  # fmt: skip
+
+    solution = solved("trf", start, most)
+    at_bound, evaluations, gradients = np.zeros(start.size, dtype=np.int8), int(solution.nfev), int(solution.njev)
+    ahead = solution.x - np.linalg.lstsq(solution.jac, solution.fun, rcond=_SINGULAR)[0]
+    if solution.success and ((ahead <= low) | (ahead >= high)).any():
+        first = np.where(ahead <= low, low, np.where(ahead >= high, high, solution.x))
+        solution = solved("dogbox", first, most - evaluations)
+        at_bound = solution.active_mask.astype(np.int8)
+        evaluations, gradients = evaluations + int(solution.nfev), gradients + int(solution.njev)
+    return Minimum(
+        solution.x, solution.fun, solution.jac, at_bound, str(solution.message), bool(solution.success),
+        evaluations, gradients,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
