@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
-from scipy.sparse.linalg import splu
 from skfem import CellBasis, LinearForm
 
 from arlequin.models import checks
@@ -89,11 +88,6 @@ class JunctionOperator:
     gram: csr_array
     components: int
     positions: Array
-
-    def mismatch(self, v_coarse: Array, v_fine: Array) -> float:
-        """Norm √(rᵀ G⁻¹ r), r = C v, of the projection of v_coarse − v_fine on the mediator."""
-        r = self.coarse @ v_coarse + self.fine @ v_fine
-        return float(np.sqrt(max(r @ splu(self.gram.tocsc()).solve(r), 0.0)))
 
 
 @dataclass(frozen=True)

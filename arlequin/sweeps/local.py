@@ -96,11 +96,14 @@ class Workers:
         """Outcome of a point, computed again in another process if the first one dies."""
         code = tries = 0
         while tries < TRIES and not cancelled.is_set():
-            tries += 1
             try:
                 worker = self._idle.pop()
             except IndexError:
                 worker = _Worker("other" if next(self._started) else "first")
+            if worker.killed:  # as it became idle
+                worker.exit_code()
+                continue
+            tries += 1
             self._busy.add(worker)
             if cancelled.is_set():  # after `compute` has killed those that are busy
                 worker.kill()
@@ -121,7 +124,7 @@ class Workers:
 
 
 class _Worker:
-    """A worker process; loaded: whether it has the function."""
+    """A worker process; loaded: whether it has the function; killed: whether `kill` was called."""
 
     def __init__(self, place: str) -> None:
         """place: "first", or "other", which leaves it to the first one to say that kernels are compiled."""
@@ -134,7 +137,7 @@ class _Worker:
                 pass_fds=[remote.fileno()],
                 process_group=0,  # Ctrl-C goes to this process only
             )
-        self.loaded = False
+        self.loaded = self.killed = False
 
     def evaluate(self, function: bytes, point: Point) -> PointOutcome:
         """Outcome of a point; EOFError or OSError if the process exits, UserError if it cannot load the function."""
@@ -150,6 +153,7 @@ class _Worker:
 
     def kill(self) -> None:
         """Kill the process and those that it has started; `evaluate` then fails."""
+        self.killed = True
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -28,7 +28,6 @@ def _readonly(dtype, axes):
 
 _REAL = types.float64
 _VECTOR = _readonly(_REAL, 1)
-_MATRIX = types.Array(_REAL, 2, "C")
 _CELLS = (_readonly(types.int64, 2), _readonly(_REAL, 4), _readonly(_REAL, 3), _readonly(_REAL, 2), _REAL, _REAL)
 
 

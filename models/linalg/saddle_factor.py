@@ -64,11 +64,6 @@ class SaddleFactor:
         self._children, self._room = stacked(split, self._chosen, self._number)
         self._factorise(whole, A.diagonal())
 
-    def refactorise(self, A: Any) -> "SaddleFactor":
-        """For another matrix of the same pattern."""
-        self._factorise(self._whole(canonical(A)), A.diagonal())
-        return self
-
     @property
     def size(self) -> int:
         """Rows of K, u + m + q."""

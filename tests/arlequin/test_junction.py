@@ -483,8 +483,10 @@ def test_own_mediator_of_the_coarse_cells_is_the_coarse_trace():
 def test_mismatch_is_the_mean_square_difference():
     coarse, fine = bars(7.3)
     operator = Junction(coarse, fine).operator()
-    ones = operator.mismatch(np.full(coarse.dof_count, 3.0), np.full(fine.dof_count, 1.0))
-    assert ones == pytest.approx(2.0 * np.sqrt(0.4), rel=1e-12)
+    rates = operator.coarse @ np.full(coarse.dof_count, 3.0) + operator.fine @ np.ones(fine.dof_count)
+    assert np.sqrt(rates @ np.linalg.solve(operator.gram.toarray(), rates)) == pytest.approx(
+        2.0 * np.sqrt(0.4), rel=1e-12
+    )
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def dying(x, folder, always=True):
     if x == 2 and (always or not mark.exists()):
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    return {"double": 2 * x}
+
+
+def waiting(x, folder):
+    """Starts a process, whose number is noted, and waits for it."""
+    child = subprocess.Popen(["sleep", "60"])
+    (Path(folder) / str(child.pid)).touch()
+    child.wait()
     return {"double": 2 * x}
 
 
