@@ -23,9 +23,10 @@ from arlequin.results.conventions import of_run
 from arlequin.run.progress import Progress, reporting
 from arlequin.run.run import compile_seconds
 from arlequin.schemes.central import CentralDifference
-from arlequin.schemes.explicit import DeVogelaere, SymplecticEuler
+from arlequin.schemes.de_vogelaere import DeVogelaere
 from arlequin.schemes.one_step import OneStep
 from arlequin.schemes.runge_kutta import RungeKutta
+from arlequin.schemes.symplectic_euler import SymplecticEuler
 from arlequin.schemes.theta import Theta
 from arlequin.step.scheme import Scheme
 from arlequin.system.assembly import Assembly, assemble

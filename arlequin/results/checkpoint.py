@@ -38,7 +38,7 @@ STATE_CLASSES = frozenset(
         "arlequin.schemes.sub_steps:_Inside",
         "arlequin.schemes.explicit:SpringState",
         "arlequin.schemes.one_step_state:OneStepState",
-        "arlequin.schemes.explicit:VogelaereState",
+        "arlequin.schemes.de_vogelaere:VogelaereState",
         "arlequin.multilevel.laws.wear:WearState",
     }
 )

@@ -2,11 +2,12 @@
 
 from arlequin.schemes.alpha import HHT, GeneralisedAlpha, ModifiedMeanAcceleration, Newmark
 from arlequin.schemes.central import CentralDifference
-from arlequin.schemes.explicit import DeVogelaere, SymplecticEuler
+from arlequin.schemes.de_vogelaere import DeVogelaere
 from arlequin.schemes.midpoint import Midpoint
 from arlequin.schemes.multirate import Multirate
 from arlequin.schemes.runge_kutta import RungeKutta
 from arlequin.schemes.static import Static
+from arlequin.schemes.symplectic_euler import SymplecticEuler
 from arlequin.schemes.theta import Theta
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import Scheme, Stepper

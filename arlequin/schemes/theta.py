@@ -6,7 +6,8 @@ from typing import Literal
 from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
-from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
+from arlequin.schemes.events import LocatedThetaStepper
+from arlequin.schemes.located_rigid import LocatedRigidStepper
 from arlequin.schemes.members_apart import MembersApart
 from arlequin.schemes.one_step import OneStep
 from arlequin.solvers.solver_choice import SolverName, checked_solver
@@ -30,7 +31,7 @@ class Theta(OneStep):
 
     events="locate": impact, release, stick, slip and reversal at their own instants inside the step, with order 4
     between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.events`), and of rigid
-    bodies of the plane (`arlequin.schemes.events`).
+    bodies of the plane (`arlequin.schemes.located_rigid`).
 
     solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once. "iterative":
     conjugate gradients, which need little memory and take a number of iterations in proportion to cΔt / h, 50 at 3
