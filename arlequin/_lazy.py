@@ -12,8 +12,8 @@ _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 def attach(package: str, file: str, namespace: dict[str, Any]) -> tuple[Callable[[str], Any], Mapping[str, str]]:
     """The `__getattr__` of a package and the module of each of its public names.
 
-    package, file: `__name__` and `__file__` of the package; namespace: its `globals()`, where names are kept that were
-    used once. A line `from module import name as name` of the stub gives an attribute of that module, or the module
+    package, file: `__name__` and `__file__` of the package; namespace: its `globals()`, in which names are cached on
+    first use. A line `from module import name as name` of the stub gives an attribute of that module, or the module
     `module.name` itself.
     """
     stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
@@ -30,8 +30,8 @@ def attach(package: str, file: str, namespace: dict[str, Any]) -> tuple[Callable
             raise AttributeError(text, name=name, obj=None)
         module = modules[name]
         # a package has its modules as attributes only once they are imported
-        value = None if module == package else getattr(import_module(module), name, None)
-        namespace[name] = import_module(f"{module}.{name}") if value is None else value
+        attribute = None if module == package else getattr(import_module(module), name, None)
+        namespace[name] = import_module(f"{module}.{name}") if attribute is None else attribute
         return namespace[name]
 
     return load, modules

@@ -12,13 +12,13 @@ from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import PointOutcome, evaluate
 
-ANSWER_SECONDS = 3.0  # for a scheduler to answer
+ANSWER_SECONDS = 3.0  # timeout of the connection to a scheduler
 _WITHIN_THIS_PROCESS = "inproc://"
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.%]+\]|[\w.-]+):(?P<port>\d{1,5})/?")
 
 
 def check_address(address: str) -> None:
-    """UserError where a text is not of the form of an address; no connection is tried.
+    """UserError where a text is not an address; no connection is tried.
 
     >>> check_address("tcp://host:8786")
     >>> check_address("host")
@@ -50,7 +50,7 @@ def client_of(scheduler: Any) -> Iterator[Any]:
         return
     try:
         client = Client(scheduler, timeout=ANSWER_SECONDS)
-    # other servers at the address answer with anything
+    # another kind of server at the address may raise any error
     except Exception as error:
         raise UserError(
             f"scheduler = {scheduler!r}: no Dask scheduler answers there within {ANSWER_SECONDS:g} s", code=1
@@ -59,32 +59,38 @@ def client_of(scheduler: Any) -> Iterator[Any]:
         yield client
 
 
-def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
-    """Index and outcome of each point, in the order of completion; sent: function as pickled by `local.pickled`.
+def compute_on_cluster(
+    client: Any, pickled_function: bytes, points: Sequence[Point]
+) -> Iterator[tuple[int, PointOutcome]]:
+    """Index and outcome of each point, in the order of completion; pickled_function: output of `local.pickled`.
 
-    The cluster repeats a point whose worker died on another worker, and gives it up after
+    If a worker dies, the cluster repeats its point on another worker, and abandons it after
     `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) further deaths, together with all points
-    that waited on those workers: each point given up is repeated alone, and has failed if it fails again.
+    queued on those workers: each abandoned point is repeated alone, and fails if its worker dies again.
     """
     suspects = []
-    for n, outcome in _finished(client, sent, dict(enumerate(points))):
+    for n, outcome in _finished(client, pickled_function, dict(enumerate(points))):
         if isinstance(outcome, PointOutcome):
             yield n, outcome
         else:
             suspects.append(n)
     for n in suspects:
-        for _, outcome in _finished(client, sent, {n: points[n]}):
+        for _, outcome in _finished(client, pickled_function, {n: points[n]}):
             if not isinstance(outcome, PointOutcome):
                 outcome = PointOutcome(message=f"its worker died again and again (the last at {outcome})")
             yield n, outcome
 
 
-def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator[tuple[int, PointOutcome | str]]:
+def _finished(
+    client: Any, pickled_function: bytes, points: Mapping[int, Point]
+) -> Iterator[tuple[int, PointOutcome | str]]:
     """Index and outcome of each point, or the address of the last worker that died with it."""
     from distributed import CancelledError, KilledWorker, as_completed
 
     with contextlib.ExitStack() as stack:
-        indices = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in points.items()}
+        indices = {
+            client.submit(pickle.loads, _call(pickled_function, point), pure=False): n for n, point in points.items()
+        }
         stack.callback(lambda: client.cancel(list(indices)))
         for future in as_completed(list(indices)):
             n = indices.pop(future)
@@ -104,11 +110,11 @@ def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator
 class _Call:
     """A task whose unpickling evaluates a point."""
 
-    def __init__(self, sent: bytes, point: Point) -> None:
-        self._of = sent, point
+    def __init__(self, pickled_function: bytes, point: Point) -> None:
+        self._arguments = pickled_function, point
 
     def __reduce__(self) -> tuple[Callable[..., PointOutcome], tuple[bytes, Point]]:
-        return _evaluated, self._of
+        return _evaluate_pickled, self._arguments
 
 
 def _call(function: bytes, point: Point) -> bytes:
@@ -119,5 +125,5 @@ def _call(function: bytes, point: Point) -> bytes:
     return pickle.dumps(_Call(function, point))
 
 
-def _evaluated(function: bytes, point: Point) -> PointOutcome:
+def _evaluate_pickled(function: bytes, point: Point) -> PointOutcome:
     return evaluate(pickle.loads(function), point)

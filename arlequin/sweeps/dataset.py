@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MISSING = "not computed"
 _FREE_NUMBERS = 5_000_000  # size of an array over all points that is always allowed
-_LONG_TEXTS = 4_000_000  # characters, from which texts are not padded to the longest
-LEFT_OUT = "left_out"  # attribute of a series: where it had other dimensions than at the first point, and which
+_LONG_TEXTS = 4_000_000  # characters above which texts are not padded to the longest
+LEFT_OUT = "left_out"  # attribute of a series: points where its dimensions are not those at the first point, and these
 
 
 def left_out(dataset: xarray.Dataset) -> list[tuple[str, str]]:
@@ -85,8 +85,8 @@ def _coordinates(plan: Plan) -> dict[str, Any]:
     coords = {}
     for axis in plan.axes:
         values = _array(axis.values)
-        about = described(axis.unit, axis.text or axis.name, values.dtype.kind)
-        coords[axis.name] = "point" if plan.scattered else axis.name, values, about
+        attributes = described(axis.unit, axis.text or axis.name, values.dtype.kind)
+        coords[axis.name] = "point" if plan.scattered else axis.name, values, attributes
     return coords
 
 
@@ -122,9 +122,9 @@ def _new(name: str, ending: str, used_names: set[str], reserved: Collection[str]
 
 @dataclass(frozen=True)
 class _Column:
-    """A series of all points; compatible: None where a point has none, or one of other dimensions than the first's.
+    """A series at all points; compatible: None where a point lacks it, or has it with other dimensions than the first.
 
-    first_shape: shape and point of the first; left_out: the same of each series of other dimensions.
+    first_shape: shape and point of the first series; left_out: the same for each series of other dimensions.
     """
 
     name: str
@@ -133,7 +133,7 @@ class _Column:
     first_shape: str
     left_out: tuple[str, ...]
 
-    def about(self) -> dict[str, str]:
+    def attributes(self) -> dict[str, str]:
         """Attributes of the first series; `left_out` and a `SweepWarning` if series of some points are left out."""
         if not self.left_out:
             return self.first.attributes
@@ -152,12 +152,12 @@ def _all_series(
     used_names: set[str],
     scalars: Collection[str],
 ) -> dict[str, Any]:
-    """The series of all points in one array each, padded with nan; adds the coordinates of their own dimensions.
+    """The series of all points in one array each, padded with nan; adds the coordinates of their dimensions.
 
     used_names: of variables and dimensions, to which new ones are added; scalars: names of the scalars.
 
-    A dimension has the coordinate of the longest series where the others' are a beginning of it; else, as with time
-    steps that differ, each series has its own at each point: `NAME_DIM` over the parameters and the dimension.
+    A dimension has the coordinate of the longest series if those of the others are its first values; else, as
+    with different time steps, each series has one at each point: `NAME_DIM` over the parameters and the dimension.
     """
     names = dict.fromkeys(name for outcome in outcomes if outcome is not None for name in outcome.series)
     columns = {name: _column(name, outcomes, points) for name in names}
@@ -188,7 +188,7 @@ def _all_series(
         variables[variable_names[name]] = (
             (*plan.dims, *dim_labels),
             rows.reshape(plan.shape + padded_shape),
-            column.about(),
+            column.attributes(),
         )
         for dim in first.dims:
             if dim in common or first.coords.get(dim, np.array("")).dtype.kind not in "iuf":

@@ -30,17 +30,17 @@ from arlequin.models.errors import UserError
 from arlequin.models.host.processes import child_environment, python_command
 from arlequin.models.phases import WORKER
 from arlequin.sweeps.plan import Point
-from arlequin.sweeps.point import PointOutcome, evaluate, line
+from arlequin.sweeps.point import PointOutcome, evaluate, message_of
 
 # one thread per library: the workers share the cores
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
-TRIES = 2
+MAX_TRIES = 2
 HINT = (
     "import it from a module (a .py file), pip install cloudpickle, or give workers=1, which computes in this process"
 )
-START = """from arlequin.sweeps.local import serve
+WORKER_SCRIPT = """from arlequin.sweeps.local import serve
 serve(int(sys.argv[1]))"""
 
 
@@ -61,11 +61,11 @@ def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Itera
 class Workers:
     """Up to `count` processes that compute points of one function; they serve one list of points after another.
 
-    sent: the function as `pickled` gives it. Each process is served by one thread, which waits for its outcomes.
+    pickled_function: output of `pickled`. Each process is served by one thread, which waits for its outcomes.
     """
 
-    def __init__(self, sent: bytes, count: int) -> None:
-        self._sent, self._threads = sent, ThreadPoolExecutor(count)
+    def __init__(self, pickled_function: bytes, count: int) -> None:
+        self._function, self._threads = pickled_function, ThreadPoolExecutor(count)
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._started = itertools.count()
@@ -94,8 +94,8 @@ class Workers:
 
     def _evaluate(self, point: Point, cancelled: threading.Event) -> PointOutcome:
         """Outcome of a point, computed again in another process if the first one dies."""
-        code = tries = 0
-        while tries < TRIES and not cancelled.is_set():
+        exit_code = tries = 0
+        while tries < MAX_TRIES and not cancelled.is_set():
             try:
                 worker = self._idle.pop()
             except IndexError:
@@ -108,31 +108,33 @@ class Workers:
             if cancelled.is_set():  # after `compute` has killed those that are busy
                 worker.kill()
             try:
-                outcome = worker.evaluate(self._sent, point)
+                outcome = worker.evaluate(self._function, point)
             except (EOFError, OSError):  # the process has exited
-                code = worker.exit_code()
+                exit_code = worker.exit_code()
                 if not worker.loaded:
-                    raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
+                    raise UserError(
+                        f"a process of the sweep ended as it started (exit code {exit_code})", code=1
+                    ) from None
                 continue
             finally:
                 self._busy.discard(worker)
             self._idle.append(worker)
             return outcome
-        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-        hint = ", out of memory?" if code == -signal.SIGKILL else ""
-        return PointOutcome(message=f"its process died {TRIES} times ({how}{hint})")
+        cause = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+        hint = ", out of memory?" if exit_code == -signal.SIGKILL else ""
+        return PointOutcome(message=f"its process died {MAX_TRIES} times ({cause}{hint})")
 
 
 class _Worker:
     """A worker process; loaded: whether it has the function; killed: whether `kill` was called."""
 
-    def __init__(self, place: str) -> None:
-        """place: "first", or "other", which leaves it to the first one to say that kernels are compiled."""
+    def __init__(self, role: str) -> None:
+        """role: "first", or "other"; only the first process reports that kernels are compiled."""
         self._connection, remote = Pipe()
         with remote:
             self._process = subprocess.Popen(
-                python_command(START, str(remote.fileno())),
-                env=child_environment(**ONE_THREAD, **{WORKER: place}),
+                python_command(WORKER_SCRIPT, str(remote.fileno())),
+                env=child_environment(**ONE_THREAD, **{WORKER: role}),
                 stdin=subprocess.DEVNULL,  # reading input fails instead of blocking
                 pass_fds=[remote.fileno()],
                 process_group=0,  # Ctrl-C goes to this process only
@@ -175,13 +177,13 @@ def pickled(function: Any) -> bytes:
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}") from None
     try:
-        sent = pickle.dumps(function)
+        data = pickle.dumps(function)
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from None
-    if b"__main__" in sent:  # also arguments of a partial; in a worker `__main__` is another script
+    if b"__main__" in data:  # also arguments of a partial; in a worker `__main__` is another script
         where = "the script that runs" if hasattr(sys.modules["__main__"], "__file__") else "this notebook or session"
         raise UserError(f"the function cannot be sent to another process: it is defined in {where}: {HINT}")
-    return sent
+    return data
 
 
 def serve(descriptor: int) -> None:
@@ -211,5 +213,5 @@ def serve(descriptor: int) -> None:
         try:
             outcome = evaluate(function, point)
         except KeyboardInterrupt as error:  # raised by the study: SIGINT is not delivered to workers
-            outcome = PointOutcome(message=line(error))
+            outcome = PointOutcome(message=message_of(error))
         connection.send(outcome)

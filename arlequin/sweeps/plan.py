@@ -18,10 +18,10 @@ from arlequin.results.bounds import shortened
 Value = float | int | bool | str | None
 Point = dict[str, Value]
 
-RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension that every sweep has
+RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension of every sweep
 MAX_POINTS = 1_000_000
 MAX_PARAMETERS = 32  # of an outer product: dimensions of an array
-SHOWN = 6  # values listed in a message
+MAX_LISTED = 6  # values listed in a message
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class Plan:
         if {axis.name for axis in self.axes} != {axis.name for axis in earlier.axes} or self.dims != earlier.dims:
             scattered = " over scattered points" if earlier.scattered else ""
             return f"it sweeps {', '.join(axis.name for axis in earlier.axes)}{scattered}"
-        for kind, mine, theirs in (("", self.fixed, earlier.fixed), ("option ", self.options, earlier.options)):
-            for name in sorted({*mine, *theirs}):
-                if mine.get(name) != theirs.get(name):
-                    return f"its {kind}{name} is {theirs.get(name)}, not {mine.get(name)}"
+        for kind, new, old in (("", self.fixed, earlier.fixed), ("option ", self.options, earlier.options)):
+            for name in sorted({*new, *old}):
+                if new.get(name) != old.get(name):
+                    return f"its {kind}{name} is {old.get(name)}, not {new.get(name)}"
         if self.source != earlier.source:
             return f"the source of {self.name} has changed since"
         return self._missing_points(earlier)
@@ -85,13 +85,13 @@ class Plan:
     def _missing_points(self, earlier: Plan) -> str:
         """Values or points of the earlier sweep that this plan lacks."""
         if self.scattered:
-            lost = len({key(p) for p in earlier.points()} - {key(p) for p in self.points()})
-            return f"it has {lost} other point{'s' * (lost > 1)}" if lost else ""
-        for mine, theirs in zip(self.axes, earlier.axes, strict=True):
-            own_values = {_plain(value) for value in mine.values}
-            missing = [value for value in theirs.values if _plain(value) not in own_values]
+            missing_count = len({key(p) for p in earlier.points()} - {key(p) for p in self.points()})
+            return f"it has {missing_count} other point{'s' * (missing_count > 1)}" if missing_count else ""
+        for axis, earlier_axis in zip(self.axes, earlier.axes, strict=True):
+            values = {_plain(value) for value in axis.values}
+            missing = [value for value in earlier_axis.values if _plain(value) not in values]
             if missing:
-                return f"it has also {mine.name} = {listed(missing)}"
+                return f"it has also {axis.name} = {listed(missing)}"
         return ""
 
     def as_json(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """The plan of a store; UserError, ValueError, TypeError or KeyError where the data are no plan."""
+        """The plan of a store; UserError, ValueError, TypeError or KeyError where the data are not those of a plan."""
         axes = tuple(
             Axis(_name(a["name"]), tuple(value(a["name"], v) for v in a["values"]), a["unit"], a["text"])
             for a in data["axes"]
@@ -206,8 +206,8 @@ def shown(point: Mapping[str, Any]) -> str:
 
 def listed(values: Sequence[Any]) -> str:
     """The first values and the number of the others, as text."""
-    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-    return ", ".join(f"{v:.6g}" if isinstance(v, float) else shortened(str(v)) for v in values[:SHOWN]) + more
+    more = f" and {len(values) - MAX_LISTED} more" if len(values) > MAX_LISTED else ""
+    return ", ".join(f"{v:.6g}" if isinstance(v, float) else shortened(str(v)) for v in values[:MAX_LISTED]) + more
 
 
 def _values(name: str, sequence: Any) -> tuple[Value, ...]:

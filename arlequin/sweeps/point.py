@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LONGEST = 1000  # characters of a message: datasets store text of fixed length
-_ONE_AT_A_TIME = threading.Lock()  # Dask workers may have several threads, but caches are not thread-safe
+MAX_MESSAGE_LENGTH = 1000  # characters of a message: datasets store text of fixed length
+_EVALUATION_LOCK = threading.Lock()  # Dask workers may have several threads; caches are not thread-safe
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class PointOutcome:
 
 def evaluate(function: Callable[..., Any], point: Point) -> PointOutcome:
     """Call the function at a point; exceptions become the message of the outcome."""
-    with _ONE_AT_A_TIME:
+    with _EVALUATION_LOCK:
         begin = time.perf_counter()
         try:
-            scalars, series = _sorted(function(**point))
-        except KeyboardInterrupt:  # the user's, who ends the sweep
+            scalars, series = _scalars_and_series(function(**point))
+        except KeyboardInterrupt:  # ends the sweep
             raise
         except BaseException as error:
-            return PointOutcome(message=line(error), seconds=time.perf_counter() - begin)
+            return PointOutcome(message=message_of(error), seconds=time.perf_counter() - begin)
         return PointOutcome(scalars, series, "", time.perf_counter() - begin)
 
 
-def _sorted(returned: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
+def _scalars_and_series(returned: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
     """Scalars and arrays of the returned mapping."""
     import numpy as np
     import xarray
@@ -110,14 +110,14 @@ def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
     return {str(name): str(text) for name, text in attributes.items()}
 
 
-def line(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Type, text and location of an exception in one line; only the text of a UserError."""
     try:
         text = " ".join(str(error).split())
-    except Exception:  # a text of its own that fails
+    except Exception:  # its __str__ fails
         text = ""
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]} …"
+    if len(text) > MAX_MESSAGE_LENGTH:
+        text = f"{text[:MAX_MESSAGE_LENGTH]} …"
     if text and isinstance(error, UserError):
         return text
     frames = traceback.extract_tb(error.__traceback__)

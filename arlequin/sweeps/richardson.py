@@ -24,11 +24,11 @@ import numpy as np
 
 from arlequin.models.types import Array
 
-FLAT = 1e-13  # change over the largest value, below which values are equal to round-off
-LEAST = 0.01  # order, below which nothing converges: extrapolation would divide by round-off
-_LOWEST, _HIGHEST = -60.0, 60.0  # orders that are looked for
-_LARGEST = 700.0  # exponent of a number that a computer has
-_TRIES = 241  # orders of the coarse search of the least squares
+ROUND_OFF = 1e-13  # change / largest value below which values are equal to round-off
+MIN_ORDER = 0.01  # smallest order of convergent values: below it extrapolation divides by round-off
+_LOWEST_ORDER, _HIGHEST_ORDER = -60.0, 60.0  # bracket of the order
+_MAX_EXPONENT = 700.0  # of a finite double
+_TRIAL_COUNT = 241  # orders tried for the start of the least squares
 
 
 def observed_order(sizes: Array, values: Array) -> float:
@@ -52,7 +52,7 @@ def observed_order(sizes: Array, values: Array) -> float:
 
     from scipy.optimize import brentq
 
-    low, high = _LOWEST / max(r21, r32, 1.0), _HIGHEST / min(r21, r32, 1.0)
+    low, high = _LOWEST_ORDER / max(r21, r32, 1.0), _HIGHEST_ORDER / min(r21, r32, 1.0)
     if excess(low) > 0.0 or excess(high) < 0.0:
         return math.nan
     return float(brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=500))
@@ -66,15 +66,15 @@ def _log_power(x: float, sign: float) -> float:
 
 
 def _is_flat(change: float, values: Array) -> bool:
-    return abs(change) <= FLAT * float(np.abs(values).max())
+    return abs(change) <= ROUND_OFF * float(np.abs(values).max())
 
 
 def state_of(values: Array, order: float) -> str:
-    """How three values behave, coarse first: one of «equal», «oscillatory», «divergent», «monotonic»."""
+    """Behaviour of three values, coarse first: one of «equal», «oscillatory», «divergent», «monotonic»."""
     coarse, fine = values[1] - values[0], values[2] - values[1]
     if _is_flat(fine, values):
         return "equal"
-    if _is_flat(coarse, values) or not order > LEAST:
+    if _is_flat(coarse, values) or not order > MIN_ORDER:
         return "divergent"
     return "oscillatory" if coarse / fine < 0.0 else "monotonic"
 
@@ -94,9 +94,9 @@ def extrapolate(sizes: Array, values: Array, order: float, safety: float) -> Ext
     """From the two finest grids, coarse first; nan where the order is below 0.01."""
     fine, step = float(values[-1]), float(values[-1] - values[-2])
     change = _ratio(step, fine)
-    if not order > LEAST:
+    if not order > MIN_ORDER:
         return Extrapolation(math.nan, change, math.nan, math.nan, math.nan)
-    gain = math.expm1(min(order * math.log(sizes[-2] / sizes[-1]), _LARGEST))
+    gain = math.expm1(min(order * math.log(sizes[-2] / sizes[-1]), _MAX_EXPONENT))
     value = fine + step / gain
     uncertainty = safety * abs(step) / gain
     return Extrapolation(value, change, _ratio(value - fine, value), uncertainty, _ratio(uncertainty, fine))
@@ -112,7 +112,7 @@ def _ratio(difference: float, value: float) -> float:
 @dataclass(frozen=True)
 class LeastSquares:
     """φ = φ₀ + α h^p fitted to all grids; deviation: standard deviation of the weighted residuals, weighted: whether
-    fine grids weigh more."""
+    the weights are 1/h."""
 
     value: float
     factor: float
@@ -127,8 +127,8 @@ def fit_order(sizes: Array, values: Array) -> LeastSquares:
     σ² = n Σ w_i (φ_i − φ₀ − α h_i^p)²/(n − 3).
     """
     fits = [_fit(sizes, values, weights) for weights in (np.ones(sizes.size), sizes.min() / sizes)]
-    found = min(fits, key=lambda fit: fit.deviation)
-    return LeastSquares(found.value, found.factor, found.order, found.deviation, found is fits[1])
+    best = min(fits, key=lambda fit: fit.deviation)
+    return LeastSquares(best.value, best.factor, best.order, best.deviation, best is fits[1])
 
 
 def _fit(sizes: Array, values: Array, weights: Array) -> LeastSquares:
@@ -144,12 +144,12 @@ def _fit(sizes: Array, values: Array, weights: Array) -> LeastSquares:
         solution, *_ = np.linalg.lstsq(root[:, None] * columns, root * scaled, rcond=None)
         return solution, root * (columns @ solution - scaled)
 
-    tries = np.linspace(0.05, 12.05, _TRIES)
-    first = float(tries[np.argmin([float(np.sum(linear(p)[1] ** 2)) for p in tries])])
-    found = least_squares(
-        lambda p: linear(float(p[0]))[1], [first], bounds=([1e-3], [20.0]), xtol=1e-15, ftol=1e-15, gtol=1e-15
+    trial_orders = np.linspace(0.05, 12.05, _TRIAL_COUNT)
+    start = float(trial_orders[np.argmin([float(np.sum(linear(p)[1] ** 2)) for p in trial_orders])])
+    optimum = least_squares(
+        lambda p: linear(float(p[0]))[1], [start], bounds=([1e-3], [20.0]), xtol=1e-15, ftol=1e-15, gtol=1e-15
     )
-    order = float(found.x[0])
-    (limit, factor), rest = linear(order)
-    deviation = math.sqrt(sizes.size * float(rest @ rest) / (sizes.size - 3)) * scale
+    order = float(optimum.x[0])
+    (limit, factor), residuals = linear(order)
+    deviation = math.sqrt(sizes.size * float(residuals @ residuals) / (sizes.size - 3)) * scale
     return LeastSquares(centre + scale * limit, scale * factor / sizes[-1] ** order, order, deviation, False)

@@ -5,7 +5,7 @@
     P/points/<key>.npz       its arrays, where it has any
 
 Files are written under a temporary name and renamed, arrays first, so that a killed sweep leaves no partial file. A
-point whose file cannot be read (a power failure) counts as missing. Files of other names are left alone.
+point whose file cannot be read (a power failure) counts as missing. Files of other names are not touched.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from arlequin.sweeps.plan import Plan, Point, key
 from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
-_FREE_POINTS = 100_000  # points that a plan may have without any file
+_FREE_POINTS = 100_000  # points of a plan that are allowed without any file
 _FREE_LENGTH = 100_000  # of a dimension of a series without values
 _MAX_VALUES = 10_000  # scalars and series of a point
-_OWN = re.compile(
+_SWEEP_FILE = re.compile(
     rf"points|{re.escape(MARK)}.*|{re.escape(LOCK)}"
 )  # files of a sweep that was killed before its plan was written
-_POINT = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
+_POINT_FILE = re.compile(rf"[0-9a-f]{{16}}\.(json|npz)|{re.escape(MARK)}[0-9a-f]{{12}}\.(json|npz)")
 
 
 class SweepStore:
     """The folder of a sweep, opened for writing: created, resumed or replaced."""
 
     def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
-        """versions: of the package and its commit now, added to those that computed earlier points."""
+        """versions: present package and commit, added to those that computed earlier points."""
         self.path, self.label = Path(path), str(path)
         with file_errors(self.label):
             refuse_link(self.path)
@@ -51,17 +51,17 @@ class SweepStore:
             make_folder(self.path)
             self._lock = writer_lock(self.path, self.label)
             try:
-                past: list[list[str]] = []
+                earlier_versions: list[list[str]] = []
                 # another process may have written it before the lock was acquired
                 if _holds_sweep(self.path, self.label) and not overwrite:
-                    earlier, past = read_plan(path)
+                    earlier, earlier_versions = read_plan(path)
                     self._refuse(plan.difference(earlier))
                 points = make_folder(self.path / "points")
                 if overwrite:
                     for file in points.iterdir():
-                        if _POINT.fullmatch(file.name) and not file.is_dir():
+                        if _POINT_FILE.fullmatch(file.name) and not file.is_dir():
                             file.unlink()
-                self._versions = _added(past, list(versions))
+                self._versions = _with_version(earlier_versions, list(versions))
                 self._write_plan(plan)
             except BaseException:
                 self.close()
@@ -76,8 +76,8 @@ class SweepStore:
 
                 with replacing(self._file(f"{name}.npz")) as draft:
                     np.savez(draft, allow_pickle=False, **_arrays(outcome.series))
-            about = {"point": point, **_as_json(outcome)}
-            _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
+            record = {"point": point, **_as_json(outcome)}
+            _write(self._file(f"{name}.json"), json.dumps(record, ensure_ascii=False).encode())
 
     def extend(self, plan: Plan) -> None:
         """Replace the plan by one with further points."""
@@ -88,8 +88,8 @@ class SweepStore:
         os.close(self._lock)
 
     def _write_plan(self, plan: Plan) -> None:
-        about = plan.as_json() | {"kind": KIND, "versions": self._versions}
-        _write(self.path / "sweep.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
+        record = plan.as_json() | {"kind": KIND, "versions": self._versions}
+        _write(self.path / "sweep.json", json.dumps(record, ensure_ascii=False, indent=1).encode())
 
     def _file(self, name: str) -> Path:
         return self.path / "points" / name
@@ -118,18 +118,18 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
         raise UserError(f"{path}: not a sweep (it has no sweep.json)")
     with file_errors(str(path), "read"):
         try:
-            about = read_json(folder / "sweep.json")
-            plan, versions = Plan.from_json(about), [[_text(text) for text in pair] for pair in about["versions"]]
+            record = read_json(folder / "sweep.json")
+            plan, versions = Plan.from_json(record), [[_text(text) for text in pair] for pair in record["versions"]]
             if any(len(pair) != 2 for pair in versions):
                 raise ValueError("its versions are no pairs")
             return plan, versions
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, UserError) as error:
-            why = shortened(str(error))
-            raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {why}", code=1) from error
+            reason = shortened(str(error))
+            raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {reason}", code=1) from error
 
 
 def check_size(path: str | Path, plan: Plan) -> None:
-    """UserError where the plan has many times as many points as there are files of points."""
+    """UserError where the plan has far more points than there are files of points."""
     count = math.prod(plan.shape)
     if count <= _FREE_POINTS:
         return
@@ -146,15 +146,15 @@ def read_point(path: str | Path, point: Point) -> PointOutcome | None:
     if not file.exists():
         return None
     try:
-        about = read_json(file)
-        if len(about["scalars"]) + len(about["series"]) > _MAX_VALUES:
+        record = read_json(file)
+        if len(record["scalars"]) + len(record["series"]) > _MAX_VALUES:
             raise ValueError(f"it has more than {_MAX_VALUES} numbers and series")
-        scalars = {name: _scalar(*told) for name, told in about["scalars"].items()}
+        scalars = {name: _scalar(*fields) for name, fields in record["scalars"].items()}
         series = {}
-        if about["series"]:
+        if record["series"]:
             arrays = read_arrays(file.with_suffix(".npz"))
-            series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
-        return PointOutcome(scalars, series, shortened(_text(about["message"])), _number(about["seconds"]))
+            series = {name: _read_series(name, header, arrays) for name, header in record["series"].items()}
+        return PointOutcome(scalars, series, shortened(_text(record["message"])), _number(record["seconds"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         warn_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
         return None
@@ -172,25 +172,25 @@ def _text(value: Any) -> str:
 
 
 def _holds_sweep(path: Path, label: str) -> bool:
-    """Whether the path is a sweep; `UserError` for anything else that is there."""
+    """Whether the path is a sweep; `UserError` if it is anything else."""
     if not path.exists():
         return False
     names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
-    begun = all(_OWN.fullmatch(name) for name in names - {"sweep.json"})  # killed, or damaged
-    if "sweep.json" not in names and begun:
+    unfinished = all(_SWEEP_FILE.fullmatch(name) for name in names - {"sweep.json"})  # killed, or damaged
+    if "sweep.json" not in names and unfinished:
         return False
     try:
-        about = read_json(path / "sweep.json")
-        known = isinstance(about, dict) and about.get("kind") == KIND
+        record = read_json(path / "sweep.json")
+        known = isinstance(record, dict) and record.get("kind") == KIND
     except (OSError, ValueError):
-        known = begun
+        known = unfinished
     if not known:
         raise UserError(f"{label}: exists and is not a sweep: choose another path")
     return True
 
 
-def _added(past: list[list[str]], now: list[str]) -> list[list[str]]:
-    return past if now in past else [*past, now]
+def _with_version(earlier: list[list[str]], version: list[str]) -> list[list[str]]:
+    return earlier if version in earlier else [*earlier, version]
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -227,17 +227,17 @@ def _arrays(series: dict[str, Series]) -> dict[str, Any]:
     return arrays | {f"coords/{name}/{dim}": values for name, s in series.items() for dim, values in s.coords.items()}
 
 
-def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
+def _read_series(name: str, header: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
     """A series from its arrays; ValueError where they are inconsistent."""
-    values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
+    values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in header["dims"])
     if len(set(dims)) != len(dims) or max(values.shape, default=0) > max(values.size, _FREE_LENGTH):
         raise ValueError(f"the series {name} is of no size")
-    coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
+    coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in header["coords"]}
     lengths = dict(zip(dims, values.shape, strict=True))
     if values.dtype != float or any(coord.shape != (lengths[dim],) for dim, coord in coords.items()):
         raise ValueError(f"the series {name} is not as its head says")
-    about = {dim: _texts(attributes) for dim, attributes in head["coords"].items()}
-    return Series(dims, values, _texts(head["attributes"]), coords, about)
+    coord_attributes = {dim: _texts(attributes) for dim, attributes in header["coords"].items()}
+    return Series(dims, values, _texts(header["attributes"]), coords, coord_attributes)
 
 
 def _texts(mapping: Any) -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, int], None]
 
-LONGEST = 200  # characters of a fixed parameter in the store
+MAX_TEXT = 200  # characters of a fixed parameter in the store
 
 
 @checked_call
@@ -49,12 +49,12 @@ def sweep(
     over: {name: values, …}, the outer product, a dimension each; or a list of points {name: value, …}, one dimension
     `point` with the parameters as its coordinates. Values are numbers, texts, true or false, None.
     units: of parameters, by their names, {"velocity": "m/s"}, for the attribute `units` and figures.
-    store: a folder that keeps each point as soon as it is finished. Started again, also after kill -9, with the same
-    values or more of them, only what is missing is computed; `open_sweep` reads it at any time. A store of another
-    sweep is refused unless `overwrite`. Failed points are kept as failed unless `retry`.
+    store: a folder to which each point is written as soon as it is finished. A sweep that is started again, also after
+    kill -9, with the same or more values computes only the missing points; `open_sweep` reads it at any time. A store
+    of another sweep is refused unless `overwrite`. Failed points are repeated only with `retry`.
     workers: processes of this machine, with one thread each; by default as many as it has cores. 0 computes in this
-    process, for the debugger and for functions that cannot be sent, and so does 1 of these. A process that dies loses
-    nothing: its point is tried once more.
+    process, for the debugger and for functions that cannot be pickled; so does 1 for the latter. If a process dies, its
+    point is repeated once.
     scheduler: a Dask cluster instead: the address of its scheduler ("tcp://host:8786"), a `distributed.Client` or a
     cluster. Its workers need this package, and one thread each (`dask worker --nthreads 1`). On Slurm, with
     dask-jobqueue:
@@ -67,17 +67,17 @@ def sweep(
     on the terminal or in the notebook, False none.
 
     The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
-    `message` says why, `seconds` how long it took, `finished` that it is over. A name that is also a parameter's gets
-    `_result`. A series that has other dimensions than at the first point is left out there: a `SweepWarning` and the
-    attribute `left_out` say where, and the file of its point keeps it.
+    `message` is the error, `seconds` the wall time, `finished` whether it was computed or failed. A name that is also
+    a parameter's gets `_result`. A series that has other dimensions than at the first point is omitted there: a
+    `SweepWarning` and the attribute `left_out` name the points, whose files contain it.
 
         def study(velocity, cells):
             result = aq.simulate(...)
             return {"peak": aq.Scalar(abs(result["interface/tip/force"]).max(), "N", "peak force")}
 
         over = {"velocity": [1.0, 2.0, 5.0], "cells": [10, 20]}
-        found = aq.sweep(study, over, store="runs/study.sweep", units={"velocity": "m/s"})
-        found["peak"].plot(x="velocity", hue="cells")
+        dataset = aq.sweep(study, over, store="runs/study.sweep", units={"velocity": "m/s"})
+        dataset["peak"].plot(x="velocity", hue="cells")
     """
     if store is not None:
         checks.path("store", store)
@@ -121,11 +121,11 @@ def run_plan(
     if workers is not None:
         non_negative_integer("workers", workers)
         if scheduler is not None:
-            raise UserError("workers: are the cluster's where there is a scheduler: give one of the two")
+            raise UserError("workers: give workers or scheduler, not both")
     points = plan.points()
     versions = (version(), commit())
     with contextlib.ExitStack() as stack:
-        # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
+        # before the folder is made: none is left by a function that cannot be pickled or a cluster that does not answer
         compute = evaluator(function, workers, scheduler, stack)
         sweep_store = None
         outcomes: dict[str, PointOutcome] = {}
@@ -167,9 +167,9 @@ def _warn_of_failures(dataset: xarray.Dataset, stored: bool) -> None:
 
 @checked_call
 def open_sweep(path: str | Path) -> xarray.Dataset:
-    """The sweep in a folder, as far as it has got: also while it runs, or after it was killed.
+    """The sweep in a folder with the points finished so far, also while it runs or after it was killed.
 
-    Points that are missing are nan, `finished` is false there, and `message` says "not computed".
+    Missing points are nan, with `finished` false and `message` "not computed".
     """
     from arlequin.sweeps.dataset import assemble
 
@@ -206,12 +206,12 @@ def evaluator(
         return functools.partial(compute_here, function)
     count = cores() if workers is None else workers
     try:
-        sent = pickled(function)
+        pickled_function = pickled(function)
     except UserError:
         if count > 1:
             raise
-        return functools.partial(compute_here, function)  # one other process gains nothing
-    return stack.enter_context(contextlib.closing(Workers(sent, count))).compute
+        return functools.partial(compute_here, function)  # a single other process brings no speed-up
+    return stack.enter_context(contextlib.closing(Workers(pickled_function, count))).compute
 
 
 def function_identity(function: Any) -> tuple[str, dict[str, Any], str]:
@@ -234,11 +234,11 @@ def _digest(function: Any) -> str:
         text = inspect.getsource(function)
     except (OSError, TypeError):  # typed interactively, or an object
         text = ""
-    taken = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    captured = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     if not inspect.isroutine(function) and not inspect.isclass(function):
-        taken.append(function)
-    taken += [function.__self__] if inspect.ismethod(function) else []
-    text += "".join(f"\n{_text(value)}" for value in taken)
+        captured.append(function)
+    captured += [function.__self__] if inspect.ismethod(function) else []
+    text += "".join(f"\n{_text(value)}" for value in captured)
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
@@ -248,15 +248,15 @@ def _text(value: Any) -> Any:
         return value
     import numpy as np
 
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays whole
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # complete arrays
         text = repr(value)
     if " at 0x" in text:
         return type(value).__name__
-    if _has_objects(value):  # their views are short
+    if _has_objects(value):  # whose repr is abridged
         from arlequin.run.resume import digest
 
         text += f" {digest(value)}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _has_objects(value: Any) -> bool:

@@ -11,7 +11,7 @@ from arlequin.models.linalg.factor import Factor
 from arlequin.models.linalg.supernodes import runs_of_columns
 from arlequin.models.types import Array
 
-_SIDES = 16, 32, 64  # right-hand sides per block: the largest that fits in cache
+_BLOCK_SIZES = 16, 32, 64  # right-hand sides per block: the largest that fits in cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +37,20 @@ class BatchedFactor:
 
     @classmethod
     def of(cls, factor: Factor, rows_of: NDArray[np.int64] | None = None) -> "BatchedFactor":
-        """The same factor; rows_of (d,): under which number a row of its matrix stands in the fields, if another."""
+        """The supernodal form of a factor; rows_of (d,): numbers in the fields of the rows of its matrix, if others."""
         inner, lower = factor.lower()
         order = inner if rows_of is None else rows_of[inner]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
         first = runs_of_columns(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
         for a, b in pairwise(first):
-            own, tall = b - a, pointer[b] - pointer[b - 1] - 1
-            block = np.zeros((own + tall, own))
-            for c in range(own):
+            width, tall = b - a, pointer[b] - pointer[b - 1] - 1
+            block = np.zeros((width + tall, width))
+            for c in range(width):
                 block[c:, c] = data[pointer[a + c] : pointer[a + c + 1]]
-            blocks += [block[np.tril_indices(own, -1)], block[own:].ravel()]
+            blocks += [block[np.tril_indices(width, -1)], block[width:].ravel()]
             below.append(rows[pointer[b - 1] + 1 : pointer[b]])
-            begin.append(begin[-1] + own * (own - 1) // 2 + tall * own)
+            begin.append(begin[-1] + width * (width - 1) // 2 + tall * width)
             starts.append(starts[-1] + tall)
         return cls(
             order=np.asarray(order, dtype=np.int64),
@@ -66,18 +66,18 @@ class BatchedFactor:
         """half (n, d), rows in the order of the factor: L⁻¹ P b of each b of fields (n, u), continued by zeros."""
         from arlequin.models.linalg._batched_kernels import forward_rows
 
-        forward_rows(self._arrays, self._side(len(fields)), np.ascontiguousarray(fields, dtype=float), half)
+        forward_rows(self._arrays, self._block_size(len(fields)), np.ascontiguousarray(fields, dtype=float), half)
 
     def backward(self, half: Array, out: Array) -> None:
         """The first u entries of Pᵀ L⁻ᵀ w of each w of half (n, d), into out (n, u)."""
         from arlequin.models.linalg._batched_kernels import backward_rows
 
-        backward_rows(self._arrays, self._side(len(half)), half, out)
+        backward_rows(self._arrays, self._block_size(len(half)), half, out)
 
     @property
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.order, self.first, self.starts, self.rows, self.begin, self.values, self.inverse
 
     @staticmethod
-    def _side(count: int) -> int:
-        return next((width for width in _SIDES if width >= count), _SIDES[-1])
+    def _block_size(count: int) -> int:
+        return next((width for width in _BLOCK_SIZES if width >= count), _BLOCK_SIZES[-1])

@@ -37,7 +37,7 @@ from arlequin.models.types import Array
 
 
 class _Symbol(ctypes.Structure):
-    """`Dl_info` of dladdr: the file and the symbol an address lies in."""
+    """`Dl_info` of dladdr: the file and the symbol that contain an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -101,12 +101,12 @@ def _name_of_symbol(library: str) -> str | None:
 def _openblas_version(handle: Any) -> str:
     """The version in "OpenBLAS 0.3.21 NO_AFFINITY USE64BITINT …", or nothing."""
     try:
-        ask = handle.openblas_get_config
+        get_config = handle.openblas_get_config
     except AttributeError:
         return ""
-    ask.restype = ctypes.c_char_p
-    found = re.search(rb"\d+(\.\d+)+", ask() or b"")
-    return found.group().decode() if found else ""
+    get_config.restype = ctypes.c_char_p
+    version = re.search(rb"\d+(\.\d+)+", get_config() or b"")
+    return version.group().decode() if version else ""
 
 
 def _name_of_maps(maps: Path) -> str | None:
@@ -124,14 +124,14 @@ def _name_of_maps(maps: Path) -> str | None:
 
 SWITCH = "ARLEQUIN_CHOLMOD"
 ORDERINGS = ("default", "amd", "metis", "nesdis", "natural")
-_PIVOT = 1e-14  # smallest pivot / diagonal entry: below it no digit of the pivot is left
-# columns of a factor multiplied together; share of its rows, 1 / _MANY, in which a column is added to these; share of
-# the products of full columns up to which those of sparse ones take less time
-_COLUMNS, _MANY, _SPARSE = 512, 4, 0.02
+_PIVOT = 1e-14  # smallest pivot / diagonal entry: below it a pivot is round-off
+# columns of a factor multiplied together; columns with entries in fewer than 1 / _SPARSE_COLUMN_RATIO of the rows are
+# multiplied on these rows alone; share of the operations of dense products below which sparse ones take less time
+_BLOCK_COLUMNS, _SPARSE_COLUMN_RATIO, _SPARSE_SHARE = 512, 4, 0.02
 
 
 class CholmodWarning(UserWarning):
-    """CHOLMOD is missing, and another factor takes its place."""
+    """Warning that CHOLMOD is not available: matrices are factored by the multifrontal method."""
 
 
 class Factor(Protocol):
@@ -211,7 +211,7 @@ class DiagonalFactor:
 
 
 class CholeskyFactor:
-    """P A Pᵀ = L Lᵀ (L D Lᵀ where L is very sparse) by CHOLMOD, simplicial or supernodal as it finds better.
+    """P A Pᵀ = L Lᵀ (L D Lᵀ where L is very sparse) by CHOLMOD, simplicial or supernodal by its choice.
 
     `analyses` counts the symbolic analyses done: 1 as long as the pattern stays the same.
     """
@@ -263,7 +263,7 @@ class CholeskyFactor:
         return self._ready().backward(w)
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where rows (r,) of A stand in the order of the factor."""
+        """Places of rows (r,) of A in the order of the factor."""
         order = self._ready().permutation()
         inverse = np.empty(order.size, dtype=np.int64)
         inverse[order] = np.arange(order.size)
@@ -272,29 +272,31 @@ class CholeskyFactor:
     def row_products(self, places: NDArray[np.int64]) -> Array:
         """Y Yᵀ (r, r), symmetric, of the rows Y = L[places, others] without the columns of these rows; places ascend.
 
-        With K = [A Rᵀ; R Z] and places those of R: Y Yᵀ = R A⁻¹ Rᵀ, whatever Z is.
+        With K = [A Rᵀ; R Z] and the places of the rows of R: Y Yᵀ = R A⁻¹ Rᵀ, whatever Z is.
         """
-        found, number = self._ready().supernodes(), np.full(self.shape[0], -1)
+        supernodes, number = self._ready().supernodes(), np.full(self.shape[0], -1)
         number[places] = np.arange(places.size)
         products = _RowProducts(places.size)
-        if found is None:
+        if supernodes is None:
             lower = csc_array(self._ready().lower())[:, number < 0]
             products.add_sparse(csc_array(lower[places]))
             return products.symmetric()
-        chosen = number[found.rows] >= 0
-        counts = np.add.reduceat(chosen, found.row_start[:-1], dtype=np.int64)
+        is_selected = number[supernodes.rows] >= 0
+        counts = np.add.reduceat(is_selected, supernodes.row_start[:-1], dtype=np.int64)
         for s in np.flatnonzero(counts):
-            rows = number[found.rows[found.row_start[s] : found.row_start[s + 1]]]
-            width = found.first[s + 1] - found.first[s]
-            columns, kept = np.flatnonzero(rows[:width] < 0), np.flatnonzero(rows >= 0)
-            block = found.values[found.value_start[s] :][: rows.size * width].reshape(width, rows.size)
-            products.add(rows[kept], block[:, kept] if columns.size == width else block[np.ix_(columns, kept)])
+            rows = number[supernodes.rows[supernodes.row_start[s] : supernodes.row_start[s + 1]]]
+            width = supernodes.first[s + 1] - supernodes.first[s]
+            columns, selected = np.flatnonzero(rows[:width] < 0), np.flatnonzero(rows >= 0)
+            block = supernodes.values[supernodes.value_start[s] :][: rows.size * width].reshape(width, rows.size)
+            products.add(
+                rows[selected], block[:, selected] if columns.size == width else block[np.ix_(columns, selected)]
+            )
         return products.symmetric()
 
     def supernodes(self) -> tuple[NDArray[np.int32], Supernodes] | None:
-        """Order (d,) and L by supernodes, valid until the next `refactorise`; None where L is not stored so."""
-        found = self._ready().supernodes()
-        return None if found is None else (self._ready().permutation(), found)
+        """Order (d,) and L by supernodes, valid until the next `refactorise`; None where L is stored by columns."""
+        stored = self._ready().supernodes()
+        return None if stored is None else (self._ready().permutation(), stored)
 
     def _same_pattern(self, A: Any) -> bool:
         assert self._pattern is not None
@@ -308,34 +310,34 @@ class CholeskyFactor:
 
 
 class _RowProducts:
-    """Y Yᵀ (r, r) summed over columns of Y: those with entries in many rows by blocks of columns, others one by one."""
+    """Y Yᵀ (r, r) summed over columns of Y: columns with entries in many rows by blocks, others one by one."""
 
     def __init__(self, count: int) -> None:
         self._sum = np.zeros((count, count), order="F")  # its lower triangle
-        self._block, self._filled = np.zeros((_COLUMNS, count)), 0
+        self._block, self._filled = np.zeros((_BLOCK_COLUMNS, count)), 0
 
     def add(self, rows: NDArray[np.int64], columns: Array) -> None:
         """Columns (n, k) with entries in the rows (k,), which ascend."""
-        if _MANY * rows.size < len(self._sum):
+        if _SPARSE_COLUMN_RATIO * rows.size < len(self._sum):
             self._sum[np.ix_(rows, rows)] += columns.T @ columns
             return
-        for first in range(0, len(columns), _COLUMNS):
-            own = columns[first : first + _COLUMNS]
-            if self._filled + len(own) > _COLUMNS:
+        for first in range(0, len(columns), _BLOCK_COLUMNS):
+            chunk = columns[first : first + _BLOCK_COLUMNS]
+            if self._filled + len(chunk) > _BLOCK_COLUMNS:
                 self._flush()
-            self._block[self._filled : self._filled + len(own), rows] = own
-            self._filled += len(own)
+            self._block[self._filled : self._filled + len(chunk), rows] = chunk
+            self._filled += len(chunk)
 
     def add_sparse(self, columns: csc_array) -> None:
         """Columns of a sparse Y (r, n)."""
         counts = np.diff(columns.indptr)
         columns = columns[:, counts > 0]
-        if float((counts.astype(float) ** 2).sum()) < _SPARSE * float(columns.shape[1]) * len(self._sum) ** 2:
+        if float((counts.astype(float) ** 2).sum()) < _SPARSE_SHARE * float(columns.shape[1]) * len(self._sum) ** 2:
             self._sum += (columns @ columns.T).toarray()
             return
-        everywhere = np.arange(len(self._sum))
-        for first in range(0, columns.shape[1], _COLUMNS):
-            self.add(everywhere, columns[:, first : first + _COLUMNS].toarray().T)
+        all_rows = np.arange(len(self._sum))
+        for first in range(0, columns.shape[1], _BLOCK_COLUMNS):
+            self.add(all_rows, columns[:, first : first + _BLOCK_COLUMNS].toarray().T)
 
     def symmetric(self) -> Array:
         """Y Yᵀ."""
@@ -344,8 +346,8 @@ class _RowProducts:
 
     def _flush(self) -> None:
         if self._filled:
-            own = self._block[: self._filled].T
-            self._sum = dsyrk(1.0, own, 1.0, self._sum, lower=1, overwrite_c=1)
+            filled = self._block[: self._filled].T
+            self._sum = dsyrk(1.0, filled, 1.0, self._sum, lower=1, overwrite_c=1)
             self._block[: self._filled] = 0.0
             self._filled = 0
 
@@ -383,19 +385,19 @@ def symbolic_supernodes(A: Any) -> tuple[NDArray[np.int64], Supernodes]:
     if cholmod is None or hasattr(cholmod, "CholeskyFactor"):
         return symbolic(matrix)[:2]  # scikit-sparse 0.5 does not show those of CHOLMOD
     analysis = _analyse(matrix, "natural", "supernodal")
-    found = analysis.supernodes(symbolic=True)
-    if found is None:
+    supernodes = analysis.supernodes(symbolic=True)
+    if supernodes is None:
         return symbolic(matrix)[:2]
-    first, row_start, start, rows = (np.array(each) for each in found[:4])
-    return analysis.permutation().astype(np.int64), Supernodes(first, row_start, start, rows, found.values)
+    first, row_start, value_start, rows = (np.array(array) for array in supernodes[:4])
+    return analysis.permutation().astype(np.int64), Supernodes(first, row_start, value_start, rows, supernodes.values)
 
 
 def _check_pivots(engine: "_CholmodAnalysis", diagonal: Array) -> None:
-    """Refuse pivots that are negative (L D Lᵀ goes through) or pure round-off (a rigid motion left free)."""
+    """UserError where a pivot is negative (L D Lᵀ exists) or mere round-off (a free rigid motion)."""
     pivots, order = engine.pivots(), engine.permutation()
-    bad = ~(pivots > _PIVOT * diagonal[order])
-    if bad.any():
-        raise not_definite(int(order[np.argmax(bad)]))
+    failed = ~(pivots > _PIVOT * diagonal[order])
+    if failed.any():
+        raise not_definite(int(order[np.argmax(failed)]))
 
 
 def _right_hand_side(b: ArrayLike, size: int) -> Array:
@@ -423,7 +425,7 @@ class _CholmodAnalysis(Protocol):
 
 
 class _CholmodFactor(ctypes.Structure):
-    """The first members of `cholmod_factor`, as SuiteSparse 5 has them."""
+    """The first members of `cholmod_factor`, with the layout of SuiteSparse 5."""
 
     _fields_ = (
         *((name, ctypes.c_size_t) for name in ("n", "minor")),
@@ -439,23 +441,31 @@ class _CholmodFactor(ctypes.Structure):
     )
 
     def view(self, name: str, count: int, kind: Any) -> Any:
-        """An array of CHOLMOD's as a view."""
+        """View of an array of CHOLMOD."""
         return np.ctypeslib.as_array(ctypes.cast(getattr(self, name), ctypes.POINTER(kind)), (count,))
 
 
 def _supernodes_of(factor: Any, size: int, symbolic: bool = False) -> Supernodes | None:
     """Views of the supernodes of scikit-sparse's `Factor`, whose last member is the pointer to `cholmod_factor`.
 
-    symbolic: before the numeric factorisation, without values. None where it is simplicial, has large indices, or does
-    not look as expected.
+    symbolic: before the numeric factorisation, without values. None where it is simplicial, has large indices, or has
+    an unexpected layout.
     """
     pointer = ctypes.c_void_p.from_address(
         id(factor) + type(factor).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
     ).value
     if not pointer:
         return None
-    own = _CholmodFactor.from_address(pointer)
-    if (own.n, own.minor, own.is_super, own.is_ll, own.itype, own.xtype, own.dtype) != (
+    struct = _CholmodFactor.from_address(pointer)
+    if (
+        struct.n,
+        struct.minor,
+        struct.is_super,
+        struct.is_ll,
+        struct.itype,
+        struct.xtype,
+        struct.dtype,
+    ) != (
         size,
         size,
         1,
@@ -465,35 +475,35 @@ def _supernodes_of(factor: Any, size: int, symbolic: bool = False) -> Supernodes
         0,
     ):
         return None
-    first = own.view("super", own.nsuper + 1, ctypes.c_int32)
-    row_start, value_start = (own.view(name, own.nsuper + 1, ctypes.c_int32) for name in ("pi", "px"))
-    if (first[0], first[-1], row_start[-1], value_start[-1]) != (0, size, own.ssize, own.xsize):
+    first = struct.view("super", struct.nsuper + 1, ctypes.c_int32)
+    row_start, value_start = (struct.view(name, struct.nsuper + 1, ctypes.c_int32) for name in ("pi", "px"))
+    if (first[0], first[-1], row_start[-1], value_start[-1]) != (0, size, struct.ssize, struct.xsize):
         return None
     rows, values = (
-        own.view("s", own.ssize, ctypes.c_int32),
-        (np.zeros(0) if symbolic else own.view("x", own.xsize, ctypes.c_double)),
+        struct.view("s", struct.ssize, ctypes.c_int32),
+        (np.zeros(0) if symbolic else struct.view("x", struct.xsize, ctypes.c_double)),
     )
     return Supernodes(first, row_start, value_start, rows, values)
 
 
 def _analyse(A: Any, ordering: str, mode: str = "auto") -> _CholmodAnalysis:
-    """Analyse the pattern of A with whatever is installed; mode: "auto", "supernodal", or "simplicial", which
+    """Analyse the pattern of A with the installed library; mode: "auto", "supernodal", or "simplicial", which
     allows for L D Lᵀ with D of both signs."""
     cholmod = _cholmod()
     if cholmod is None:
         return Multifrontal(A, ordering, definite=mode != "simplicial")
-    kind: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
+    api: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
     try:
-        return kind(cholmod, A, ordering, mode)
+        return api(cholmod, A, ordering, mode)
     except (cholmod.CholmodNotInstalledError, *_invalid(cholmod)):
         if ordering not in ("metis", "nesdis"):
             raise
-        return kind(cholmod, A, "default", mode)  # this CHOLMOD was built without its partition module
+        return api(cholmod, A, "default", mode)  # this CHOLMOD was built without its partition module
 
 
 def _cholmod() -> ModuleType | None:
-    """The module of scikit-sparse; None where it cannot be imported, of which the first call warns, or is switched
-    off."""
+    """The module of scikit-sparse; None where it is switched off or cannot be imported; the first failed import
+    warns."""
     if os.environ.get(SWITCH) == "off":
         return None
     try:
@@ -584,7 +594,7 @@ class _Cholmod05:
         self._factor = _run(self._cholmod, lambda: self._symbolic.copy().factorize(A, ldl=not self._definite))
 
     def solve(self, b: Array) -> Array:
-        # its estimate (min L_ii / max L_ii)² takes different units for near singular; pivots are checked here
+        # its estimate (min L_ii / max L_ii)² mistakes different units for near singularity; pivots are checked here
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", self._cholmod.CholmodWarning)
             return self._factor.solve(b)
@@ -617,6 +627,6 @@ def blas_name() -> str:
     """The BLAS that factorisations call in this process: "OpenBLAS 0.3.21", or "reference BLAS (slow)"."""
     cholmod = _cholmod()
     if cholmod is None:
-        found = scipy.show_config(mode="dicts")["Build Dependencies"]["blas"]  # numba's kernels call it, too
-        return f"{name_of(found['name'])} {found['version']}"
+        blas = scipy.show_config(mode="dicts")["Build Dependencies"]["blas"]  # numba's kernels call it, too
+        return f"{name_of(blas['name'])} {blas['version']}"
     return blas_called_by(cholmod.__file__ or "")

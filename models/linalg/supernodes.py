@@ -1,4 +1,4 @@
-"""Sparse Cholesky factors L by supernodes: how they are stored, and which supernodes the factor of a pattern has."""
+"""Sparse Cholesky factors L by supernodes: their storage, and the symbolic analysis of a pattern."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from scipy.sparse import csgraph
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.types import Array
 
-_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and zeros it may store
-_WIDEST = 64  # largest number of columns of a run, whose triangle is solved row by row
-_LARGE = np.iinfo(np.int32).max
+_RELAXED = (4, 1.0), (16, 0.4), (48, 0.1), (np.inf, 0.05)  # columns of a supernode, and the share of zeros allowed
+_MAX_RUN = 64  # largest number of columns of a run, whose triangle is solved row by row
+MAX_ENTRIES = np.iinfo(np.int32).max  # of a factor: its indices have 32 bits
 
 
 class Supernodes(NamedTuple):
@@ -41,27 +41,26 @@ def symbolic(pattern: Any) -> Symbolic:
     from arlequin.models.linalg._symbolic_kernels import column_counts, elimination_tree, fill_rows
 
     order = postorder(pattern)
-    own = pattern[order][:, order]
-    own.sort_indices()
-    parents = elimination_tree(own.indptr, own.indices)
-    counts = column_counts(own.indptr, own.indices, parents)
+    permuted = pattern[order][:, order]
+    permuted.sort_indices()
+    parents = elimination_tree(permuted.indptr, permuted.indices)
+    counts = column_counts(permuted.indptr, permuted.indices, parents)
     ends = _relaxed(_runs(counts, parents), counts, parents)
     first, last = np.array([0, *ends[:-1]]), np.array(ends)
     widths = last - first
     heights = widths + counts[last - 1] - 1
     entries = int((widths * heights).sum())
-    if entries > _LARGE:
+    if entries > MAX_ENTRIES:
         raise UserError(f"the factor has {entries} entries: too many for 32-bit indices", code=FAILURE)
     starts = (np.append(first, last[-1]), _cumulated(heights), _cumulated(widths * heights))
     first, row_start, value_start = (each.astype(np.int32) for each in starts)
     rows = np.empty(int(row_start[-1]), dtype=np.int32)
-    fill_rows(own.indptr, own.indices, first, row_start, rows)
+    fill_rows(permuted.indptr, permuted.indices, first, row_start, rows)
     return Symbolic(order, Supernodes(first, row_start, value_start, rows, np.zeros(0)), int(counts.sum()))
 
 
 def postorder(pattern: Any) -> NDArray[np.int64]:
-    """An equivalent order (n,) of a symmetric pattern in which the columns below each of the elimination tree are next
-    to it."""
+    """An equivalent order (n,) of a symmetric pattern: a postorder of the elimination tree."""
     from arlequin.models.linalg._symbolic_kernels import elimination_tree
 
     n = pattern.shape[0]
@@ -71,36 +70,36 @@ def postorder(pattern: Any) -> NDArray[np.int64]:
     return np.asarray(below[:0:-1], dtype=np.int64)
 
 
-def sorted_within(found: Supernodes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.int64], Supernodes]:
+def sorted_within(supernodes: Supernodes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.int64], Supernodes]:
     """The order (n,) in which the columns of each supernode ascend in their kinds (n,), and the supernodes in this
-    order: L has the same entries. value_start is kept, values are not moved."""
-    holder = np.repeat(np.arange(found.first.size - 1), np.diff(found.first))
-    sort = np.lexsort((kinds, holder))
-    moved = np.empty(kinds.size, dtype=np.int32)
-    moved[sort] = np.arange(kinds.size, dtype=np.int32)
-    rows = moved[found.rows]
-    owner = np.repeat(np.arange(found.first.size - 1), np.diff(found.row_start))
-    return sort, found._replace(rows=rows[np.lexsort((rows, owner))])
+    order: L has the same entries. value_start and values are unchanged."""
+    supernode_of = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.first))
+    sort = np.lexsort((kinds, supernode_of))
+    new_position = np.empty(kinds.size, dtype=np.int32)
+    new_position[sort] = np.arange(kinds.size, dtype=np.int32)
+    rows = new_position[supernodes.rows]
+    owner = np.repeat(np.arange(supernodes.first.size - 1), np.diff(supernodes.row_start))
+    return sort, supernodes._replace(rows=rows[np.lexsort((rows, owner))])
 
 
-def stacked(
-    found: Supernodes, chosen: NDArray[np.int64], number: NDArray[np.int64]
+def stack_sizes(
+    supernodes: Supernodes, order: NDArray[np.int64], border_number: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many supernodes push on each in a multifrontal factorisation of the supernodes `chosen`, and what the stack
-    of these pushes and a front hold at most; number (n,): < 0 of the rows that are factored."""
-    widths, heights = np.diff(found.first).astype(np.int64), np.diff(found.row_start).astype(np.int64)
-    holder, parents = np.repeat(np.arange(widths.size), widths), np.full(widths.size, -1)
-    pushing = chosen[heights[chosen] > widths[chosen]]
-    rows = found.rows[found.row_start[pushing] + widths[pushing]]
-    inside = number[rows] < 0
-    parents[pushing[inside]] = holder[rows[inside]]
+    """Number of children of each supernode in a multifrontal factorisation of the supernodes `order`, and the largest
+    sizes of the stack of their updates and of a front; border_number (n,): < 0 for the rows that are factored."""
+    widths, heights = np.diff(supernodes.first).astype(np.int64), np.diff(supernodes.row_start).astype(np.int64)
+    supernode_of, parents = np.repeat(np.arange(widths.size), widths), np.full(widths.size, -1)
+    pushing = order[heights[order] > widths[order]]
+    rows = supernodes.rows[supernodes.row_start[pushing] + widths[pushing]]
+    inside = border_number[rows] < 0
+    parents[pushing[inside]] = supernode_of[rows[inside]]
     children = np.bincount(parents[parents >= 0], minlength=widths.size)
     below = heights - widths
     pushed = below * (below + 1) // 2  # a triangle
-    net = np.where(parents[chosen] >= 0, pushed[chosen], 0)
-    taken = np.bincount(parents[parents >= 0], weights=pushed[parents >= 0], minlength=widths.size).astype(np.int64)
-    held = np.cumsum(net - taken[chosen])
-    return children, np.array([held.max(initial=0), (below[chosen] ** 2).max(initial=0)])
+    net = np.where(parents[order] >= 0, pushed[order], 0)
+    popped = np.bincount(parents[parents >= 0], weights=pushed[parents >= 0], minlength=widths.size).astype(np.int64)
+    stack_size = np.cumsum(net - popped[order])
+    return children, np.array([stack_size.max(initial=0), (below[order] ** 2).max(initial=0)])
 
 
 def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -108,22 +107,24 @@ def runs_of_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDAr
     return _runs(np.diff(pointer), _first_below(pointer, rows))
 
 
-def gathered(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) -> Supernodes:
-    """Supernodes of L, by columns with sorted rows."""
+def supernodes_from_columns(pointer: NDArray[np.int64], rows: NDArray[np.int32], data: Array) -> Supernodes:
+    """Supernodes of an L stored by columns with sorted rows."""
     counts, parents = np.diff(pointer), _first_below(pointer, rows)
     ends = _relaxed(_runs(counts, parents), counts, parents)
-    own: list[Array] = [np.zeros(0)]
+    row_lists: list[Array] = [np.zeros(0)]
     blocks: list[Array] = [np.zeros(0)]
     for a, b in pairwise([0, *ends]):
         places = np.concatenate([np.arange(a, b), rows[pointer[b - 1] + 1 : pointer[b]]])
         block = np.zeros((b - a, places.size))
         for c in range(a, b):
             block[c - a, np.searchsorted(places, rows[pointer[c] : pointer[c + 1]])] = data[pointer[c] : pointer[c + 1]]
-        own.append(places)
+        row_lists.append(places)
         blocks.append(block.ravel())
-    row_start, value_start = (np.cumsum([each.size for each in some]).astype(np.int32) for some in (own, blocks))
+    row_start, value_start = (
+        np.cumsum([array.size for array in arrays]).astype(np.int32) for arrays in (row_lists, blocks)
+    )
     first = np.array([0, *ends], dtype=np.int32)
-    return Supernodes(first, row_start, value_start, np.concatenate(own).astype(np.int32), np.concatenate(blocks))
+    return Supernodes(first, row_start, value_start, np.concatenate(row_lists).astype(np.int32), np.concatenate(blocks))
 
 
 def _first_below(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -137,12 +138,12 @@ def _first_below(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray
 def _runs(counts: NDArray[np.int64], parents: NDArray[np.int64]) -> NDArray[np.int64]:
     """`runs_of_columns` from the entries of each column and the tree."""
     # the rows below the diagonal of a column are among those of the next one of its path: as many are the same
-    fits = np.flatnonzero((counts[:-1] == counts[1:] + 1) & (parents[:-1] == np.arange(1, counts.size)))
-    alike = np.zeros(counts.size, dtype=bool)
-    alike[fits + 1] = True
+    nested = np.flatnonzero((counts[:-1] == counts[1:] + 1) & (parents[:-1] == np.arange(1, counts.size)))
+    is_nested = np.zeros(counts.size, dtype=bool)
+    is_nested[nested + 1] = True
     bounds = [0]
     for j in range(1, counts.size):
-        if not alike[j] or j - bounds[-1] >= _WIDEST:
+        if not is_nested[j] or j - bounds[-1] >= _MAX_RUN:
             bounds.append(j)
     return np.array([*bounds, counts.size], dtype=np.int64)
 
@@ -171,8 +172,8 @@ def _relaxed(runs: NDArray[np.int64], counts: NDArray[np.int64], parents: NDArra
 
 
 def _zeros_allowed(width: int) -> float:
-    """Share of zeros among the entries of a supernode of so many columns."""
-    return next((share for most, share in _RELAXED if width <= most), _RELAXED[-1][1])
+    """Share of zeros allowed among the entries of a supernode of `width` columns."""
+    return next((share for columns, share in _RELAXED if width <= columns), _RELAXED[-1][1])
 
 
 def _cumulated(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from arlequin.models.linalg._supernodal_kernels import backward, forward
 from arlequin.models.linalg.components import RepeatedFactor, factorise_components
 from arlequin.models.linalg.factor import factorise
 from arlequin.models.linalg.supernodal import SupernodalSolver
-from arlequin.models.linalg.supernodes import gathered
+from arlequin.models.linalg.supernodes import supernodes_from_columns
 
 pytestmark = pytest.mark.kernels
 
@@ -49,7 +49,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("sides", [1, 3, 5])
 def test_solution_is_the_dense_one(shape, sides, monkeypatch):
-    monkeypatch.setattr("arlequin.models.linalg.supernodal._LEAST", 100_000)
+    monkeypatch.setattr("arlequin.models.linalg.supernodal._MIN_ENTRIES", 100_000)
     A = SHAPES[shape]()
     solver, dense = solver_of(A), A.toarray()
     assert len(solver._groups) >= 2 and (solver._top.size > 0) == (shape != "many apart")
@@ -117,7 +117,7 @@ def test_columns_are_gathered_to_supernodes(shape, border):
         rows = sp.random_array((border, A.shape[0]), density=0.2, rng=rng)
         A = sp.csr_array(sp.block_array([[A, rows.T], [rows, 100.0 * sp.eye_array(border)]]))
     order, lower = factorise(A).lower()
-    found = gathered(lower.indptr.astype(np.int64), lower.indices, lower.data)
+    found = supernodes_from_columns(lower.indptr.astype(np.int64), lower.indices, lower.data)
     assert found.first[0] == 0 and found.first[-1] == size and (np.diff(found.first) > 0).all()
     assert found.values.size <= 6 * lower.nnz + 10
     dense = np.zeros((size, size))
