@@ -266,5 +266,5 @@ def inside_outline(surface: Surface, points: Array) -> NDArray[np.bool_]:
     (x0, y0), (x1, y1) = edges[:, 0].T, edges[:, 1].T
     x, y = points[:, :1], points[:, 1:]
     crosses = (y0 > y) != (y1 > y)
-    slope = np.divide(x1 - x0, y1 - y0, out=np.zeros_like(x0), where=y1 != y0)
-    return np.asarray((crosses & (x < x0 + (y - y0) * slope)).sum(axis=1) % 2 == 1)
+    dx_dy = np.divide(x1 - x0, y1 - y0, out=np.zeros_like(x0), where=y1 != y0)
+    return np.asarray((crosses & (x < x0 + (y - y0) * dx_dy)).sum(axis=1) % 2 == 1)

@@ -32,21 +32,23 @@ def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None
     rows = sweep_points.table(dataset)
     swept = sweep_points.parameters(dataset)
     states = sweep_points.states(dataset).values.ravel()
-    along, up = (SweepAxis.of(rows[n], dataset[n].attrs, n, geometric if n in swept else decades) for n in (x, y))
+    x_axis, y_axis = (SweepAxis.of(rows[n], dataset[n].attrs, n, geometric if n in swept else decades) for n in (x, y))
     with style.panels(1, 4.2) as (figure, (axes,)):
-        placed = np.isfinite(along.places) & np.isfinite(up.places)
+        placed = np.isfinite(x_axis.places) & np.isfinite(y_axis.places)
         shown = placed & (states == "")
         if colour is None:
-            axes.plot(along.places[shown], up.places[shown], "o", color=style.COLOURS[0], markersize=5)
+            axes.plot(x_axis.places[shown], y_axis.places[shown], "o", color=style.COLOURS[0], markersize=5)
         else:
-            states = np.where(shown, _coloured(figure, axes, dataset, rows, colour, along, up, shown), states)
-        along.apply_to(axes.xaxis)
-        up.apply_to(axes.yaxis)
+            states = np.where(shown, _coloured(figure, axes, dataset, rows, colour, x_axis, y_axis, shown), states)
+        x_axis.apply_to(axes.xaxis)
+        y_axis.apply_to(axes.yaxis)
         marked = placed & (states != "")
-        sweep_marks.mark(axes, along.places, up.places, np.where(marked, states, ""))
+        sweep_marks.mark(axes, x_axis.places, y_axis.places, np.where(marked, states, ""))
         if y not in swept and x in swept:
-            states_off_axis = np.where(np.isfinite(up.places), "", np.where(states == "", sweep_points.WITHOUT, states))
-            sweep_marks.above(axes, along.places, states_off_axis)
+            states_off_axis = np.where(
+                np.isfinite(y_axis.places), "", np.where(states == "", sweep_points.WITHOUT, states)
+            )
+            sweep_marks.above(axes, x_axis.places, states_off_axis)
             marked = marked | (states_off_axis != "")
         sweep_marks.legend(figure, sweep_marks.handles(states[marked]))
         lost = int((~shown & ~marked).sum())
@@ -88,29 +90,35 @@ def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     rows = sweep_points.table(dataset)
     names = sweep_points.parameters(dataset)
     states = sweep_points.state_of(dataset, name).values.ravel()
-    up = SweepAxis.of(rows[name], variable.attrs, name, decades)
-    there, again = states == "", False
-    lines = -(-len(names) // _COLUMNS)
+    y_axis = SweepAxis.of(rows[name], variable.attrs, name, decades)
+    valid, has_repeats = states == "", False
+    panel_rows = -(-len(names) // _COLUMNS)
     layout = ConstrainedLayoutEngine(h_pad=0.09)  # room for the signs above each panel
     columns = min(_COLUMNS, len(names))
-    with style.panels(lines, 0.8 + 2.5 * lines, columns=columns, layout=layout, sharey=True) as (figure, panels):
+    with style.panels(panel_rows, 0.8 + 2.5 * panel_rows, columns=columns, layout=layout, sharey=True) as (
+        figure,
+        panels,
+    ):
         for axes in panels[len(names) :]:
             axes.set_visible(False)
         for axes, swept in zip(panels, names, strict=False):
-            along = SweepAxis.of(rows[swept], dataset[swept].attrs, swept, geometric)
-            x, y = along.places[there], up.places[there]
+            x_axis = SweepAxis.of(rows[swept], dataset[swept].attrs, swept, geometric)
+            x, y = x_axis.places[valid], y_axis.places[valid]
             axes.plot(x, y, **_DOT)
             places = np.unique(x)
             if places.size <= x.size // 2:
                 medians = [np.median(y[x == place]) for place in places]
-                again = True
-                axes.plot(places, medians, **_MEDIAN, linestyle="none" if along.names else "-")
-            sweep_marks.above(axes, along.places, states)
-            along.apply_to(axes.xaxis)
-        up.apply_to(panels[0].yaxis, each=False, labelled=False)
-        figure.supylabel(up.label, fontsize=10)
-        keys = [Line2D([], [], label="point", **_DOT), *([Line2D([], [], label="median", **_MEDIAN)] if again else ())]
-        sweep_marks.legend(figure, [*(keys if there.any() else ()), *sweep_marks.handles(states)])
+                has_repeats = True
+                axes.plot(places, medians, **_MEDIAN, linestyle="none" if x_axis.names else "-")
+            sweep_marks.above(axes, x_axis.places, states)
+            x_axis.apply_to(axes.xaxis)
+        y_axis.apply_to(panels[0].yaxis, each=False, labelled=False)
+        figure.supylabel(y_axis.label, fontsize=10)
+        keys = [
+            Line2D([], [], label="point", **_DOT),
+            *([Line2D([], [], label="median", **_MEDIAN)] if has_repeats else ()),
+        ]
+        sweep_marks.legend(figure, [*(keys if valid.any() else ()), *sweep_marks.handles(states)])
         chosen = sweep_points.fixed(dataset)
         if chosen:
             figure.suptitle(chosen, x=0.01, ha="left", fontsize=10)

@@ -157,30 +157,31 @@ def distribution(
         quantity = values["threshold"]
         unit = str(quantity.attrs.get("units", "1"))
         label = label or style.capital(str(quantity.attrs.get("long_name", "quantity")))
-        at, share = quantity.values, values["distribution"].values
+        thresholds, cdf = quantity.values, values["distribution"].values
         low, high = values["distribution_interval"].values
         mean: tuple[float, float] | None = tuple(values["interval"].values.tolist())
     else:
-        at, share, low, high = _from_samples(values, confidence)
+        thresholds, cdf, low, high = _from_samples(values, confidence)
         mean = None
-    factor, shown = style.prefix(at, unit)
+    factor, shown = style.prefix(thresholds, unit)
     with style.panels(1, 3.4) as (figure, (axes,)):
-        x = factor * at
+        x = factor * thresholds
         axes.fill_between(x, low, high, step="post", color=style.COLOURS[0], alpha=0.25, linewidth=0.0)
-        axes.step(x, share, where="post", color=style.COLOURS[0], label="distribution")
+        axes.step(x, cdf, where="post", color=style.COLOURS[0], label="distribution")
         axes.plot([], [], color=style.COLOURS[0], alpha=0.25, linewidth=8, label=f"{100 * confidence:g} % interval")
         if mean is not None:
             axes.axvspan(
                 *(factor * end for end in mean), color=style.COLOURS[1], alpha=0.5, label="interval of the mean"
             )
         if limit is not None:
-            place = finite("limit", limit, ANY_SIZE)
-            n = int(np.searchsorted(at, place, side="right")) - 1
-            ends = (1.0 - high[n], 1.0 - low[n]) if n >= 0 else (1.0, 1.0)
-            axes.axvline(factor * place, color="black", linestyle="--", linewidth=1.0)
-            middle = 1.0 - share[n] if n >= 0 else 1.0
+            limit_value = finite("limit", limit, ANY_SIZE)
+            n = int(np.searchsorted(thresholds, limit_value, side="right")) - 1
+            interval = (1.0 - high[n], 1.0 - low[n]) if n >= 0 else (1.0, 1.0)
+            axes.axvline(factor * limit_value, color="black", linestyle="--", linewidth=1.0)
+            exceedance = 1.0 - cdf[n] if n >= 0 else 1.0
             axes.set_title(
-                f"above {factor * place:.3g} {shown}: {middle:.2g} ({ends[0]:.2g} to {ends[1]:.2g})", loc="left"
+                f"above {factor * limit_value:.3g} {shown}: {exceedance:.2g} ({interval[0]:.2g} to {interval[1]:.2g})",
+                loc="left",
             )
         axes.set_ylim(0.0, 1.02)
         axes.set_xlabel(style.label(label or "Quantity", shown))

@@ -1,4 +1,4 @@
-"""Bounds on what is declared by what is there: a result of some kilobytes may declare any size.
+"""Limits on declared array sizes from the sizes of their files: a result of some kilobytes may declare any size.
 
 An array of d bytes, of which the files have b bytes, is read where d ≤ FREE + RATIO · b, and a chunk of c bytes where
 c ≤ FREE_CHUNK + RATIO · (bytes of its file). The codecs of results pack 241 : 1 at most (LZ4 of zeros in Blosc).
@@ -58,16 +58,16 @@ def files_of(folder: Path) -> tuple[int, int]:
 
 def why_not_there(folder: Path, shape: Sequence[int], chunks: Sequence[int], itemsize: int) -> str:
     """Why an array of this shape cannot be that of its files; empty where it can."""
-    size, number = itemsize, 1
+    size, chunk_count = itemsize, 1
     for n, chunk in zip(shape, chunks, strict=True):
         size *= max(n, 1)
-        number *= -(-max(n, 1) // chunk)
-    if size <= FREE and number <= FREE_CHUNKS:
+        chunk_count *= -(-max(n, 1) // chunk)
+    if size <= FREE and chunk_count <= FREE_CHUNKS:
         return ""
     files, total = files_of(folder)
-    if size > FREE + RATIO * total or number > FREE_CHUNKS + RATIO * files:
-        what = " × ".join(map(str, shape)) or "1"
-        return f"it is said to have {what} values, and has {files} files of {total} bytes together"
+    if size > FREE + RATIO * total or chunk_count > FREE_CHUNKS + RATIO * files:
+        shape_text = " × ".join(map(str, shape)) or "1"
+        return f"it is said to have {shape_text} values, but there are {files} files of {total} bytes together"
     return ""
 
 

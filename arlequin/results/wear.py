@@ -77,8 +77,8 @@ def worn_volume(
     result = one_member(result, member, "the worn volume")
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
     plane = _group(result, interface)["area"].attrs.get("units") == "m^2/m"  # for each metre of thickness
-    about = {"units": "m^3/m" if plane else "m^3", "long_name": "worn volume"}
-    return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
+    attributes = {"units": "m^3/m" if plane else "m^3", "long_name": "worn volume"}
+    return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", attributes)
 
 
 @of_result

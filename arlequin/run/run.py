@@ -367,32 +367,37 @@ class Run:
         return clock.perf_counter() if self._synchronised_clock is None else self._synchronised_clock
 
     def _record_batch(self, state: State, batch: StepBatch) -> bool:
-        """Audit and record a batch of steps and set the state to its end; whether the progress bar is due."""
+        """Audit and record a batch of steps and set the state to its end; return whether the progress display is due."""
         audit, history = self._audit, self._history
         self.state = state
         try:
             table, balance = audit.add(batch.works, self._rounding(batch.contact.normal), self._stepper.conserves)
-        except RefusedWork as fall:
-            t, who = batch.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
-            share, at = f"{abs(fall.share):.2g} of the largest energy", f"at t = {t:.6g} s"
-            if fall.column == "scheme":
-                raise Failed(f"{who}the step changes the energy by {share} {at}, which its forces conserve") from None
-            what = f"the dissipation '{fall.column}' falls by {share} {at}"
-            raise Failed(f"{who}{what}: the step would make energy") from None
+        except RefusedWork as refused:
+            t, member_label = (
+                batch.n[refused.step] * self._stepper.step,
+                "".join(f"member {i}: " for i in refused.member),
+            )
+            share, when = f"{abs(refused.share):.2g} of the largest energy", f"at t = {t:.6g} s"
+            if refused.column == "scheme":
+                raise Failed(
+                    f"{member_label}the step changes the energy by {share} {when}, which its forces conserve"
+                ) from None
+            what = f"the dissipation '{refused.column}' falls by {share} {when}"
+            raise Failed(f"{member_label}{what}: the step would create energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]
-            who, t = "".join(f"member {i}: " for i in member), batch.n[first] * self._stepper.step
-            raise UserError(f"{who}the energies are no longer finite at t = {t:.6g} s", code=1)
+            member_label, t = "".join(f"member {i}: " for i in member), batch.n[first] * self._stepper.step
+            raise UserError(f"{member_label}the energies are no longer finite at t = {t:.6g} s", code=1)
         history.add(batch, table, balance)
         self._statistics.add(batch)
         if self._reflection:
             self._reflection.add(batch)
         now = self._now()
-        shown = len(history) >= _UPDATE_STEPS or state.n == self.steps or now > self._due
-        if shown:
+        display_due = len(history) >= _UPDATE_STEPS or state.n == self.steps or now > self._due
+        if display_due:
             self._due = now + _UPDATE_SECONDS
             _write_collected(history, self._recorder)
-        return shown
+        return display_due
 
     def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:

@@ -581,25 +581,25 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
 
 
 @called_njit()
-def _error(k, e3, e5, h, new, largest, tolerance, size, step):
+def _error(k, e3, e5, h, y_new, largest, tolerance, size, step):
     """Norm of the error estimate of DOP853 relative to the tolerance.
 
     Entries are scaled by their largest value so far, at least by 1e-4 of that of their kind.
     """
     floors = np.zeros(4)
-    for i in range(new.size):
-        kind = min(i // size, 2) if i < new.size - 1 else 3
-        floors[kind] = max(floors[kind], 1e-4 * largest[i], 1e-4 * abs(new[i]), 1e-4 * step * abs(k[-1, i]))
+    for i in range(y_new.size):
+        kind = min(i // size, 2) if i < y_new.size - 1 else 3
+        floors[kind] = max(floors[kind], 1e-4 * largest[i], 1e-4 * abs(y_new[i]), 1e-4 * step * abs(k[-1, i]))
     five, three = 0.0, 0.0
-    for i in range(new.size):
-        low, high = 0.0, 0.0
+    for i in range(y_new.size):
+        error3, error5 = 0.0, 0.0
         for j in range(k.shape[0]):
-            high += e5[j] * k[j, i]
-            low += e3[j] * k[j, i]
-        scale = tolerance * max(largest[i], abs(new[i]), floors[min(i // size, 2) if i < new.size - 1 else 3])
+            error5 += e5[j] * k[j, i]
+            error3 += e3[j] * k[j, i]
+        scale = tolerance * max(largest[i], abs(y_new[i]), floors[min(i // size, 2) if i < y_new.size - 1 else 3])
         if scale > 0.0:
-            five += (high / scale) ** 2
-            three += (low / scale) ** 2
+            five += (error5 / scale) ** 2
+            three += (error3 / scale) ** 2
     if five == 0.0:
         return 0.0
-    return abs(h) * five / np.sqrt((five + 0.01 * three) * new.size)
+    return abs(h) * five / np.sqrt((five + 0.01 * three) * y_new.size)

@@ -184,10 +184,10 @@ class CentralLoopStepper(CentralStepper):
     def _operators(self) -> CentralOperators:
         """The operators, the same in all steps."""
         assembly, contact = self._assembly, self._assembly.contact
-        moves = assembly.free & (self._mass > 0.0)
-        inverse = np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=moves)
+        inertial = assembly.free & (self._mass > 0.0)
+        inverse_mass = np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=inertial)
         rows = sp.csr_array(sp.vstack([assembly.constraints, contact.basis], format="csr"))
-        schur = (rows @ sp.csr_array(rows.T * inverse[:, None])).toarray()
+        schur = (rows @ sp.csr_array(rows.T * inverse_mass[:, None])).toarray()
         eliminated = FullElimination(schur, assembly.constraints.shape[0])
         delassus = np.ascontiguousarray(eliminated.compliance)
-        return CentralOperators(self.step, inverse, delassus, *eliminated.arrays(), *contact.method.numbers)
+        return CentralOperators(self.step, inverse_mass, delassus, *eliminated.arrays(), *contact.method.numbers)

@@ -66,12 +66,12 @@ class CentralStepper(Stepper):
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         diagonal = assembly.mass.diagonal()
-        off = [
+        off_diagonal = [
             abs(part.mass - sp.diags_array(part.mass.diagonal())).max()
             for part in assembly.parts
             if part.mass.shape[0] and not isinstance(part, CorrectedAssembled)
         ]
-        if max(off, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
+        if max(off_diagonal, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
             raise UserError('central difference needs mass="lumped" or "dispersion" on every part')
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")

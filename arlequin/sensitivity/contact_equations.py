@@ -285,20 +285,20 @@ class ContactEquations:
         impulse = motion.impulse
         normal = impulse[..., 0]
         multiplier, slack = self._normal(motion, statuses.parting)
-        kind = np.result_type(*motion, *data)
-        residual = np.zeros(impulse.shape, dtype=kind)
+        dtype = np.result_type(*motion, *data)
+        residual = np.zeros(impulse.shape, dtype=dtype)
         residual[..., 0] = np.where(statuses.active, slack, multiplier)
-        spring, worn = np.zeros(impulse.shape, dtype=kind), np.zeros(normal.shape, dtype=kind)
+        spring, worn_depth = np.zeros(impulse.shape, dtype=dtype), np.zeros(normal.shape, dtype=dtype)
         if laws.frictional:
             slip_rate, compliance = self._slip_rates(motion, statuses.on_mean)
             stick = self._with_compliance(slip_rate, compliance, motion)
             # w + c P/(hA), along which the impulse points where there is a compliance, has the direction of w
-            friction = self._friction(motion, statuses)
-            unit = _quotient(1.0, _length(slip_rate))[..., None] * slip_rate
+            mu = self._friction(motion, statuses)
+            slip_direction = _quotient(1.0, _length(slip_rate))[..., None] * slip_rate
             if statuses.direction is not None:
-                unit = np.where(np.isnan(statuses.direction), unit, statuses.direction)
-            slip = impulse[..., 1:] + (friction * normal)[..., None] * unit
-            slides = ((statuses.status == SLIP) & (friction.real > 0.0))[..., None]
+                slip_direction = np.where(np.isnan(statuses.direction), slip_direction, statuses.direction)
+            slip = impulse[..., 1:] + (mu * normal)[..., None] * slip_direction
+            slides = ((statuses.status == SLIP) & (mu.real > 0.0))[..., None]
             tangential = np.where(
                 (statuses.status == STICK)[..., None], stick, np.where(slides, slip, impulse[..., 1:])
             )
@@ -308,8 +308,8 @@ class ContactEquations:
                     motion, statuses.limited, statuses.outside, self._springs_act(motion, statuses)
                 )
             if data.wear.any():
-                worn[:] = self._worn(motion)
-        return PointValues(residual, spring, worn)
+                worn_depth[:] = self._worn(motion)
+        return PointValues(residual, spring, worn_depth)
 
     def unsolved(self, motion: PointMotion, statuses: Statuses, delassus: Array) -> float:
         """The largest residual relative to the terms of its equation: impulses, rates or gaps; delassus (r,): its

@@ -206,11 +206,11 @@ class _Shifts:
         """Points (b, k) in the last step of stick before slip, or in the one before it where they then part, and on
         springs in the last step of slip before stick."""
         sticks, statuses, pressed = self._sticks, self.linear.statuses, self._pressed
-        stays_stuck, stays_pressed = _after(sticks, True), _after(pressed, True)
-        slips, then_parts = ~stays_stuck & stays_pressed, stays_stuck & ~_after(stays_pressed, True)
-        yields = self.contact.laws.elastic_stick & pressed & (statuses.status == SLIP)
-        of_stick = sticks & _before(sticks & ~statuses.limited, False) & (slips | then_parts)
-        return of_stick | (yields & _before(yields, False) & stays_stuck)
+        stuck_next, pressed_next = _after(sticks, True), _after(pressed, True)
+        slips, separates_after_next = ~stuck_next & pressed_next, stuck_next & ~_after(pressed_next, True)
+        spring_slides = self.contact.laws.elastic_stick & pressed & (statuses.status == SLIP)
+        stick_to_slip = sticks & _before(sticks & ~statuses.limited, False) & (slips | separates_after_next)
+        return stick_to_slip | (spring_slides & _before(spring_slides, False) & stuck_next)
 
     def steps_with_events(self, first: int, last: int) -> list[int]:
         """Steps with an onset, a stop of slip, or an end of contact or of stick."""
@@ -447,11 +447,17 @@ class _Shifts:
         return bool((self.contact.laws.elastic_stick[points] & ~self._pressed[j + 1, points]).any())
 
     def _jump(
-        self, j: int, group: list[_Root], old: LinearSteps, early: "list[_Steps]", late: "list[_Steps]", order: int
+        self,
+        j: int,
+        group: list[_Root],
+        steps_at_old_status: LinearSteps,
+        early: "list[_Steps]",
+        late: "list[_Steps]",
+        order: int,
     ) -> Event:
         """The event of points that are shifted together; early, late: steps without and with their shift."""
-        n, first = self.linear.block.n + j, self.contact.laws.first
-        weights = self.linear.block.impulse[j][first[[root.point for root in group]]]
+        n, normal_rows = self.linear.block.n + j, self.contact.laws.first
+        weights = self.linear.block.impulse[j][normal_rows[[root.point for root in group]]]
         weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(group), 1.0 / len(group))
         margins = [
             (root.quantity, root.point, -share / (root.after - root.before))
@@ -461,7 +467,7 @@ class _Shifts:
         return self._event(
             j, order, [root.point for root in group], len(late[0].steps.block),
             [0.5 * ((a - b) - (c - d)) for a, b, c, d in ends],
-            (old, margins),
+            (steps_at_old_status, margins),
             max((self._bend(j, root.point) for root in group if root.onset), default=0.0),
             (Shift(0.5, n - 1, early[0].steps, early[1].steps), Shift(-0.5, n, late[1].steps, late[0].steps)),
         )  # fmt: skip

@@ -188,7 +188,7 @@ def find_resolved_events(
                 "statuses"
             )
         raise UserError(
-            f"the steps do not resolve {where}: its approach changes by {event.bend:.2g} of itself within a step, "
+            f"the steps do not resolve {where}: its approach rate changes by {100.0 * event.bend:.2g} % within a step, "
             f"allowed {MAX_BEND}, so that a derivative by its instant has no meaning: take smaller steps, "
             "smoothed_gradient, or events=False, the derivative at given statuses"
         )

@@ -124,8 +124,8 @@ def _refuse_inside(interface: Interface, points: Array) -> None:
     within = inside(part.mesh, points) if isinstance(part, MeshedPart) else inside_outline(interface.master, points)
     deep = points[within]
     if len(deep):
-        apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
-        _refuse(interface, apart.max(), deep[int(np.argmax(apart))])
+        depth = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
+        _refuse(interface, depth.max(), deep[int(np.argmax(depth))])
 
 
 def _refuse(interface: Interface, amount: float, position: Array) -> None:

@@ -112,12 +112,12 @@ class Levels:
             raise UserTypeError.parameter("choose", self.choose, "must be an indicator, as SwitchTimes({1.0: 1})")
         for level in getattr(self.choose, "times", {}).values():
             checks.integer("level of SwitchTimes", level, 0, len(self.levels) - 1)
-        for what in ITEMS:
-            names = [item.name for level in self.levels for item in getattr(level, what)]
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
+        for kind in ITEMS:
+            names = [item.name for level in self.levels for item in getattr(level, kind)]
+            duplicates = {name for name in names if names.count(name) > 1}
+            if duplicates:
                 raise UserError(
-                    f"levels '{self.name}': {what} named '{sorted(twice)[0]}' stand in several levels: names must "
+                    f"levels '{self.name}': {kind} named '{sorted(duplicates)[0]}' stand in several levels: names must "
                     "differ"
                 )
 

@@ -1,7 +1,7 @@
-"""Values of a quantity at samples: computed by the processes of a sweep, kept in the store of one.
+"""Values of a quantity at samples, computed by the workers of a sweep and saved in a sweep store.
 
 A sample is a point, {name: value}, and the store is that of a sweep over scattered points, which grows with each batch:
-`arlequin.open_sweep` and the figures of sweeps read it. What it has is not computed again, whatever asks for it.
+`arlequin.open_sweep` and the figures of sweeps read it. Stored samples are never recomputed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sampler:
         scheduler: Any = None,
         overwrite: bool = False,
     ) -> None:
-        """first: a point that all others are like."""
+        """first: a sample whose input names all others share."""
         if not callable(study) or isinstance(study, type):
             raise UserTypeError.parameter("study", study, "must be a function of the inputs")
         if isinstance(quantity, type) or not (quantity is None or isinstance(quantity, str) or callable(quantity)):
@@ -52,14 +52,14 @@ class Sampler:
         if workers is not None:
             non_negative_integer("workers", workers)
             if scheduler is not None:
-                raise UserError("workers: are the cluster's where there is a scheduler: give one of the two")
+                raise UserError("workers: set by the scheduler; give workers or scheduler, not both")
         self.evaluation = Evaluation(study, quantity)
         self.unit, self.text, self.computed = "1", self.evaluation.name, 0
         self._names = list(first)
         self._contexts = contextlib.ExitStack()
         self._how = (workers, scheduler)
         self._store, self._overwrite = store, overwrite
-        # of a function that takes a number of the result, the store has that alone
+        # of a quantity that is a function, the store holds the values alone, so that its identity belongs to the plan
         reduced = ":".join(map(str, function_identity(quantity)[::2])) if callable(quantity) else ""
         name, fixed, source = function_identity(study)
         check_names(study, first, name, "inputs")

@@ -5,7 +5,7 @@
 when it is first called: the branches of the others, which would take most of the time, are not. The kernels take cells
 (a plain tuple of the fields of a `KernelCells`: a named one costs 1 µs more a call), law (a `KernelLaw`), the step in
 s, the displacement u (d,), the internal variables before the step (c, q, 9) and, for tangents, pattern (a
-`KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r cell_hoop the axis.
+`KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r about the axis.
 With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 
     E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
@@ -43,19 +43,19 @@ def _deform(axes, gradient, hoop, axisymmetric, local, H):
                 total += local[i, n] * gradient[j, n]
             H[i, j] = total
     if axisymmetric:
-        cell_hoop = 0.0
+        hoop_strain = 0.0
         for n in range(size):
-            cell_hoop += hoop[n] * local[0, n]
-        H[2, 2] = cell_hoop
+            hoop_strain += hoop[n] * local[0, n]
+        H[2, 2] = hoop_strain
 
 
 @njit(inline="always")
 def _inverse(axes, H, J, out):
     """F⁻¹ (3, 3), F = 1 + H."""
     if axes == 2:
-        flat = J / (1.0 + H[2, 2])
-        out[0, 0], out[0, 1] = (1.0 + H[1, 1]) / flat, -H[0, 1] / flat
-        out[1, 0], out[1, 1] = -H[1, 0] / flat, (1.0 + H[0, 0]) / flat
+        in_plane_det = J / (1.0 + H[2, 2])
+        out[0, 0], out[0, 1] = (1.0 + H[1, 1]) / in_plane_det, -H[0, 1] / in_plane_det
+        out[1, 0], out[1, 1] = -H[1, 0] / in_plane_det, (1.0 + H[0, 0]) / in_plane_det
         out[2, 2] = 1.0 / (1.0 + H[2, 2])
         return
     for i in range(3):

@@ -54,7 +54,7 @@ def _energy(nodes, first, last, energies):
 
 
 @njit(inline="always")
-def _over_tiles(shape, cells, tiles, nodes, j, w, lam, mu, first, last, u, force):
+def _over_tiles(shape, cell_kernel, tiles, nodes, j, w, lam, mu, first, last, u, force):
     """The loop of a kernel over its tiles; shape: corners and axes of a cell, and the number of rows of `s`.
 
     cells(j, w, lam, mu, s): from the displacements of a tile, the forces in their place and the energies in the row
@@ -62,17 +62,17 @@ def _over_tiles(shape, cells, tiles, nodes, j, w, lam, mu, first, last, u, force
     """
     corners, axes, rows = shape
     s = np.empty((rows, TILE))
-    step, weight_step = min(1, len(j) - 1), min(1, len(w) - 1)
+    geometry_stride, weight_stride = min(1, len(j) - 1), min(1, len(w) - 1)
     size = j.shape[1] * j.shape[2] * TILE
     energy = 0.0
     for d in range(axes * first, axes * last):
         force[d] = 0.0
     for tile in tiles:
-        start = step * (tile + _AHEAD) * size
+        start = geometry_stride * (tile + _AHEAD) * size
         for line in range(start, start + size, LINE):
             prefetch(j, line)
         _gather(nodes[tile], corners, axes, u, s)
-        cells(j[step * tile], w[weight_step * tile], lam, mu, s)
+        cell_kernel(j[geometry_stride * tile], w[weight_stride * tile], lam, mu, s)
         _scatter(nodes[tile], corners, axes, first, last, s, force)
         energy += _energy(nodes[tile], first, last, s[axes * corners])
     return energy

@@ -45,13 +45,13 @@ def element_stiffness(
 ) -> Array:
     """Element stiffnesses (c, d, d) of a subset of cells, component-major inside: d = component·n + node."""
     gradients = cells.gradients[subset]
-    operators = [np.ascontiguousarray(gradients[:, :, axis, :]) for axis in range(gradients.shape[2])]
+    derivatives = [np.ascontiguousarray(gradients[:, :, axis, :]) for axis in range(gradients.shape[2])]
     if cells.hoop is not None:
-        operators.append(cells.hoop[subset])
+        derivatives.append(cells.hoop[subset])
     weights = weight[subset][:, :, None]
 
     def block(i: int, j: int) -> Array:
-        return np.swapaxes(operators[i] * weights, 1, 2) @ operators[j]
+        return np.swapaxes(derivatives[i] * weights, 1, 2) @ derivatives[j]
 
     n = gradients.shape[3]
     matrices = np.empty((len(subset), components * n, components * n))

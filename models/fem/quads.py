@@ -74,8 +74,8 @@ def _moments(gradients: Array, weight: Array) -> Array:
     # the size of each row, whatever the cells' shape: b sets that of lengths
     size, total = np.abs(moments[:4]).max(), moments[6].max(initial=0.0)
     sizes = np.array([size] * 4 + [1.0] * 2 + [total] + [total * size] * 2 + [total * size**2] * 3)
-    middle = moments[:, :1]
-    if (np.abs(moments - middle) <= _EQUAL * sizes[:, None]).all():
+    first_cell = moments[:, :1]
+    if (np.abs(moments - first_cell) <= _EQUAL * sizes[:, None]).all():
         return moments.mean(axis=1, keepdims=True)
     return moments
 

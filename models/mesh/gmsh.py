@@ -88,8 +88,8 @@ def _content(path: Path) -> bytes:
     if not content.lstrip().startswith((b"$MeshFormat", b"$Comments")):
         if content.lstrip().startswith(b"$NOD"):
             raise UserError(f"{path}: format 1 of Gmsh is not read: {conversion(path)}", code=1)
-        cure = "" if path.suffix.lower() == ".msh" else f": {conversion(path)}"
-        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat){cure}", code=1)
+        hint = "" if path.suffix.lower() == ".msh" else f": {conversion(path)}"
+        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat){hint}", code=1)
     for section in (b"MeshFormat", b"Nodes", b"Elements"):
         if b"$End" + section not in content:
             raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)

@@ -159,8 +159,8 @@ class _RegularCheck:
         """The tractions and slopes (4,) of the kernel for a step from one gap to another."""
         constants = np.append(self._constants, np.zeros(padding))
         history, trial = np.array([start, 0.0, 0.0, 0.0]), np.array([np.nan, 0.0, 0.0, 0.0])
-        kernel, time = self.law.kernel(), self.step if step is None else step
-        tractions = np.asarray(kernel(constants, history, end, time, theta, trial), dtype=float)
+        kernel, dt = self.law.kernel(), self.step if step is None else step
+        tractions = np.asarray(kernel(constants, history, end, dt, theta, trial), dtype=float)
         where = f"from {start:.6g} m to {end:.6g} m with theta = {theta:g}"
         if tractions.shape != (4,):
             outputs = "stored, its slope, dissipated, its slope"

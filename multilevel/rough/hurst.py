@@ -55,17 +55,17 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
     above_noise = spectrum.power > ROUND_OFF * spectrum.power.max()
     if not above_noise.any():
         raise UserError("topography: flat: it has no spectrum")
-    last = min(float(spectrum.q[above_noise].max()), spectrum.nyquist)
+    q_max = min(float(spectrum.q[above_noise].max()), spectrum.nyquist)
     if cutoff is not None:
-        last = min(last, 2 * np.pi / checks.positive("cutoff", cutoff))
-    first = 0.0 if rolloff is None else 2 * np.pi / checks.positive("rolloff", rolloff)
-    q, density, modes = spectrum.radial(first, last)
-    knees = q[: len(q) - RINGS + 1] if rolloff is None else np.array([first])
-    knees = knees[2 * knees <= last * (1 + 1e-9)]
-    if len(q) < RINGS or not len(knees):
+        q_max = min(q_max, 2 * np.pi / checks.positive("cutoff", cutoff))
+    q_min = 0.0 if rolloff is None else 2 * np.pi / checks.positive("rolloff", rolloff)
+    q, density, modes = spectrum.radial(q_min, q_max)
+    rolloffs = q[: len(q) - RINGS + 1] if rolloff is None else np.array([q_min])
+    rolloffs = rolloffs[2 * rolloffs <= q_max * (1 + 1e-9)]
+    if len(q) < RINGS or not len(rolloffs):
         rings = f"{len(q)} rings of the spectrum between rolloff and cutoff"
         raise UserError(f"topography: {rings}: a slope needs at least {RINGS}, and an octave")
-    lines = [_line(np.log(np.maximum(q / knee, 1.0)), density, modes) for knee in knees]
+    lines = [_line(np.log(np.maximum(q / knee, 1.0)), density, modes) for knee in rolloffs]
     best = int(np.argmin([deviance for *_, deviance in lines]))
     constant, slope, error, _ = lines[best]
     if not -NEAR <= slope / 2 - 1 <= 1 + NEAR:
@@ -73,8 +73,8 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
             f"H = {slope / 2 - 1:.3g}: not in [0, 1]: no self-affine spectrum here; look at it, give rolloff and cutoff"
         )
         warnings.warn(text, TopographyWarning, stacklevel=3)
-    ends = 2 * np.pi / float(knees[best]), 2 * np.pi / last
-    return HurstFit(slope / 2 - 1, error / 2, *ends, float(np.exp(constant)))
+    wavelengths = 2 * np.pi / float(rolloffs[best]), 2 * np.pi / q_max
+    return HurstFit(slope / 2 - 1, error / 2, *wavelengths, float(np.exp(constant)))
 
 
 def _line(x: Array, density: Array, modes: Array) -> tuple[float, float, float, float]:

@@ -143,7 +143,7 @@ def test_steps_too_long_to_converge_keep_energy(monkeypatch: Any) -> None:
     result = aq.simulate(spinning(RUBBER), aq.Midpoint(), duration=20.0, step=2.5)
     energy = result["energy"].sel(kind=["kinetic", "strain"]).sum("kind").values
     assert np.abs(energy - energy[0]).max() <= 1e-12 * energy[0] and np.abs(result["balance"]).max() <= 1e-12
-    monkeypatch.setattr(cut_back, "_HALVES", 0)
+    monkeypatch.setattr(cut_back, "_MAX_HALVINGS", 0)
     with pytest.raises(aq.UserError, match=r"^the step to t = .* did not converge .*cut to 1/1 "):
         aq.simulate(spinning(RUBBER), aq.Midpoint(), duration=20.0, step=2.5)
 
