@@ -367,7 +367,7 @@ class Run:
         return clock.perf_counter() if self._synchronised_clock is None else self._synchronised_clock
 
     def _record_batch(self, state: State, batch: StepBatch) -> bool:
-        """Audit and record a batch of steps and set the state to its end; return whether the progress display is due."""
+        """Audit and record a batch of steps and set the state to its end; return whether the display is due."""
         audit, history = self._audit, self._history
         self.state = state
         try:

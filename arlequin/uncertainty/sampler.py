@@ -52,7 +52,7 @@ class Sampler:
         if workers is not None:
             non_negative_integer("workers", workers)
             if scheduler is not None:
-                raise UserError("workers: set by the scheduler; give workers or scheduler, not both")
+                raise UserError("workers: give workers or scheduler, not both")
         self.evaluation = Evaluation(study, quantity)
         self.unit, self.text, self.computed = "1", self.evaluation.name, 0
         self._names = list(first)

@@ -197,7 +197,7 @@ def test_bad_points_are_refused_before_anything_is_computed(studies, tmp_path, o
 def test_bad_ways_to_compute(studies):
     for how, says in (
         ({"workers": -1}, "workers = -1"),
-        ({"workers": 1, "scheduler": "tcp://nowhere:1"}, "workers: are the cluster's"),
+        ({"workers": 1, "scheduler": "tcp://nowhere:1"}, "workers: give workers or scheduler"),
     ):
         with pytest.raises(aq.UserError, match=says):
             aq.sweep(studies.parabola, {"x": [1], "y": [1]}, **how)

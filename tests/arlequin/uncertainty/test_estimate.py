@@ -284,7 +284,7 @@ def test_a_dask_client_gives_the_bits_of_one_process(studies, tmp_path):
         finer = calls[0](studies.growth, scheduler=client, **stored)
         assert int(coarser["samples"].sum()) < int(finer["samples"].sum())
         assert finer["fine"].values.tobytes() == calls[0](studies.growth, workers=0, **stored)["fine"].values.tobytes()
-        with pytest.raises(aq.UserError, match="workers: are the cluster's"):
+        with pytest.raises(aq.UserError, match="workers: give workers or scheduler"):
             calls[0](studies.growth, "value", workers=1, scheduler=client)
         assert client.status == "running"
 
