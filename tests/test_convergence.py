@@ -51,6 +51,7 @@ def test_impact_loss_of_redistributed_mass() -> None:
 THESIS: dict[str, Any] = {"law": "multilevel", "courant": 0.7071}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [

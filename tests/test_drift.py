@@ -85,7 +85,7 @@ def drift(system: aq.System, steps: int, step: float, scheme: Any = None) -> tup
     return worst / start, condition(assembly)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize(("weights", "coupling", "mediator"), COMBINATIONS)
 def test_energy_stays_in_every_junction(ratio: float, weights: str, coupling: str, mediator: str) -> None:
@@ -95,7 +95,7 @@ def test_energy_stays_in_every_junction(ratio: float, weights: str, coupling: st
         assert dual < 25.0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("steps", [700, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("scheme", CONSERVING)

@@ -254,7 +254,7 @@ def allowed(small):
     return {n: s for n, s in CHANGES.items() if not any(s["LMT".index(b)] != 1.0 for b in small.fixed)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("small", QUICK, ids=lambda small: small.label)
 def test_units(small):
     found = differences(small, CHANGES["all"])

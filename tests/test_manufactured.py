@@ -210,6 +210,7 @@ def test_bar(order, mass):
     assert_orders(orders(build, exact, (16, 32) if order == 1 else (4, 8), order, 24 if order == 1 else 64), order)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("kind", ["tri", "quad"])
 @pytest.mark.parametrize("plane", ["strain", "stress"])
@@ -223,6 +224,7 @@ def test_plane(plane, kind, order):
     assert_orders(orders(build, exact, (12, 24) if order == 1 else (4, 8), order, 24), order)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("kind", ["tri", "quad"])
 def test_axisymmetric(kind, order):

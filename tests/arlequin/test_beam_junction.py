@@ -116,6 +116,7 @@ def saddle(assembly, force):
     return u
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inner", [0.4, 0.4321])
 @pytest.mark.parametrize("load", ["stretch", "bend"])
 @pytest.mark.parametrize("kind", ["hex", "tet"])

@@ -113,6 +113,7 @@ def runs(quick):
     return [pytest.param(*run, id=name, marks=() if name in quick else pytest.mark.slow) for name, run in RUNS.items()]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system, scheme, step", runs(IN_BLOCKS))
 def test_equal_bits_whatever_the_size_of_the_blocks(system, scheme, step, blocks_of):
     results = []

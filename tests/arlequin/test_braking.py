@@ -100,6 +100,7 @@ def test_the_largest_eigenvalue_by_products() -> None:
     assert largest_of_product(lambda v: damping @ v, 1.0 / mass, 1e-2) >= 0.98 * exact
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("imposed", [{}, {"x": 0.0, "y": 0.0}, {"x": lambda t: 0.01 * (1.0 - np.cos(2.0 * t))}])
 def test_a_step_with_the_polynomial_keeps_the_ledger(monkeypatch: pytest.MonkeyPatch, imposed: Any) -> None:
     """The same run with the factor and with products: the balance to round-off, and losses that differ by some %."""

@@ -34,6 +34,7 @@ def pressed(side: str, kind: str = "hex", multiplier: Any = None, gravity: Any =
     return aq.simulate(system, aq.Theta(0.5), duration=3e-7, step=1e-7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("side", "kind", "multiplier"),
     [

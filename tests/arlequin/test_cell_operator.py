@@ -61,6 +61,7 @@ THETA = StepCoefficients.of_theta(0.5, STEP)
 ALPHA = StepCoefficients.of_alpha(-0.1, 0.2, 0.4, 0.8, STEP)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("system", "coefficients"),
     [

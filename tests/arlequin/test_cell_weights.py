@@ -47,6 +47,7 @@ def run(coarse: Any, fine: Any, steps: int = 100, **record: Any) -> xarray.DataT
 KINDS = [(1, "line"), (2, "quad"), (2, "tri"), (3, "hex"), (3, "tet")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("axes", "kind"), KINDS)
 def test_weights_are_shares_of_the_matter(axes: int, kind: str) -> None:
     """In the mean over a cell 1 − α of the strip, and both parts together weigh as much as their union."""
@@ -69,6 +70,7 @@ def test_weights_are_shares_of_the_matter(axes: int, kind: str) -> None:
         np.testing.assert_allclose(found["coarse"], expected, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("axes", "kind"), KINDS)
 def test_stresses_of_cells_that_do_not_count(axes: int, kind: str) -> None:
     """nan where the weight is negligible, recorded and computed alike; what is left is of the size of the load."""
@@ -85,6 +87,7 @@ def test_stresses_of_cells_that_do_not_count(axes: int, kind: str) -> None:
     assert largest["coarse"] <= 1.2 * largest["fine"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("axes", "kind", "order"), [*((*each, 1) for each in KINDS), (2, "tri", 2), (2, "quad", 3)])
 def test_vtu_files_leave_them_out(tmp_path: Any, axes: int, kind: str, order: int) -> None:
     coarse, fine = parts(axes, kind, order=order)
@@ -110,6 +113,7 @@ def test_vtu_files_leave_them_out(tmp_path: Any, axes: int, kind: str, order: in
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("axes", "kind"), KINDS)
 def test_views_and_figures_leave_them_out(axes: int, kind: str) -> None:
     """No node beyond the last cell that counts; in space what is left is closed."""

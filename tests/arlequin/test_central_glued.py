@@ -61,7 +61,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.kernels
 @pytest.mark.parametrize("make", SYSTEMS.values(), ids=SYSTEMS)
 def test_motion_is_the_recurrence_with_the_stiffness(make):
@@ -139,7 +139,7 @@ def one_by_one(stepper, state, count):
     return state, batches
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("short", [1, 10**9])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_steps_are_those_of_the_general_scheme(name, short, monkeypatch):

@@ -54,7 +54,7 @@ def test_a_kink(kink, restitution, scheme, step):
     assert np.abs(found - moreau(normals, np.array([2.0, 0.0]), restitution)).max() < 1e-5
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", [3.3e-3, 1.3e-3])
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("kind", ["box", "surface"])
@@ -78,7 +78,7 @@ def test_a_corner_of_a_room(kind, restitution, step):
     assert result["part/mass/velocity"].values[-1, 0] == pytest.approx([-2 * restitution, -restitution, 0.0], abs=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", [1e-3, 3e-4])
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
 def test_a_corner_with_a_rough_floor(restitution, step):

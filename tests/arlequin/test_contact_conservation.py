@@ -212,7 +212,7 @@ def in_turn(names: Any, count: int = 1) -> list[Any]:
     ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("scheme", "multiplier"), in_turn(SCHEMES, 2))
 def test_collision_of_plane_blocks(scheme: str, multiplier: str) -> None:
     kind = "tri" if multiplier in ("nodes", "P1") else "quad"
@@ -221,6 +221,7 @@ def test_collision_of_plane_blocks(scheme: str, multiplier: str) -> None:
     assert flight.slid > 1e-3
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("bodies", "multiplier"), in_turn([("hex", "theta 0.5"), ("tet", "newmark"), ("tet", "central")], 2)
 )
@@ -231,6 +232,7 @@ def test_collision_of_blocks_in_space(bodies: tuple[str, str], multiplier: str) 
     assert flight.slid > 1e-3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "multiplier"), in_turn(["tri", "quad", "tet"], 2))
 def test_collision_without_friction(kind: str, multiplier: str) -> None:
     flight = collision(kind, multiplier, 0.0, "theta 0.5", angle=0.1)
@@ -252,7 +254,7 @@ def test_partners_that_change_back_and_forth_are_kept() -> None:
     collision("hex", "nodes", 0.4, "newmark").check(conserving=True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("multiplier", ["P1", "nodes"])
 @pytest.mark.parametrize("kind", ["quad", "tri", "hex"])
 def test_redistributed_mass(kind: str, multiplier: str) -> None:
@@ -294,6 +296,7 @@ def test_three_bodies_and_two_interfaces() -> None:
 ZONES = {"patch with one side": aq.zones.Box(0.1, sides=("bottom",)), "patch inside": aq.zones.Box(0.1)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("multiplier", ["P1", "P0", "nodes"])
 @pytest.mark.parametrize("zone", ["end", *ZONES])
 def test_glued_parts_in_contact(zone: str, multiplier: str) -> None:
@@ -314,6 +317,7 @@ def test_glued_parts_in_contact(zone: str, multiplier: str) -> None:
     assert flight.slid > 1e-3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 @pytest.mark.parametrize("multiplier", ["nodes", "P0", "P1"])
 def test_self_contact(multiplier: str, friction: float) -> None:

@@ -60,7 +60,7 @@ def check_case(case: Any, measures: Any) -> None:
         assert measures.scheme <= FALL, (str(case), measures.scheme)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SLIDERS)
 def test_sliders(name: str, tools: Any) -> None:
     check(tools[0].run(tools[0].CASES[name]())[1], name)
@@ -94,7 +94,7 @@ def test_two_balls(psi: float, friction: float, tools: Any) -> None:
     assert a.rebound == pytest.approx(b.rebound, rel=1e-9) and a.spins == pytest.approx(b.spins[::-1], rel=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(n, marks=() if n in SEEDS[QUICK] + LAYERS[::2] else pytest.mark.slow) for n in SEEDS + LAYERS],

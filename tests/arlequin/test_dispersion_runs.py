@@ -97,7 +97,7 @@ def pulse(x):
     return np.hstack([wave, 0.3 * wave])[:, : x.shape[1]]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axes", [1, 2])
 @pytest.mark.parametrize(
     "scheme",

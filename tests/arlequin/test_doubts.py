@@ -147,7 +147,7 @@ def told(system: aq.System, step: float = 1e-6, scheme: Any = None) -> list[str]
     return [str(each.message) for each in found if issubclass(each.category, ModelWarning)]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TOUCHING)
 def test_obstacles_that_face_away_while_touching(name: str) -> None:
     assert told(TOUCHING[name](1)) == []
@@ -215,6 +215,7 @@ def test_a_patch_without_a_junction(dimension: int, at: str) -> None:
         aq.natural_frequencies(aq.System([one, two]), count=4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_overlap_that_is_meant(dimension: int) -> None:
     """Glued, in contact, tied by springs or relations, moved away at the start, or touching only."""

@@ -223,7 +223,7 @@ def vibration(scheme: str, step: float, **options: Any) -> xarray.DataTree:
     return aq.Study(system, SCHEMES[scheme], duration=1.5, step=step).run()
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("counts", [(120, 360), pytest.param((120, 240, 480, 960), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_scheme_column_of_free_vibration(scheme: str, counts: tuple[int, ...]) -> None:
@@ -244,7 +244,7 @@ def test_scheme_column_of_free_vibration(scheme: str, counts: tuple[int, ...]) -
         assert min(losses) > 0.0
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_columns_against_integrated_energies(scheme: str) -> None:
     """Works and energies of a driven, damped bar converge to ∫ F·v, ∫ v·Dv, … of its integrated motion."""
@@ -297,6 +297,7 @@ def glued_impact(scheme: str, mass: str) -> xarray.DataTree:
 GLUED = [(s, m) for s in SCHEMES for m in ("consistent", "lumped") if m == "lumped" or s != "central difference"]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("scheme", "mass"),
     [

@@ -179,7 +179,7 @@ SCHEMES = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_member_moves_as_it_does_alone(name: str, scheme: Any) -> None:
@@ -197,7 +197,7 @@ def test_a_member_moves_as_it_does_alone(name: str, scheme: Any) -> None:
         assert largest(alone["balance"]) <= 1e-13
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", sorted(RUNS.keys() - {"braked"}))  # its friction is solved in the compiled loops alone
 def test_members_by_one_factor(name: str, scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,7 @@ def test_members_by_one_factor(name: str, scheme: Any, monkeypatch: pytest.Monke
 SMALL = ("rods", "modes", "masses", "braked")  # each member in a compiled loop
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("name", SMALL)
 def test_small_members_have_the_bits_of_runs_alone(name: str, scheme: Any) -> None:
@@ -246,6 +246,7 @@ def test_members_touch_each_at_its_time() -> None:
     assert result["interface/wall/status"].values.max() == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_what_stands_beside_a_member_does_not_change_it(count: int) -> None:
     systems = thrown([(20 - 0.3 * i, 0.2 * i, 2 * i) for i in range(40)], block((6, 3), aq.Coulomb(0.3)))

@@ -93,7 +93,7 @@ def test_the_tables_have_every_figure_of_a_result() -> None:
     assert named <= TOOLS.keys()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "source"), [*((name, "disk") for name in TOOLS), *((name, "memory") for name in ALL)])
 def test_a_tool_gives_all_members_or_asks_for_one(
     name: str, source: str, result: xarray.DataTree, tmp_path: Path

@@ -189,6 +189,7 @@ def test_a_stiff_block_hinged_at_a_corner_is_the_compound_pendulum() -> None:
     assert run.balance <= 1e-10 and np.abs(run.energy("scheme")).max() <= 1e-10
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "scheme",
     [aq.Midpoint(), *(pytest.param(aq.Theta(theta), marks=pytest.mark.slow) for theta in (0.5, 1.0)), aq.Theta(0.7)],

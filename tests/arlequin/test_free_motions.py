@@ -131,6 +131,7 @@ def test_hinged_parts_and_springs() -> None:
     assert float(found["part/other/displacement"][-1, -1, 1]) == pytest.approx(1e-6, rel=1e-9)  # F/k
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e4])
 def test_a_factorisation_that_round_off_lets_pass(size: float) -> None:
     """Of one triangle or two, any motion that is free is named, whatever the numbers."""

@@ -119,6 +119,7 @@ def pressed(multiplier: str, deformable: bool, kind: str = "quad", **options: An
     return aq.simulate(aq.System(parts, interfaces=[touch], **options), aq.Static(), duration=2.0, step=0.1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("deformable", [False, True])
 @pytest.mark.parametrize("multiplier", ["nodes", "P0", "P1"])
 def test_threshold_in_load_steps(multiplier: str, deformable: bool) -> None:
@@ -159,7 +160,7 @@ def by_default() -> tuple[Any, Any]:
     return sliding(2, aq.Theta(0.5), duration=0.02), pressed("P1", True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_no_method_and_no_number_moves_the_answer(method: aq.ContactMethod, by_default: tuple[Any, Any]) -> None:
     dynamic, static = by_default

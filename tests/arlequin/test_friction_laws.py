@@ -206,7 +206,7 @@ def drift(law: aq.Orthotropic, pull: Any, press: float) -> Any:
     return found
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", STEPPED)
 @pytest.mark.parametrize("ratio", [None, 1.0, 2.5])
 @pytest.mark.parametrize("angle", [0.0, 0.7])

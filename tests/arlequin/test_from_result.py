@@ -129,7 +129,7 @@ RUNS = [(name, THETA) for name in SYSTEMS] + [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "scheme"), RUNS, ids=[f"{name}-{type(scheme).__name__}" for name, scheme in RUNS])
 def test_a_run_cut_in_two_is_the_run(name: str, scheme: Any) -> None:
     system, half = SYSTEMS[name](), 15
@@ -168,7 +168,7 @@ def pressed(kinematics: str, friction: Any, gravity: Any, level: str = "gap", **
     return aq.System([part], interfaces=[floor], gravity=gravity, **options)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("friction", [aq.Coulomb(0.3), aq.Coulomb(0.3, stiffness=1e9)], ids=["rigid", "springs"])
 @pytest.mark.parametrize("kinematics", ["small", "finite"])
 @pytest.mark.parametrize("level", ["gap", "velocity"])

@@ -58,7 +58,7 @@ def agree(whole: xarray.DataTree, cut: xarray.DataTree) -> None:
     assert np.abs(whole.dataset["balance"]).max() <= 1e-12
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_bar_moves_as_if_the_coarse_mesh_were_cut(name: str) -> None:
     mass = "lumped" if "central" in name else "consistent"

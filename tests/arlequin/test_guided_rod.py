@@ -79,6 +79,7 @@ def test_straight_fall_is_ballistic():
     assert not tip[:, :2].any() and not result["interface/cards/force"].values.any()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(0.4, 0.7)])
 def test_rigid_rod_on_rings_slides_as_on_a_slope(scheme):
     """Pressed sideways by gravity: the cards carry M g_x and brake by μ times that, whichever of them the rod is in."""

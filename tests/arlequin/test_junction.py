@@ -332,6 +332,7 @@ def test_linear_fields_agree_in_3d(kinds, coupling, order):
     np.testing.assert_allclose(left + right, 0, atol=1e-12 * np.abs(left).max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kinds", SOLIDS)
 def test_mass_and_zone_in_3d(kinds):
     coarse, fine = cubes(2.3, kinds)
@@ -395,6 +396,7 @@ def manufactured_errors(cells, kinds, order, ratio=2.7, **options):
     return np.sqrt(wrong / size)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kinds", "order", "l2", "h1"),
     [

@@ -20,6 +20,7 @@ def glued(scheme: Any, mass: str, step: float) -> tuple[Any, Any]:
     return result["part/fine/displacement"].values[-1], result["junction/junction/force"].values[1:, 0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("scheme", "mass"),
     [(aq.Theta(0.5), "consistent"), (aq.Newmark(), "consistent"), (aq.CentralDifference(), "lumped")],

@@ -60,6 +60,7 @@ def test_resultant_and_moment_in_the_plane(kinds, orders, zone, load):
     np.testing.assert_allclose(moment, exact[1], rtol=1e-12)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kinds", [("hex", "hex"), ("tet", "hex"), ("hex", "tet")])
 @pytest.mark.parametrize("load", ["traction", "body"])
 def test_resultant_and_moment_in_space(kinds, load):

@@ -92,6 +92,7 @@ def test_frequencies():
     np.testing.assert_allclose(more, exact, rtol=1e-8)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("which", ["tube", "all"])
 def test_step_response(which):
     """A sudden load at the free end: the path of the full rod, all energies, no work of the junctions."""

@@ -261,6 +261,7 @@ def test_few_modes_glued():
     np.testing.assert_allclose(field(result, "fine", "velocity"), 1.0, rtol=1e-10)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{}, {"multiplier": "nodes"}, {"multiplier": "gauss"}], ids=str)
 def test_deformable_contact_of_modal_parts(options):
     """Two blocks that meet: all modes as finite elements, on both sides of the contact."""

@@ -29,6 +29,7 @@ def glued(axes: int, end: float, refine: int = 1, mass: str = "consistent") -> a
     return aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.zones.Strip(2.0, 3.0))])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("axes", "refine", "mass"),
     [(1, 1, "consistent"), (2, 1, "lumped"), (3, 1, "consistent"), (1, 40, "consistent"), (2, 4, "lumped")],

@@ -82,6 +82,7 @@ WALLS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dimension", WALLS)
 def test_obstacles_in_vtu_files_and_animations(dimension, tmp_path):
     result = run(WALLS[dimension], dimension)

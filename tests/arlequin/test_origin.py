@@ -156,7 +156,7 @@ def off(name, frame):
     return np.abs(after - before).max(), np.abs(before).max()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("distance", [1e3, pytest.param(1e6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", RUNS)
 def test_origin(name, distance):

@@ -60,7 +60,7 @@ def start(slave: Any, master: Any, multiplier: Any) -> Callable[[float], None]:
 MASTERS = ("plane", "hill", "bowl")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("axes", "master", "multiplier"),
     [
@@ -87,6 +87,7 @@ def test_a_ball_that_just_touches_starts_and_a_lower_one_is_refused(axes: int, m
         assert (amount, across, height) == pytest.approx((0.02, 0.0, -0.02), abs=1e-12)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("multiplier", ["P0", "P1", "P2"])
 @pytest.mark.parametrize("axes", [2, 3])
 def test_a_narrow_master_between_the_points_of_the_slave(axes: int, multiplier: str) -> None:

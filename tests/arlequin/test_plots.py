@@ -164,6 +164,7 @@ def test_a_long_label_is_wrapped():
     assert box.y0 >= 0.0 and box.y1 <= figure.bbox.height
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("field", ["velocity", "stress_mean"])
 def test_shape(field):
     result = make(True)
@@ -189,6 +190,7 @@ def test_beams_beside_plane_parts_are_lines():
         assert axes.get_xlim()[1] >= 200.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(0.2, 0.02, 0.02), (0.1, 0.1, 1.0), (1.0, 1.0, 1.0)])
 def test_a_picture_in_space_fills_the_figure_and_its_labels_do_not_overlap(size):
     steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)

@@ -138,6 +138,7 @@ def test_runs_go_on_to_the_same_bits(how: str, runs: tuple[Path, Path], tmp_path
     assert os.listdir(tmp_path) == ["a.zarr"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", sorted(METADATA))
 def test_results_without_the_metadata_of_their_root_are_read(how: str, runs: tuple[Path, Path], tmp_path: Path) -> None:
     """From the copy of its attributes and the metadata of each array, with a line; nothing is written."""

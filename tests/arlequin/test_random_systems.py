@@ -178,7 +178,7 @@ def check_contact(case: Case, result: xarray.DataTree) -> None:
         np.testing.assert_allclose(traction[slides], -(edge[:, None] * way)[slides], atol=1e-6 * size)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_steps_obey_the_equations_and_are_the_same_in_blocks(
     seed: int, monkeypatch: pytest.MonkeyPatch, blocks_of: Any

@@ -95,7 +95,7 @@ def check_prefix(tree: xarray.DataTree) -> int:
     return len(n)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("chunk", [1, 3, 4096])
 def test_memory_and_disk_give_the_same_tree(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", chunk)

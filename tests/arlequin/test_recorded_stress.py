@@ -85,6 +85,7 @@ def test_thick_walled_cylinder():
     assert np.abs(pressure[-1] - hill).max() <= 1e-4 * STEEL.yield_stress
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kinematics", ["small", "finite"])
 @pytest.mark.parametrize(("scheme", "mass"), [(aq.Theta(0.5), "consistent"), (aq.CentralDifference(), "lumped")])
 def test_points_that_flow_in_a_step_are_on_the_yield_surface_at_its_end(scheme, mass, kinematics):
@@ -112,6 +113,7 @@ def test_points_that_flow_in_a_step_are_on_the_yield_surface_at_its_end(scheme, 
     assert flowed > 100
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("plane", ["strain", "axisymmetric"])
 @pytest.mark.parametrize("kinematics", ["small", "finite"])
 def test_stress_after_a_run(kinematics, plane, tmp_path):

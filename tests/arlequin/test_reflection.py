@@ -41,6 +41,7 @@ def told(system: aq.System, scheme: Any = None, duration: float = 20.0, step: fl
     return lines, result.attrs.get("reflecting")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.CentralDifference(), aq.Newmark(0.25, 0.5)], ids=repr)
 @pytest.mark.parametrize("wave", [0.7, 1.2])
 def test_a_wave_shorter_than_two_coarse_cells_is_told_in_one_line(wave: float, scheme: Any) -> None:
@@ -78,7 +79,7 @@ def test_the_share_of_a_wave(wave: float) -> None:
     assert abs(np.mean(shares) / (left_over / (2.0 - left_over)) - 1.0) <= 0.1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("order", [1, 2])
 def test_rigid_and_linear_motions_have_no_share(axes: int, order: int) -> None:
@@ -133,6 +134,7 @@ def quiet_motions() -> dict[str, Any]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", quiet_motions())
 def test_no_false_alarm(name: str) -> None:
     system, scheme, duration, step = quiet_motions()[name]

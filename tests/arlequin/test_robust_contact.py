@@ -47,6 +47,7 @@ def sliding(speed: float = 0.1) -> aq.System:
     return aq.System([masses], interfaces=[floor], gravity=(0.0, -9.81), velocity=(speed, 0.0))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("module", "system", "scheme"),
     [

@@ -44,6 +44,7 @@ def same(one: Any, other: Any) -> None:
         assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max(), path
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: type(scheme).__name__)
 def test_steps(scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     motion = {"front": {"x": lambda t: 1e-4 * np.sin(1e3 * t), "y": 0.0}}

@@ -210,7 +210,7 @@ CONSTANTS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CONSTANTS)
 @pytest.mark.parametrize("dt", [0.05, 0.7])
 def test_recursion_of_one_dof(name: str, dt: float) -> None:

@@ -79,6 +79,7 @@ def turned(mesh: Any, axis: str, degrees: float) -> Any:
     return rows @ mesh.p
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cells", [1, 4])
 @pytest.mark.parametrize("multiplier", [None, "P0", "gauss", "nodes"])
 def test_a_wedge_touches_with_its_corner(multiplier: Any, cells: int) -> None:

@@ -174,6 +174,7 @@ def test_a_block_ends_where_a_step_is_not_accepted():
         )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("error", [aq.UserError("no force"), KeyError("force")], ids=["refused", "raised"])
 @pytest.mark.parametrize("largest", [500, -1], ids=["compiled", "one by one"])
 def test_the_steps_before_a_load_that_fails_are_recorded(error, largest, tmp_path, monkeypatch):
@@ -233,6 +234,7 @@ def test_what_is_driven_alone(largest, monkeypatch):
         run(lambda t: 1.5 * np.sin(3.0 * t))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 @pytest.mark.parametrize("friction", [None, 0.3])
 def test_the_same_obstacle_twice_shares_the_force(friction, restitution):

@@ -55,6 +55,7 @@ def halves(axes, orders, start, **options):
     ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("axes", "orders"), [(2, (3, 1)), (2, (4, 4)), (2, (6, 2)), (2, (1, 5)), (3, (3, 1)), (3, (1, 3))]
 )
@@ -64,7 +65,7 @@ def test_solids_pass_the_patch_test_through_a_junction(axes, orders):
     assert off_uniform(result, parts, [1e-3, -3e-4, -3e-4][:axes]) < 1e-12
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("axes", "orders"), [(2, (4, 1)), (2, (1, 5)), (3, (3, 4))])
 def test_mortar_ties_pass_the_patch_test(axes, orders):
     parts = halves(axes, orders, 0.6)
@@ -148,6 +149,7 @@ def test_impact_of_a_bar_with_central_differences():
 BLOCKS = [(2, 4, None), (2, 6, "P1"), (2, 3, "P0"), (3, 3, None), (3, 3, "P0"), (3, 4, "P1")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("axes", "order", "multiplier"), BLOCKS)
 def test_block_on_a_plane_has_a_uniform_pressure(axes, order, multiplier):
     sides = [(0.0, 1.0)] * axes
@@ -162,6 +164,7 @@ def test_block_on_a_plane_has_a_uniform_pressure(axes, order, multiplier):
     assert off_uniform(result, [block], [3e-4, -1e-3, 3e-4][:axes]) < 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("orders", "cells", "multiplier"),
     [((4, 4), (3, 3), "nodes"), ((4, 1), (3, 5), "P1"), ((1, 4), (5, 3), "P0"), ((3, 6), (4, 3), None)],
@@ -233,6 +236,7 @@ def test_files_have_linear_cells_between_the_nodes(tmp_path, axes, order, kind, 
     assert np.array_equal(file.cell_data["mises_stress"][0], np.repeat(stress, order**axes))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("axes", "field"), [(2, "displacement"), (2, "mises_stress"), (3, "displacement")])
 def test_drawings_show_the_cells(axes, field):
     result = aq.simulate(aq.System([stretched(axes, 4)]), aq.Static(), record=aq.Record(stress=True), **STATIC)

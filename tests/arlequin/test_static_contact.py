@@ -134,6 +134,7 @@ def slab(axes, pull, *, name="block", x=(-1.0, 1.0), friction=None, gap=0.0, **o
     return own, aq.Interface(f"under {name}", own.boundary("bottom"), floor, aq.Unilateral(level="gap"), rubbing)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("axes", "kinematics", "stiffness"),
     [(2, "small", 1e-3), (2, "small", 1e-6), (2, "small", 1e-9), (3, "small", 1e-6), (2, "finite", 1e-3)],
@@ -184,6 +185,7 @@ def test_a_round_slider_between_the_nodes_of_its_base(shift):
     assert np.abs(u).max() < 0.05
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("axes", [2, 3])
 @pytest.mark.parametrize("kinematics", ["small", pytest.param("finite", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(

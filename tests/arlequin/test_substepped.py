@@ -20,6 +20,7 @@ def pressed(part, speed=5.0):
     return aq.System([part], interfaces=[interface], velocity=(-speed, 0.0))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [RUBBER, SOFT], ids=["neo-Hooke", "J2"])
 def test_energies_add_up_while_the_number_of_sub_steps_changes(law):
     result = aq.simulate(pressed(bar(law)), aq.CentralDifference(), duration=0.05, step=2e-3)

@@ -34,6 +34,7 @@ def calls(folder):
     return sorted(int(line) for line in file.read_text().split()) if file.exists() else []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("workers", [0, 2])
 def test_points_are_in_their_places(studies, workers):
     found = aq.sweep(studies.parabola, {"x": [1.0, 2.0, 3.0], "y": np.array([4, 7])}, workers=workers)

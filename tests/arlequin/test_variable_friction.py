@@ -146,6 +146,7 @@ def test_accumulated_slip(scheme: Any) -> None:
     assert errors[0] / errors[1] == pytest.approx(4.0, abs=0.05)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_internal_variables_advance_once_a_step(scheme: Any) -> None:
     """v_n = V − g Δt Σ_{i<n} (μ₀ + rate (i + ½) Δt), whatever the passes of a step."""
@@ -188,7 +189,7 @@ def test_stick_slip_never_gains_energy(scheme: Any) -> None:
     assert own["strain"][-1] > 0.0
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.CentralDifference()])
 def test_a_law_that_does_not_change_is_coulombs(scheme: Any) -> None:
     first = aq.simulate(block(Constant(0.3), 2e3), scheme, duration=0.2, step=1e-3)
@@ -240,6 +241,7 @@ def test_refusals() -> None:
         aq.simulate(block(law), aq.Theta(0.5, events="locate"), duration=0.01, step=1e-3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("scheme", "restitution"),
     [

@@ -95,6 +95,7 @@ def test_bad_input_is_named():
             call()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "scheme",
     [aq.Theta(0.5), aq.Theta(1.0), aq.HHT(), aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta()],

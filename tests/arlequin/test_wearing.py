@@ -60,7 +60,7 @@ def last(result, kind):
     return float(result["energy"].sel(kind=kind)[-1])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("law", LAWS)
 def test_the_balance_closes_and_the_record_agrees_with_itself(law, scheme):

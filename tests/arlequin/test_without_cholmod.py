@@ -26,6 +26,7 @@ def roller_on_block():
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark()])
 def test_fields_and_forces_are_equal(scheme, monkeypatch):
     results = []

@@ -193,6 +193,7 @@ def test_drafts_of_killed_runs_are_removed(folder, tmp_path):
     assert names(folder) == sorted([used.name, elsewhere.name, "r.zarr"]) and DRAFT_MARK not in names("r.zarr")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("swaps", [True, False])
 def test_a_result_is_replaced_and_nothing_is_left(swaps, folder, monkeypatch):
     if not swaps:

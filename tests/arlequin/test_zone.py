@@ -79,6 +79,7 @@ def mass_of(junction):
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("low", "high"), [((0.0212, 0.0312), (0.0745, 0.0822)), ((0.0212, 0.0), (0.0745, 0.0422))])
 @pytest.mark.parametrize("kinds", [("tri", "tri"), ("quad", "tri"), ("quad", "quad")])
 def test_patch_of_a_fine_box_inside_or_at_an_edge(kinds, low, high):
@@ -91,6 +92,7 @@ def test_patch_of_a_fine_box_inside_or_at_an_edge(kinds, low, high):
     assert mass_of(junction) == pytest.approx(0.01, rel=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kinds", "order"), [(("tri", "quad"), 1), (("quad", "tri"), 1), (("tri", "quad"), 2)])
 def test_patch_of_a_fine_strip_across_the_coarse_part(kinds, order):
     """Two bands with planes along one axis: no edge, exact but for second-order quadrilaterals cut by a border."""

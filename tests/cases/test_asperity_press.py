@@ -10,6 +10,7 @@ from arlequin import cases
 from arlequin.cases.shared.impact import mean_pressures
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -103,6 +103,7 @@ def static(parameters, level):
     return float(case.deflection(aq.simulate(system, aq.Static(), duration=1.0, step=1.0), parameters)(1.0))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("length", [2.5e-3, 1e-2])
 def test_the_slice_under_load_deflects_the_beam_less_than_a_point_load(length):
     """By F h² M₁/(24 EI), M₁ = a (L − x)/L the moment at the load a ≤ x under a unit force at the gauge x."""

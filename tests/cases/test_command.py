@@ -159,6 +159,7 @@ def test_an_explicit_path_needs_force(capsys, one_line):
     assert "/proc/no/a.zarr: cannot be written" in one_line()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

@@ -297,6 +297,7 @@ def test_a_killed_comparison_leaves_a_readable_result(folder):
     assert main(["compare", "a.zarr"]) == 0 and aq.results.open(stored("a.zarr")[0].parent).attrs["complete"]
 
 
+@pytest.mark.slow
 def test_runs_that_fail_are_said(folder, capsys):
     assert main(["run", *BAR]) == 0
     capsys.readouterr()

@@ -255,7 +255,7 @@ def test_many_damaged_results(whole, capfd, monkeypatch):
     check(range(4, 212), whole, capfd, monkeypatch)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("field", ["u", "v", "history", "internal", "impulse"])
 def test_arrays_of_a_checkpoint_that_do_not_fit(

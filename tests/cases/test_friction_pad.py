@@ -12,7 +12,7 @@ def run(**options):
     return case.build(p).run(), p
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -38,6 +38,7 @@ def test_the_case_is_within_its_tolerances(options):
     assert not [check for check in checks if not check.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("holder", ["springs", "rigid"])
 def test_errors_fall_with_the_cells(holder):
     errors = []

@@ -75,6 +75,7 @@ def test_relaxed_springs_and_gaps():
     assert not [check.name for check in fuel_rod.check(result, p) if not check.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("excitation, amplitude", [("harmonic", 20.0), ("support", 30.0)])
 def test_other_excitations(excitation, amplitude):
     """The rod's momentum along x follows from what acts on it: the load, or inertia in the moving frame."""

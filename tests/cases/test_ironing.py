@@ -23,6 +23,7 @@ def test_the_case_is_within_its_tolerances(options):
     assert not [check for check in checks if not check.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("multiplier", ["P1", "P0", "nodes", "gauss"])
 def test_each_contact_pair_is_in_equilibrium_in_every_step(multiplier):
     """Contact forces on the nodes: resultant and moment about the present positions vanish to round-off."""

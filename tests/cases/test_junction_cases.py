@@ -119,6 +119,7 @@ def test_reflection_spectrum_of_shear_waves_at_an_angle() -> None:
     assert np.isnan(result["spectrum"]["fine_single"]).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("model", high_frequency.MODELS)
 def test_high_frequency(model: high_frequency.Model) -> None:
     assert not failed(high_frequency, high_frequency.Parameters(model=model, fields_every=10**6))

@@ -44,6 +44,7 @@ def test_animate(result, capsys):
     assert Path("here/b.gif").exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

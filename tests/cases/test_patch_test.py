@@ -13,7 +13,7 @@ def small(cells, **options):
     return case.Parameters(cells=cells, lower_cells=lower, upper_cells=upper, **options)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slave", case.SLAVES)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("cells", list(SMALL))

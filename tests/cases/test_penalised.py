@@ -57,6 +57,7 @@ def test_sdnd100_at_the_step_of_the_benchmark(scheme: Any, error: float, release
     assert (np.abs(force) <= MU * result["interface/floor/pressure"].values[:, 0] * (1.0 + 1e-12)).all()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("scheme", "order"), [(THETA, 2), (VOGELAERE, 2), (EULER, 1)], ids=str)
 def test_sdnd100_converges(scheme: Any, order: int, released: ShockMotion) -> None:
     """Over four slips, stick and their changes: order 2 of the θ-scheme is kept; changes within a step cap order 4."""
@@ -64,6 +65,7 @@ def test_sdnd100_converges(scheme: Any, order: int, released: ShockMotion) -> No
     assert math.log(coarse / fine) / math.log(25.0) >= order - 0.2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("scheme", "step"), [(THETA, 1e-4), (EULER, 3e-5), (VOGELAERE, 1e-4), (ADAPTIVE, 1e-3)], ids=str
 )

@@ -20,11 +20,13 @@ def failed(case, parameters):
     return [(check.name, check.value, check.reference) for check in checks if not check.passed]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("formulation", get_args(Formulation))
 def test_a_cylinder_by_every_formulation(formulation):
     assert not failed(hertz, hertz.Parameters(formulation=formulation, cells=20, steps=2))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [{"kind": "tri"}, {"order": 2, "cells": 15}, {"displacement": 1.2e-4}])
 def test_a_cylinder_in_other_cells_and_by_a_displacement(options):
     assert not failed(hertz, hertz.Parameters(**{"cells": 20, "steps": 2, **options}))
@@ -85,6 +87,7 @@ def test_the_middle_of_a_sheared_contact_sticks_and_its_rims_slip():
     assert (status[x > b + near] == 0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("case", "options", "names"),
     [

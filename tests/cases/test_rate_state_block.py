@@ -14,7 +14,7 @@ pytestmark = pytest.mark.kernels
 
 
 @pytest.mark.kernels(slow=True)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "given",
     [

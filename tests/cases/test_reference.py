@@ -242,6 +242,7 @@ def test_damped_law_against_scipy_with_its_own_history():
     np.testing.assert_allclose(mine.gap(two.t), two.y[0], atol=1e-10 * a + 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damping", [0.0, 2e7])
 @pytest.mark.parametrize("other", [None, Rod(0.14, 4.9e10, 4000, -20.0)])
 def test_multilevel_law_against_the_grid(damping, other):
@@ -291,7 +292,7 @@ LAWS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("other", [None, Rod(0.17, 7e10, 2700, -40.0)])
 def test_energy_balance_of_rods_and_interface(name, other):

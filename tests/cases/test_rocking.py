@@ -68,6 +68,7 @@ def fall_time(block, top, lean):
     return quad(slowness, 0, math.sqrt(top - lean), epsabs=0, epsrel=1e-13)[0]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("share", [1e-3, 0.05, 0.6])
 def test_free_rocking_against_the_energy_integral(block, share):
@@ -122,7 +123,7 @@ SHAKEN = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("block, tilt, shaking", SHAKEN)
 def test_shaken_rocking_obeys_the_equations_of_the_page(block, tilt, shaking):
     motion = rock(block, tilt, 6, shaking)

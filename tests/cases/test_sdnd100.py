@@ -73,7 +73,7 @@ PENALISED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", PENALISED, ids=str)
 def test_penalised_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("sdnd100", **options) if not check.passed]

@@ -45,7 +45,7 @@ def test_below_the_threshold_nothing_slips(events: str) -> None:
     assert sdnd104.stuck_share(result, 4.0, 12.0) == 1.0
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -78,7 +78,7 @@ ELEMENTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "acceleration"),
     [
@@ -99,6 +99,7 @@ def test_penalised_with_other_data() -> None:
     assert not [c for c in cases.check("sdnd104", **options, **more, **SHORT) if not c.passed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("damping", "acceleration", "rate", "friction"),
     [
@@ -161,6 +162,7 @@ def test_interval_is_checked() -> None:
         cases.run("sdnd104", end=3.0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("model", ["nonsmooth", "penalised"])
 def test_figures(model: Any) -> None:
     options: dict[str, Any] = {"model": model, "acceleration": 1.5, "start": 1.0, "end": 2.0}

@@ -22,6 +22,7 @@ def blind(slider: ShakenSlider, tangential: float, end: float, steps: int) -> np
     return np.array(out)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("acceleration", [15.0, 1.5, 1.01])
 def test_small_blind_steps_tend_to_it(acceleration: float) -> None:
     slider = ShakenSlider(acceleration)

@@ -49,7 +49,7 @@ def made(make, kind, order):
     return mesh, aq.Solid("body", mesh, MATERIAL, plane="strain" if flat else None)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("make", "share", "kind", "order"), PLANE + SPACE)
 def test_measure_and_surface_of_the_body(make, share, kind, order):
     mesh, solid = made(make, kind, order)
@@ -117,7 +117,7 @@ def test_a_half_disc_is_fine_at_the_contact_and_small(kind, refinement, most):
     assert np.diff(np.log(np.diff(depth))).max() < math.log(1.16)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("make", "kind", "zone", "order"),
     [

@@ -84,6 +84,7 @@ def no_longer_known(how, result, folder, state):
         shutil.rmtree(state)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", WAYS)
 def test_the_case_of_a_result_that_was_not_run_is_refused(how, result, mark, folder, state):
     no_longer_known(how, result, folder, state)

@@ -58,6 +58,7 @@ def errors(part, direction, cells):
     return np.sqrt(bloch(part, direction, cells)) * cells / (2 * np.pi) / speeds(part) - 1
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("nu", [0.0, 0.3, 0.45])
 @pytest.mark.parametrize("edges", [(1.0, 1.0), (1.0, 0.5), (0.5, 1.0)])
 def test_waves_of_all_directions_on_rectangles(nu, edges):
@@ -71,6 +72,7 @@ def test_waves_of_all_directions_on_rectangles(nu, edges):
         assert (at8[:, 1] > at8[0, 1] / 3).all() or nu == 0.0  # P: all directions alike
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("nu", [0.0, 0.3, 0.45])
 @pytest.mark.parametrize("edges", [(1.0, 1.0, 1.0), (1.0, 0.5, 0.7)])
 def test_waves_of_all_directions_in_boxes(nu, edges):
@@ -144,7 +146,7 @@ DISTORTED = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", DISTORTED)
 @pytest.mark.parametrize("nu", [0.3, 0.49])
 @pytest.mark.parametrize("amplitude", [0.1, 0.35])

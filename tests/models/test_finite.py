@@ -428,6 +428,7 @@ def spin(part, count, step, symmetric=False, tolerance=1e-13):
     return np.array(rows), iterations / count, dissipated
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("damping", [None, Rayleigh(stiffness=0.05)], ids=["elastic", "viscous"])
 @pytest.mark.parametrize("name", ["strain quad 1", "stress tri 2", "hex 1"])
 def test_energy_and_momenta_of_a_spinning_part(name, damping):

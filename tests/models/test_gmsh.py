@@ -57,7 +57,7 @@ def test_ring(name):
     assert area == pytest.approx(2.25 if order == 1 else 0.75 * np.pi, rel=1e-9 if order == 1 else 5e-4)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_block(name):
     order = int(name.split("_")[1][-1])

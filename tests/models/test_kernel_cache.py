@@ -218,6 +218,7 @@ def test_a_run_that_compiles_has_the_bits_of_later_ones(tmp_path):
     assert first.stdout == second.stdout and COMPILING in first.stderr and not second.stderr
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("file", "changed"),
     [

@@ -439,6 +439,7 @@ STEELS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "tries"),
     [(name, TRIES if TRIES < 1000 else TRIES // 5) for name in STEELS]

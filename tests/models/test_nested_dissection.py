@@ -18,7 +18,7 @@ def entries(mesh: Any, **options: Any) -> int:
     return factorise(assembly.mass + 1e-12 * assembly.stiffness).nnz
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cells", [(8, 8, 8), (14, 14, 14), (4, 5, 60), (30, 30, 4)])
 def test_boxes(cells: tuple[int, int, int]) -> None:
     mesh = aq.mesh.box(*((0.0, float(n)) for n in cells), cells=cells)

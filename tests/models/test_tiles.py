@@ -145,6 +145,7 @@ def test_a_translation_gives_nothing(kind):
     assert not force.any() and energy == 0.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", BIG)
 def test_equal_bits_on_any_number_of_threads(kind, monkeypatch):
     part = big(kind)

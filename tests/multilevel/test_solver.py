@@ -347,7 +347,7 @@ def test_cycling_statuses(n: int, seed: int) -> None:
 
 
 @pytest.mark.kernels(slow=True)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("law", [(Unilateral(),), (SOFT, Unilateral("gap")), (HARD, Unilateral("velocity"))])
 def test_ill_conditioned_operators(law: tuple[Any, ...]) -> None:
     """Conditions up to 1e7, where statuses do cycle now and then."""

@@ -28,7 +28,7 @@ STUDIES = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STUDIES)
 def test_blocks_are_complex_steps(name):
     """To 1e-12 of the largest derivative by each input."""

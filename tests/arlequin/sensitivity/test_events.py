@@ -26,7 +26,7 @@ def thrown(speed, step, scheme=None):
     return aq.Study(system, scheme or aq.Theta(0.5), duration=1.0, step=step)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("step", "allowed"), [(1e-2, 1e-2), (1e-3, 1e-3)])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
@@ -211,7 +211,7 @@ FLIGHT = {"gap": 0.1137, "speed": 0.5}
 MOMENTUM = {"momentum": aq.Response("part/bar/momentum", "final", component="x")}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("cells", "courant", "scheme"),
     [*itertools.product((10, 20, 40), (0.25, 1.0, 2.0), ("theta",)), (10, 1.0, "newmark"), (10, 1.0, "hht")],

@@ -346,7 +346,7 @@ def test_gradients_are_those_of_central_differences(case):
         assert (off <= 1e-6).all(), (name, off, step / at[name])
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.7), aq.HHT(-0.1), aq.GeneralisedAlpha.with_radius(0.5), aq.Newmark()])
 @pytest.mark.parametrize("make", [glued, worn, fretting, lambda friction: sliding(static=friction)])
 def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
@@ -354,7 +354,7 @@ def test_what_a_gradient_records_is_what_a_run_records(make, scheme):
     _compare_records(within(make, scheme))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "make", [partial(glued, mass="lumped"), lambda friction: sliding(static=friction), lambda friction: knocking()]
 )
@@ -362,7 +362,7 @@ def test_what_a_gradient_of_central_differences_records(make):
     _compare_records(within(make, aq.CentralDifference()))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options", [{}, {"rigid": True}, {"rigid": True, "glued": True}, {"wear": 3e-8, "slide": 4e-5}]
 )
@@ -391,6 +391,7 @@ def thrown(height=1e-5, damping=1e6, speed=0.5, gap=5e-6):
     return aq.Study(aq.System([mass], interfaces=[wall], velocity=-speed), aq.Theta(0.5), 2e-4, 1e-6)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["height", "damping", "speed", "gap"])
 def test_derivatives_of_a_damped_layer(name):
     at = {"height": 1e-5, "damping": 1e6, "speed": 0.5, "gap": 5e-6}[name]
@@ -440,6 +441,7 @@ def test_equations_of_different_units():
     np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_scales_of_parameters_change_nothing(scale):
     """Even of a thousand times the value: amounts have derivatives of their own, data are smooth."""
@@ -449,6 +451,7 @@ def test_scales_of_parameters_change_nothing(scale):
     assert gradient(worn, quantity, at, scales={"friction": 0.3 * scale})["gradient"].item() == pytest.approx(one, 1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("node", [0, 2, 5])
 def test_loads_of_many_functions(node):
     """One of six functions that the study writes depends on the parameter."""
@@ -889,6 +892,7 @@ def test_a_law_of_ones_own_of_the_slip_rate():
     np.testing.assert_allclose(found, gradient(sliding, quantity, at)["gradient"], rtol=1e-12)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.1)])
 def test_viscous_friction_of_a_slider(scheme):
     """m v̇ = −(μ₀ + μ_v v) m g: v = (v₀ + μ₀/μ_v) e^(−μ_v g t) − μ₀/μ_v, and its derivatives; order 2 in the step."""

@@ -60,6 +60,7 @@ def test_moments_of_the_spectrum():
     assert IsotropicSpectrum([1.0, 10.0], [1.0, 1e-2]).moment(0.0) == pytest.approx(2 * math.pi * math.log(10))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("gamma", [0.45, 1.0])
 @pytest.mark.parametrize("ratio", [1e-5, 1e-2, 0.3, 3.0])
 def test_gap_by_quadrature(gamma, ratio):

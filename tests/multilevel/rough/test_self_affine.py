@@ -60,6 +60,7 @@ def test_the_bandwidth_of_a_power_law(hurst, zeta):
     assert SelfAffine(h, L, L, L / zeta).moments().bandwidth == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(128, 128), (127, 150), (64, 65)])
 @pytest.mark.parametrize("hurst", [0.0, 0.8, 1.0])
 def test_fixed_amplitudes_have_the_spectrum_exactly(shape, hurst):
