@@ -84,16 +84,16 @@ def convergence(
     return figure
 
 
-def _of_study(found: Any) -> tuple[NDArray[np.float64], Mapping[str, ArrayLike], tuple[str, str]]:
+def _of_study(dataset: Any) -> tuple[NDArray[np.float64], Mapping[str, ArrayLike], tuple[str, str]]:
     """Sizes, errors and labels of the result of `aq.convergence`; grids without an error are left out."""
-    if found.attrs.get("kind") != "convergence":
-        raise UserError.parameter("sizes", found, "must be sizes, or the result of aq.convergence")
-    exact = "exact" in found
-    limit = float(found["exact" if exact else "extrapolated"])
+    if dataset.attrs.get("kind") != "convergence":
+        raise UserError.parameter("sizes", dataset, "must be sizes, or the result of aq.convergence")
+    exact = "exact" in dataset
+    limit = float(dataset["exact" if exact else "extrapolated"])
     if not np.isfinite(limit):
-        rule = f"its values are {found.attrs['state']}, so that there is nothing to compare them with: give exact="
+        rule = f"its values are {dataset.attrs['state']}, so that there is nothing to compare them with: give exact="
         raise UserError(f"sizes: {rule}")
-    about, values = found["value"].attrs, found["value"].values
+    about, values = dataset["value"].attrs, dataset["value"].values
     errors = np.abs(values - limit) / (abs(limit) or 1.0)
     chosen = errors > 0.0
     if np.count_nonzero(chosen) < 2:
@@ -101,7 +101,7 @@ def _of_study(found: Any) -> tuple[NDArray[np.float64], Mapping[str, ArrayLike],
     text = str(about.get("long_name", "value"))
     label = style.label("Relative error" if limit else "Error", "1" if limit else str(about.get("units", "1")))
     against = "" if exact else ", against the extrapolated value"
-    return found["h"].values[chosen], {text: errors[chosen]}, ("Representative size h", f"{label}{against}")
+    return dataset["h"].values[chosen], {text: errors[chosen]}, ("Representative size h", f"{label}{against}")
 
 
 def _plain_ticks(axes: Axes, x: NDArray[np.float64]) -> None:

@@ -61,7 +61,7 @@ def typeset_unit(unit: str) -> str:
     >>> typeset_unit("kg/m^3"), typeset_unit("m^-1")
     ('kg/m³', 'm⁻¹')
     """
-    return re.sub(r"\^(-?\d+)(?![\w.])", lambda found: found[1].translate(_RAISED), unit)
+    return re.sub(r"\^(-?\d+)(?![\w.])", lambda match: match[1].translate(_RAISED), unit)
 
 
 def run_history(*earlier: str) -> str:
@@ -89,7 +89,7 @@ def of_evaluation(call: str, *versions: str) -> dict[str, str]:
 
 def _command() -> str:
     """The command of this process, in one line, without the folder of the program."""
-    given = sys.argv or [""]
-    words = [Path(given[0]).name or "python", *given[1:]]
+    arguments = sys.argv or [""]
+    words = [Path(arguments[0]).name or "python", *arguments[1:]]
     text = " ".join(shlex.join(words).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -72,8 +72,8 @@ def quasi_monte_carlo(
             tell(replicates * had + k, total, now.value, now.width)
 
         values, seconds = sampler(flat, done)
-        for own, more in zip(points, new_points, strict=True):
-            own += more
+        for replicate, more in zip(points, new_points, strict=True):
+            replicate += more
         shape = replicates, count - computed
         quasi_samples = QuasiSamples(
             np.concatenate([quasi_samples.values, values.reshape(shape)], axis=1),

@@ -101,7 +101,7 @@ class Sampler:
         places: dict[str, list[int]] = {}
         for n, point in enumerate(points):
             places.setdefault(key(point), []).append(n)
-        store = self._opened({name: points[own[0]] for name, own in places.items()})
+        store = self._opened({name: points[rows_of_point[0]] for name, rows_of_point in places.items()})
         missing, earlier = [], []
         for rows in places.values():
             outcome = read_point(self._store, points[rows[0]])
@@ -110,7 +110,7 @@ class Sampler:
                 earlier.append({} if outcome is None else outcome.scalars)
             else:
                 yield rows, outcome
-        with contextlib.closing(self._compute([points[own[0]] for own in missing])) as outcomes:
+        with contextlib.closing(self._compute([points[rows_of_point[0]] for rows_of_point in missing])) as outcomes:
             for n, outcome in outcomes:
                 outcome = replace(outcome, scalars={**earlier[n], **outcome.scalars})
                 store.write(points[missing[n][0]], outcome)

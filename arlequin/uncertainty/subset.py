@@ -129,9 +129,9 @@ def subset_simulation(
     probabilities: list[float] = []
     count = FEWEST
     while True:
-        answers = [[np.nan] for _ in range(count - len(probabilities))]
-        evaluations.run([_repeat(answer, subsets, inputs, limit, samples, next(generators)) for answer in answers])
-        probabilities += [answer[0] for answer in answers]
+        results = [[np.nan] for _ in range(count - len(probabilities))]
+        evaluations.run([_repeat(answer, subsets, inputs, limit, samples, next(generators)) for answer in results])
+        probabilities += [answer[0] for answer in results]
         values, degrees = np.array(probabilities), count - 1.0
         mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(count))
         width = student(goal.confidence, degrees) * error

@@ -792,7 +792,7 @@ def intersect_line(kind, x, p, d, value, first, second, g):
 
 
 @njit(cache=True)
-def along_direction(mesh, topology, boxes, points, directions, limits, found):
+def along_direction(mesh, topology, boxes, points, directions, limits, projections):
     """Facets first intersected by the lines through the points along the directions d (k, 3), in either sense.
 
     Only facets with n·d < 0 count (d points from the slave to the master); the gap is (p − x)·n.
@@ -805,7 +805,7 @@ def along_direction(mesh, topology, boxes, points, directions, limits, found):
     neighbours, free, size = topology
     facet_boxes, order, tree = boxes
     reach, overhang, depth = limits
-    facet, reference, normal, gap = found
+    facet, reference, normal, gap = projections
     leaves, count = tree.shape[0] // 2, order.size
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
@@ -836,8 +836,8 @@ def along_direction(mesh, topology, boxes, points, directions, limits, found):
                 if box_near_line(box, p, d, reach) > best:
                     continue
                 gather(facets, positions, f, x)
-                s, t, met = intersect_line(kind, x, p, d, value, first, second, g)
-                if not met or not within_facet(kind, s, t, f, neighbours, free, facets, overhang):
+                s, t, intersected = intersect_line(kind, x, p, d, value, first, second, g)
+                if not intersected or not within_facet(kind, s, t, f, neighbours, free, facets, overhang):
                     continue
                 n = outward(kind, g)
                 r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])

@@ -78,39 +78,40 @@ class FacetTree:
         from arlequin.multilevel.search._kernels import resolve
 
         mesh = self.mesh
-        found, feature = self.nearest(points, reach, cones)
+        projections, feature = self.nearest(points, reach, cones)
         resolve(
             (mesh.kind, mesh.facets, self.positions),
             (mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size),
-            points, (overhang, depth), cones, feature, (found.facet, found.reference, found.normal, found.gap),
+            points, (overhang, depth), cones, feature,
+            (projections.facet, projections.reference, projections.normal, projections.gap),
         )  # fmt: skip
         if len(cones):
-            self._drop_far_side(found, points, reach, overhang, depth)
-        return found
+            self._drop_far_side(projections, points, reach, overhang, depth)
+        return projections
 
     def _drop_far_side(
-        self, found: FacetProjections, points: Array, reach: float, overhang: float, depth: float
+        self, projections: FacetProjections, points: Array, reach: float, overhang: float, depth: float
     ) -> None:
         """Drops facets of the other side of the body: of points that are behind the facet, but not inside of the
         surface, or much deeper than behind another facet, which they cannot face, but which is the closest."""
-        behind = np.flatnonzero((found.facet >= 0) & (found.gap < 0.0))
+        behind = np.flatnonzero((projections.facet >= 0) & (projections.gap < 0.0))
         if not behind.size:
             return
-        closest, at = self.closest(points[behind], reach, overhang, depth), found.facet[behind]
+        closest, at = self.closest(points[behind], reach, overhang, depth), projections.facet[behind]
         outside = ~(closest.gap <= INSIDE * self.mesh.size[at])
-        other = (closest.facet != at) & (found.gap[behind] < closest.gap - BESIDE_DEPTH * self.mesh.size[at])
-        found.drop(behind[outside | other])
+        other = (closest.facet != at) & (projections.gap[behind] < closest.gap - BESIDE_DEPTH * self.mesh.size[at])
+        projections.drop(behind[outside | other])
 
     def nearest(self, points: Array, reach: float, cones: Array = ANY) -> tuple[FacetProjections, Indices]:
         """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
         from arlequin.multilevel.search._kernels import nearest
 
-        mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
+        mesh, projections, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
         nearest(
             mesh.kind, mesh.facets, self.positions, self.boxes, self.order, self.tree, points, reach, cones,
-            found.facet, found.reference, feature,
+            projections.facet, projections.reference, feature,
         )  # fmt: skip
-        return found, feature
+        return projections, feature
 
     def along(
         self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
@@ -118,13 +119,13 @@ class FacetTree:
         """First facets intersected along the unit directions (k, 3), in either sense, among those that face them."""
         from arlequin.multilevel.search._kernels import along_direction
 
-        mesh, found = self.mesh, _empty(len(points))
+        mesh, projections = self.mesh, _empty(len(points))
         along_direction(
             (mesh.kind, mesh.facets, self.positions), (mesh.neighbours, mesh.free, mesh.size),
             (self.boxes, self.order, self.tree), points, directions, (reach, overhang, depth),
-            (found.facet, found.reference, found.normal, found.gap),
+            (projections.facet, projections.reference, projections.normal, projections.gap),
         )  # fmt: skip
-        return found
+        return projections
 
 
 def box_order(boxes: Array) -> Indices:
