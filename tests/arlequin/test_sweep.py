@@ -64,30 +64,6 @@ def test_processes_serve_several_lists(studies):
         assert {n: outcome.scalars["height"].value for n, outcome in found.items()} == {0: 49.0, 1: 64.0}
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-def test_processes_that_a_point_has_started_end_with_it(tmp_path):
-    """Of a sweep that is interrupted."""
-    heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)"  # also where it was ignored
-    script = heard + SCRIPT.replace("noted", "waiting").replace(", seconds=float(sys.argv[2])", "")
-    running = started(tmp_path, 0.0, script)
-    limit = time.monotonic() + 120.0
-    while len(children := [file.name for file in tmp_path.iterdir() if file.name.isdecimal()]) < 2:
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    running.communicate(timeout=30)
-    while any(goes_on(child) for child in children):
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-
-
-def goes_on(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def test_scattered_points(studies, tmp_path):
     points = [{"x": 1.0, "y": 2.0}, {"y": 0.0, "x": 3.0}]
     study = functools.partial(studies.parabola, offset=0.5)
