@@ -10,12 +10,11 @@ import numpy as np
 
 from arlequin.models.checks import finite, finite_array, positive, positive_integer
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call, meant
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.results.conventions import described, of_evaluation
 from arlequin.results.scalar import Scalar
-from arlequin.results.time_mean import time_mean
-from arlequin.run.simulate import Study
+from arlequin.sweeps.quantity import completed, quantity_of
 from arlequin.sweeps.richardson import (
     Extrapolation,
     LeastSquares,
@@ -148,25 +147,10 @@ def _outputs(study: Any, over: Any, name: str, resolutions: Sequence[Any]) -> li
 
 def _scalar_of(of: Any, output: Any, where: str) -> Scalar:
     """The quantity at one size, with unit and text; UserError unless it is one finite number."""
-    if isinstance(output, Study):
-        output = output.run(progress=False)
-    quantity: Any
-    if of is None:
-        quantity = output
-    elif isinstance(of, str):
-        if isinstance(output, Mapping) and not hasattr(output, "data_vars"):
-            if of not in output:
-                raise UserError(
-                    f"of: the study gives no {of!r}{meant(of, list(output))}; there are {', '.join(map(str, output))}"
-                )
-            quantity = output[of]
-        else:
-            quantity = time_mean(output, of, "of")
-    elif callable(of):
-        quantity = of(output)
-    else:
+    if not (of is None or isinstance(of, str) or callable(of)):
         rule = "must be a function that takes a number, a path of a variable, a name, or None"
         raise UserTypeError.parameter("of", of, rule)
+    quantity = quantity_of(completed(output), of, "of")
     unit, text = "1", of if isinstance(of, str) else str(getattr(of, "__name__", "value")).strip("<>")
     text = "value" if of is None else text
     if isinstance(quantity, Scalar):

@@ -126,13 +126,13 @@ def fit_order(sizes: Array, values: Array) -> LeastSquares:
 
     σ² = n Σ w_i (φ_i − φ₀ − α h_i^p)²/(n − 3).
     """
-    fits = [_fit(sizes, values, weights) for weights in (np.ones(sizes.size), sizes.min() / sizes)]
-    best = min(fits, key=lambda fit: fit.deviation)
-    return LeastSquares(best.value, best.factor, best.order, best.deviation, best is fits[1])
+    return min((_fit(sizes, values, weighted) for weighted in (False, True)), key=lambda fit: fit.deviation)
 
 
-def _fit(sizes: Array, values: Array, weights: Array) -> LeastSquares:
+def _fit(sizes: Array, values: Array, weighted: bool) -> LeastSquares:
     from scipy.optimize import least_squares
+
+    weights = sizes.min() / sizes if weighted else np.ones(sizes.size)
 
     size, centre = sizes / sizes[-1], values[-1]
     scale = float(np.ptp(values)) or 1.0
@@ -152,4 +152,4 @@ def _fit(sizes: Array, values: Array, weights: Array) -> LeastSquares:
     order = float(optimum.x[0])
     (limit, factor), residuals = linear(order)
     deviation = math.sqrt(sizes.size * float(residuals @ residuals) / (sizes.size - 3)) * scale
-    return LeastSquares(centre + scale * limit, scale * factor / sizes[-1] ** order, order, deviation, False)
+    return LeastSquares(centre + scale * limit, scale * factor / sizes[-1] ** order, order, deviation, weighted)

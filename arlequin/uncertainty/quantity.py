@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ import xarray
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.results.scalar import Scalar
-from arlequin.results.time_mean import time_mean
-from arlequin.run.simulate import Study
+from arlequin.sweeps.quantity import Quantity, completed, is_table, quantity_of
 
 RULE = "must be the name of a number or a path of the result, a function of the result, or None"
 
@@ -28,7 +27,7 @@ class Evaluation:
     """
 
     study: Callable[..., Any]
-    quantity: str | Callable[[Any], Any] | None
+    quantity: Quantity
 
     @property
     def name(self) -> str:
@@ -38,25 +37,13 @@ class Evaluation:
         return "value" if self.quantity is None else self.quantity.strip("/").replace("/", ".")
 
     def __call__(self, **point: Any) -> dict[str, Any]:
-        outcome = self.study(**point)
-        if isinstance(outcome, Study):
-            outcome = outcome.run(progress=False)
-        if callable(self.quantity):
-            return {self.name: _number(self.quantity(outcome))}
-        if isinstance(outcome, Mapping) and not isinstance(outcome, xarray.DataTree | xarray.Dataset):
-            numbers = {name: value for name, value in outcome.items() if not getattr(value, "ndim", 0)}
+        output = completed(self.study(**point))
+        if is_table(output) and not callable(self.quantity):
+            numbers = {name: value for name, value in output.items() if not getattr(value, "ndim", 0)}
             if self.quantity not in numbers:
                 raise UserError.parameter("quantity", self.quantity, f"the study gives {', '.join(numbers) or 'none'}")
-            return numbers
-        if isinstance(outcome, xarray.DataTree | xarray.Dataset):
-            if self.quantity is None:
-                raise UserError("quantity: must be given: the study gives a result, not a number")
-            return {self.name: time_mean(outcome, self.quantity, "quantity")}
-        if self.quantity is not None:
-            raise UserError.parameter(
-                "quantity", self.quantity, "must be None: the study gives a number, without names"
-            )
-        return {self.name: _number(outcome)}
+            return numbers  # the store of the samples has them all
+        return {self.name: _number(quantity_of(output, self.quantity, "quantity"))}
 
 
 def _number(quantity: Any) -> Any:
