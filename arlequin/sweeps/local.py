@@ -1,7 +1,7 @@
 """Points of a sweep in local worker processes.
 
 A worker imports the package once and computes one point at a time until the sweep ends. If a worker dies (killed, out
-of memory) its point is repeated once in a new worker.
+of memory) its point is repeated once in a new worker. Why not a process pool: see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from arlequin.sweeps.point import PointOutcome, evaluate, message_of
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
-TRIES = 2
+MAX_TRIES = 2
 HINT = (
     "import it from a module (a .py file), pip install cloudpickle, or give workers=1, which computes in this process"
 )
-START = """from arlequin.sweeps.local import serve
+WORKER_SCRIPT = """from arlequin.sweeps.local import serve
 serve(int(sys.argv[1]), int(sys.argv[2]))"""
 
 
@@ -53,16 +53,16 @@ def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Itera
 class Workers:
     """Up to `count` processes that compute points of one function; they serve one list of points after another.
 
-    sent: the function as `pickled` gives it.
+    pickled_function: output of `pickled`.
     """
 
-    def __init__(self, sent: bytes, count: int) -> None:
-        self._sent, self._count = sent, count
+    def __init__(self, pickled_function: bytes, count: int) -> None:
+        self._pickled_function, self._count = pickled_function, count
         self._workers: dict[Connection, _Worker] = {}
 
     def compute(self, points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
         """Index and outcome of each point, in the order of completion."""
-        waiting, tried = deque(range(len(points))), [0] * len(points)
+        waiting, tries = deque(range(len(points))), [0] * len(points)
         try:
             for worker in self._workers.values():  # idle since the last list
                 if waiting and worker.started:
@@ -73,27 +73,27 @@ class Workers:
                 for ready in wait(list(self._workers)):
                     assert isinstance(ready, Connection)
                     worker = self._workers[ready]
-                    done, answer = worker.point, worker.answer()
+                    index, outcome = worker.point, worker.outcome()
                     if worker.dead:
                         del self._workers[ready]
-                        if done is not None:
-                            tried[done] += 1
-                            if tried[done] < TRIES:
-                                waiting.appendleft(done)
+                        if index is not None:
+                            tries[index] += 1
+                            if tries[index] < MAX_TRIES:
+                                waiting.appendleft(index)
                         if waiting:
                             self._start()
-                        if done is not None and answer is not None and tried[done] == TRIES:
-                            yield done, answer
+                        if index is not None and outcome is not None and tries[index] == MAX_TRIES:
+                            yield index, outcome
                         continue
                     worker.point = None
                     # send the next point before storing this outcome
                     if waiting:
                         worker.begin(waiting[0], points[waiting.popleft()])
-                    if done is not None and answer is not None:
-                        yield done, answer
+                    if index is not None and outcome is not None:
+                        yield index, outcome
         finally:
             busy = [connection for connection, worker in self._workers.items() if worker.point is not None]
-            for connection in busy:  # given up with their points
+            for connection in busy:  # abandoned with their points
                 self._workers.pop(connection).kill()
 
     def close(self) -> None:
@@ -103,57 +103,57 @@ class Workers:
         self._workers.clear()
 
     def _start(self) -> None:
-        worker = _Worker(self._sent, "other" if self._workers else "first")
+        worker = _Worker(self._pickled_function, "other" if self._workers else "first")
         self._workers[worker.connection] = worker
 
 
 class _Worker:
     """A worker process and the index of its point; None while it starts."""
 
-    def __init__(self, function: bytes, place: str) -> None:
-        """place: "first", or "other", which leaves it to the first one to say that kernels are compiled."""
-        here, there = socket.socketpair()
-        watched, held = os.pipe()
-        self._held = os.fdopen(held, "wb")  # closed when this process ends
-        with here, there:
+    def __init__(self, function: bytes, role: str) -> None:
+        """role: "first", or "other"; only the first process reports that kernels are compiled."""
+        parent_end, worker_end = socket.socketpair()
+        lifeline_read, lifeline_write = os.pipe()
+        self._lifeline = os.fdopen(lifeline_write, "wb")  # closed when this process ends
+        with parent_end, worker_end:
             self.process = subprocess.Popen(
-                python_command(START, str(there.fileno()), str(watched)),
-                env=child_environment(**ONE_THREAD, **{WORKER: place}),
+                python_command(WORKER_SCRIPT, str(worker_end.fileno()), str(lifeline_read)),
+                env=child_environment(**ONE_THREAD, **{WORKER: role}),
                 stdin=subprocess.DEVNULL,  # reading input fails instead of blocking
-                pass_fds=[there.fileno(), watched],
+                pass_fds=[worker_end.fileno(), lifeline_read],
                 process_group=0,  # Ctrl-C goes to this process only
             )
-            os.close(watched)
-            self.connection = Connection(here.detach())
+            os.close(lifeline_read)
+            self.connection = Connection(parent_end.detach())
         self.point: int | None = None
         self.started = self.dead = False
         self._send(function)
 
-    def begin(self, place: int, point: Point) -> None:
-        self.point = place
+    def begin(self, index: int, point: Point) -> None:
+        self.point = index
         self._send(pickle.dumps(point))
 
-    def answer(self) -> PointOutcome | None:
+    def outcome(self) -> PointOutcome | None:
         """Outcome of the point; None from a worker that is ready; `UserError` if the worker cannot start.
 
-        Of a worker that has exited without an outcome (`dead`): the message for its point, should it exit again.
+        If the worker exited without an outcome (`dead`), the message for its point in case the next one exits, too.
         """
         try:
-            found = self.connection.recv()
+            message = self.connection.recv()
         except (EOFError, ConnectionResetError):
-            code = self.process.wait()
+            exit_code = self.process.wait()
             self._close()
             if not self.started:
-                raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
+                raise UserError(f"a process of the sweep ended as it started (exit code {exit_code})", code=1) from None
             self.dead = True
-            how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-            hint = ", out of memory?" if code == -9 else ""
-            return PointOutcome(message=f"its process died {TRIES} times ({how}{hint})")
-        if isinstance(found, str):
-            raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
+            cause = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+            hint = ", out of memory?" if exit_code == -9 else ""
+            return PointOutcome(message=f"its process died {MAX_TRIES} times ({cause}{hint})")
+        if isinstance(message, str):
+            raise UserError(f"the function cannot be loaded in another process: {message}: {HINT}")
         self.started = True
-        assert found is None or isinstance(found, PointOutcome)
-        return found
+        assert message is None or isinstance(message, PointOutcome)
+        return message
 
     def kill(self) -> None:
         """Kill the process."""
@@ -163,10 +163,10 @@ class _Worker:
 
     def _close(self) -> None:
         self.connection.close()
-        self._held.close()
+        self._lifeline.close()
 
     def _send(self, data: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker has exited: `answer` reports it
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker has exited: `outcome` reports it
             self.connection.send_bytes(data)
 
 
@@ -181,21 +181,21 @@ def pickled(function: Any) -> bytes:
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}") from None
     try:
-        sent = pickle.dumps(function)
+        data = pickle.dumps(function)
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from None
-    if b"__main__" in sent:  # also arguments of a partial; in a worker `__main__` is another script
+    if b"__main__" in data:  # also arguments of a partial; in a worker `__main__` is another script
         where = "the script that runs" if hasattr(sys.modules["__main__"], "__file__") else "this notebook or session"
         raise UserError(f"the function cannot be sent to another process: it is defined in {where}: {HINT}")
-    return sent
+    return data
 
 
-def serve(descriptor: int, held: int) -> None:
+def serve(descriptor: int, lifeline: int) -> None:
     """Main function of a worker: receive the function, send None or the error of loading it, then an outcome per point.
 
-    held: read end of a pipe whose write end is open in the parent.
+    lifeline: read end of a pipe whose write end is open in the parent.
     """
-    end_with_parent(held)
+    end_with_parent(lifeline)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # repeated at each point
     connection = Connection(descriptor)
