@@ -55,9 +55,7 @@ def fill_rows(pointer, indices, first, row_start, rows):
     visited_by, supernode_of = np.full(first[-1], -1), np.empty(first[-1], np.int64)
     child, sibling = np.full(count, -1), np.full(count, -1)
     for s in range(count):
-        begin, end, at = first[s], first[s + 1], row_start[s]
-        for c in range(begin, end):
-            supernode_of[c] = s
+        supernode_of[first[s] : first[s + 1]] = s
     for s in range(count):
         begin, end, at = first[s], first[s + 1], row_start[s]
         for c in range(begin, end):
