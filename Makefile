@@ -30,7 +30,7 @@ test: setup
 	$(INTERPRETED) -m "kernels and not slow" $(KERNELS); code=$$?; wait; exit $$code
 	$(TEST) -n 2 --dist worksteal -m "not slow"
 
-# what `make test` leaves out, some two hours on 2 cores
+# what `make test` leaves out: hours
 slow: setup
 	$(INTERPRETED) -m "kernels and (not slow or unsampled)" $(KERNELS)
 	$(TEST) -n 2 --dist worksteal -m "slow"

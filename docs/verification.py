@@ -1,6 +1,6 @@
 """The table of docs/verification.md: code verification, solution verification and validation of each case.
 
-    python docs/verification.py             # all cases, about 20 minutes
+    python docs/verification.py             # all cases
     python docs/verification.py bar_wall    # the row of one case
 
 What is refined, and which numbers are taken, is in docs/verification.toml, for each case
