@@ -1,6 +1,7 @@
 """References and checks of the rocking block, by model (SDNV105)."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import xarray
@@ -110,16 +111,7 @@ def rigid_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]
     for n, (impact, exact_impact, time_limit, energy_limit) in enumerate(
         zip(impacts, exact.impacts, *tolerances(p), strict=False), start=1
     ):
-        checks += [
-            Check(f"impact {n}, time", impact.time, exact_impact.time, float(time_limit), "s", "absolute"),
-            Check(
-                f"impact {n}, kinetic energy before",
-                impact.kinetic_energy,
-                exact_impact.kinetic_energy,
-                float(energy_limit),
-                "J",
-            ),
-        ]
+        checks += _time_and_energy(n, impact, exact_impact, time_limit, energy_limit)
         for axis, force in enumerate(exact.block.reactions(0.0, 0.0, 1.0)):
             percussion, exact_percussion = impact.percussion[axis], exact_impact.percussion[axis]
             # located: error of the flight force, its change in a step
@@ -193,14 +185,14 @@ def spring_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     for n, (impact, exact_impact, time_limit, energy_limit) in enumerate(
         zip(impacts, compared, *spring_tolerances(p), strict=False), start=1
     ):
-        checks += [
-            Check(f"impact {n}, time", impact.time, exact_impact.time, float(time_limit), "s", "absolute"),
-            Check(
-                f"impact {n}, kinetic energy before",
-                impact.kinetic_energy,
-                exact_impact.kinetic_energy,
-                float(energy_limit),
-                "J",
-            ),
-        ]
+        checks += _time_and_energy(n, impact, exact_impact, time_limit, energy_limit)
     return checks
+
+
+def _time_and_energy(n: int, impact: Any, exact: Any, time_limit: float, energy_limit: float) -> list[Check]:
+    """Checks of impact n: its instant, and the kinetic energy before it."""
+    energies = impact.kinetic_energy, exact.kinetic_energy
+    return [
+        Check(f"impact {n}, time", impact.time, exact.time, float(time_limit), "s", "absolute"),
+        Check(f"impact {n}, kinetic energy before", *energies, float(energy_limit), "J"),
+    ]
