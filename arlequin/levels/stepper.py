@@ -349,7 +349,7 @@ def _transfer_contact(
                 persistent[after] = state.contact_flags[before]
     worn = WearState(depth, opening) if target.contact.wear_rate is not None else None
     displacement = target.contact.basis_product(started.u)
-    kinematics = target.contact.kinematics(displacement, worn=None if worn is None else worn.reached)
+    kinematics = target.contact.kinematics(displacement, worn=None if worn is None else worn.at_start())
     gaps = kinematics.gaps(displacement)
     if not target.contact.fixed:
         gaps = laws.layer_gaps(history, gaps)

@@ -37,9 +37,11 @@ class CycleJump:
 
     in the first jump, without p, of the constant w_a and of the line through w_a, w_b. The predicted depth is applied
     in the jump, its difference to the corrected one in the next jump, or before the last cycle, which is always
-    integrated. The largest difference of all points is the error estimate e, relative to the final depth of the deepest
-    point under growth by a power of the cycles, h (n/a)^(a w/h). A jump with e > 2 tolerance is repeated with fewer
-    cycles; the length of the next one changes by 0.8 (tolerance/e)^⅓, at most 4-fold. fixed: constant J, for any e.
+    integrated. Depths never decrease: what a point has worn too much in one jump, it wears less in the next ones, and
+    the last jump is then repeated with its corrected depth in place of the predicted one. The largest difference of all
+    points is the error estimate e, relative to the final depth of the deepest point under growth by a power of the
+    cycles, h (n/a)^(a w/h). A jump with e > 2 tolerance is repeated with fewer cycles; the length of the next one
+    changes by 0.8 (tolerance/e)^⅓, at most 4-fold. fixed: constant J, for any e.
 
     The prediction is explicit. In stiff contacts a point that wears by its elastic approach loses its pressure, and a
     jump with much more wear overshoots: the error estimate then limits the jumps to about this approach. The number of
@@ -111,6 +113,7 @@ def corrected(former: Stepped | None, last: Stepped, then: Stepped) -> Array:
     return line + bend * float((i * (i - span)).sum())
 
 
+_ROUND_OFF = 1e-12  # part of a jump's depth that is round-off
 _STEP_TOLERANCE = 1e-6  # of a whole number of steps, relative
 _INSTANTS = 7  # of a cycle, at which loads are compared between cycles
 _LOAD_TOLERANCE = 1e-9  # of equal loads, relative to the largest
@@ -185,8 +188,8 @@ def simulate_cycles(
 
 @dataclass(frozen=True)
 class _Reached:
-    """Progress of a run over cycles: the last two integrated cycles, the depth correction (k,) of the last jump, m, the
-    number of cycles to skip next; all integrated cycles and the largest error."""
+    """Progress of a run over cycles: the last two integrated cycles, the depth correction (k,) that the jumps so far
+    still miss, m, the number of cycles to skip next; all integrated cycles and the largest error."""
 
     former: Stepped | None
     last: Stepped
@@ -200,26 +203,35 @@ def step_cycles(run: Run, lead: int, cycle_steps: int, cycles: int, jump: CycleJ
     """Integrate or skip the cycles of a run, each of `cycle_steps` after the steps of the lead; depths (k,), m."""
     zero = np.zeros(run.assembly.contact_count)
     reached = run.extra or _Reached(None, (0, zero), zero, jump.first(cycles))
+    repeated: Array | None = None  # depth of a last jump that is repeated, m
     while reached.last[0] < cycles:
         former, last, missing, count = reached.former, reached.last, reached.missing, reached.count
         remaining = cycles - last[0]
         # the cycle after the jump, for its correction, and the last one are integrated
         skipped = max(min(count, remaining - 2), 0) if last[0] > 1 else 0
-        prediction, start = predicted(former, last, skipped), run.state
-        run.state = _worn(start, skipped * cycle_steps, prediction + missing)
+        prediction = predicted(former, last, skipped) if repeated is None else repeated
+        applied, start = np.maximum(prediction + missing, 0.0), run.state
+        run.state = _worn(start, skipped * cycle_steps, applied)
         cycle = last[0] + skipped + 1
         batches = run.tried(lead + cycle * cycle_steps)
         stepped = cycle, _depth(batches[-1][0], zero) - _depth(run.state, zero)
         correction, error = zero, 0.0
         if skipped:
             correction = corrected(former, last, stepped) - prediction
-            error = jump.error(correction, _depth(start, zero), last, cycles)
-        count = count if last[0] <= 1 else jump.next(skipped, error)
+            if repeated is None:
+                error = jump.error(correction, _depth(start, zero), last, cycles)
+        count_next = count if last[0] <= 1 else jump.next(skipped, error)
         if not jump.passes(error):
-            run.state, reached = start, replace(reached, count=count)
+            run.state, reached = start, replace(reached, count=count_next)
             continue
+        worst, missing_next = max(reached.worst, error), prediction + missing + correction - applied
+        too_deep = missing_next.min(initial=0.0) < -_ROUND_OFF * applied.max(initial=0.0)
+        if skipped and skipped == remaining - 2 and repeated is None and too_deep:
+            run.state, reached, repeated = start, replace(reached, worst=worst), prediction + correction
+            continue
+        repeated = None
         former = last if last[0] > 1 else former
-        reached = _Reached(former, stepped, correction, count, (*reached.stepped, cycle), max(reached.worst, error))
+        reached = _Reached(former, stepped, missing_next, count_next, (*reached.stepped, cycle), worst)
         run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
         run.commit(batches)
         run.mark(reached)

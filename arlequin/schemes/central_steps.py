@@ -168,7 +168,7 @@ class CentralStepper(Stepper):
             kinematics, gaps = contact_start.kinematics, contact_start.gaps
         else:
             displacement = assembly.contact.basis_product(u)
-            kinematics = assembly.contact.kinematics(displacement, worn=worn.reached)
+            kinematics = assembly.contact.kinematics(displacement, worn=worn.at_start())
             gaps = kinematics.gaps(displacement)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))

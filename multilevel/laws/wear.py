@@ -55,11 +55,6 @@ class WearState:
     depth: Array
     opening: Array
 
-    @property
-    def reached(self) -> "WearState":
-        """The state at the start of the next step, without its opening."""
-        return WearState(self.depth - self.opening, 0.0 * self.opening)
-
     def after(self, opening: Array) -> "WearState":
         """The state after a step with the worn depth (k,), m."""
         return WearState(self.depth + opening, opening)

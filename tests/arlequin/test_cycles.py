@@ -72,6 +72,26 @@ def test_fixed_jumps_are_of_order_two():
     assert errors[0] > 3.0 * errors[1] > 9.0 * errors[2]
 
 
+@pytest.mark.parametrize("jump", [CycleJump(), CycleJump(fixed=30), CycleJump(fixed=97)])
+@pytest.mark.parametrize("cycles", [100, 101, 400])
+def test_depths_never_decrease(jump, cycles):
+    """Wear of one point falls faster than a line: predictions are too large, corrections negative."""
+    depths = {}
+
+    def wear_at(n, depth):
+        for later in [cycle for cycle in depths if cycle >= n]:  # of a rejected jump
+            del depths[later]
+        depths[n] = depth
+        return np.array([1.0, 2.0 * (1.0 - (n / cycles) ** 3)])
+
+    run = Points(wear_at, 2)
+    step_cycles(run, 0, 1, cycles, jump)
+    assert np.diff(list(depths.values()), axis=0).min() >= 0.0
+    exact = 2.0 * np.sum(1.0 - (np.arange(1, cycles + 1) / cycles) ** 3)
+    limit = 3.0 * run.attributes["jump_error"] * cycles
+    np.testing.assert_allclose(run.state.worn.depth, [cycles, exact], rtol=0, atol=max(limit, 1e-9))
+
+
 def test_stiff_wear_shortens_the_jumps():
     """A point that loses its wear within two cycles beside one that goes on: jumps stay short until it is settled."""
     rates, limits = np.array([0.5, 1e-4]), np.array([0.02, 1.0])
