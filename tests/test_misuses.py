@@ -1,6 +1,7 @@
 """Misuses that new users commit, as a table of code and the line that it raises; progress bars; views of objects."""
 
 import copy
+import functools
 import inspect
 import io
 import multiprocessing
@@ -96,7 +97,11 @@ def glued(**options: Any) -> Any:
     return run(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, **options)]))
 
 
-RESULT = run()
+@functools.cache
+def result() -> Any:
+    """Of a run, when the first test needs it: collection runs nothing."""
+    return run()
+
 
 # code → line; of calls that do not fit a signature and of values of a wrong type, which raise UserTypeError
 TYPES = r"""
@@ -256,7 +261,7 @@ aq.results.export_vtu("out.zarr", "folder")
     → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
 aq.results.worn_depth("out.zarr", "end", 1e-12)
     → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
-aq.results.export_netcdf(RESULT)
+aq.results.export_netcdf(result())
     → export_netcdf: path must be given; the parameters are result, path, member
 aq.results.power_spectrum([0, 1, 2], "values")
     → values = 'values': must be finite numbers of shape (3)
@@ -268,11 +273,11 @@ plots.energies("out.zarr")
     → result = 'out.zarr': is a path: open it with arlequin.results.open('out.zarr')
 plots.energies(SYSTEM)
     → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
-plots.energies({"coarse": RESULT, "fine": RESULT})
+plots.energies({"coarse": result(), "fine": result()})
     → result = {'coarse': <DataTree>, 'fine': <DataTree>}: must be the result of one run: choose one of them
-plots.energies(RESULT.dataset)
+plots.energies(result().dataset)
     → result = <DatasetView>: must be the result of a run, an xarray.DataTree
-aq.natural_frequencies(RESULT)
+aq.natural_frequencies(result())
     → system = <DataTree>: must be a System
 plots.sweep_lines("out.sweep", "y")
     → dataset = 'out.sweep': is a path: open it with arlequin.open_sweep('out.sweep')
@@ -308,13 +313,13 @@ aq.Scalar(1 + 2j)
     → value = (1+2j): must be a number
 aq.Scalar(1.0, 5)
     → unit = 5: must be a text
-aq.results.stress(RESULT, 1e150)
+aq.results.stress(result(), 1e150)
     → part = 1e+150: must be the part of the system that was run
 aq.view(SYSTEM)
     → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
 plots.distribution([1.0, 2.0], label=[1, 2])
     → label = [1, 2]: must be a text
-plots.level_convergence(RESULT)
+plots.level_convergence(result())
     → estimate = <DataTree>: must be the Dataset of estimate with levels
 aq.Modal(LEFT, modes="3")
     → modes = '3': must be a whole number of at least 1
@@ -330,11 +335,11 @@ aq.rough.Profile([0.0, 1.0, 2.0, 3.0], 1.0, corrections=3.0)
     → corrections = 3.0: must be texts
 aq.rough.read_profile((1, 2))
     → path = (1, 2): must be a path
-plots.profile(RESULT, field=np.array([1.0]))
+plots.profile(result(), field=np.array([1.0]))
     → field = [1.0]: must be a text
-plots.contact(RESULT, np.array([1, 2]))
+plots.contact(result(), np.array([1, 2]))
     → interface = [1, 2]: must be a text
-aq.convergence(RESULT, None, [2.0, 1.0], order=2.0)
+aq.convergence(result(), None, [2.0, 1.0], order=2.0)
     → study = <DataTree>: must be a function of the size, or its values, one of each size
 aq.convergence([1.0, 2.0, 3.0], None, 0.1)
     → over = 0.1: must be sizes, coarse to fine, as [0.4, 0.2, 0.1] or {"cells": [10, 20, 40]}
@@ -344,7 +349,7 @@ plots.convergence([1.0, 0.5], [1.0, 0.25])
     → errors = [1.0, 0.25]: must map names to errors, {"displacement": values}
 plots.confidence_ellipse(3, "a", "b")
     → fit = 3: must be the result of aq.fit
-aq.results.export_vtu(RESULT, "out", progress=True)
+aq.results.export_vtu(result(), "out", progress=True)
     → progress = True: must be a function (done, total), or None
 """
 
@@ -434,7 +439,7 @@ aq.simulate(aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT, zone=aq.zones.Cel
     → cells of the zone = [0.5]: must be whole numbers, or the name of a set
 plots.convergence([1.0, 0.5], {"a": [1.0, 0.0]})
     → errors of a = [1.0, 0.0]: must be positive numbers
-plots.energies(RESULT["part"])
+plots.energies(result()["part"])
     → result: is the group /part of a result: give the whole of it
 aq.System([BAR, BAR])
     → 2 parts are named 'bar': names must differ
@@ -442,22 +447,22 @@ aq.System([LEFT, RIGHT], [aq.Junction(LEFT, RIGHT), aq.Junction(LEFT, RIGHT)])
     → 2 junctions are named 'junction': names must differ, as Junction(…, name='left')
 aq.System([BAR], velocity={"ber": 1.0})
     → velocity of 'ber': no part has this name, did you mean bar?; the parts are bar
-aq.ResultFrame(RESULT, 9)
+aq.ResultFrame(result(), 9)
     → frame = 9: must be one of the 5 frames of the result
-aq.System([LEFT], from_result=RESULT)
+aq.System([LEFT], from_result=result())
     → from_result: has no part 'left'; its parts are bar: say how it starts, as displacement={'left': 0.0}
-aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=5), STEEL)], from_result=RESULT)
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=5), STEEL)], from_result=result())
     → from_result: part 'bar' has 5 nodes on 1 axes there and 6 nodes on 1 axes here: give it the same mesh
-aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.2, cells=4), STEEL)], from_result=RESULT)
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.2, cells=4), STEEL)], from_result=result())
     → from_result: the nodes of part 'bar' are up to 0.1 m from those there: give it the same mesh
-aq.System([BAR], displacement=0.1, from_result=RESULT)
+aq.System([BAR], displacement=0.1, from_result=result())
     → give displacement or from_result, one of them
-aq.System([BAR], displacement={"bar": 0.1}, from_result=RESULT)
+aq.System([BAR], displacement={"bar": 0.1}, from_result=result())
     → displacement of 'bar': from_result has it: leave it out
-run(aq.System([BAR], from_result=RESULT), aq.Static())
+run(aq.System([BAR], from_result=result()), aq.Static())
     → from_result: statics starts from an unloaded equilibrium: let one static run go through all its loads;
       Theta, Newmark, CentralDifference and the others start from a result
-run(aq.System([aq.Bar("bar", LINE, STEEL, imposed={"left": {"x": 1.0}})], from_result=RESULT))
+run(aq.System([aq.Bar("bar", LINE, STEEL, imposed={"left": {"x": 1.0}})], from_result=result()))
     → from_result: part 'bar' is displaced by other values than are imposed on it at t = 0, by up to 1: let the
       imposed motion start from where the result ends
 run(aq.System([LEFT], velocity=(10**400, 1.0)))
@@ -479,9 +484,9 @@ aq.Scalar(10**400)
     → value = 100000000000000000000000000000000000000000000000000000000...: must be of a size of at most 1.8e308
 plots.tornado({"a": 1.0}, {"a": ("x", 1.0)})
     → intervals['a'] = ('x', 1.0): must be a pair (lower, upper)
-plots.contact_map(RESULT)
+plots.contact_map(result())
     → contact_map is for surfaces in space; for models along one axis draw plots.contact
-aq.results.worn_depth(RESULT, "edn", 1e-12)
+aq.results.worn_depth(result(), "edn", 1e-12)
     → interface = 'edn': must be one of end
 aq.ContactMethod("newtn")
     → method = 'newtn': must be one of newton, augmented, gauss-seidel, projected-gradient
@@ -724,7 +729,7 @@ def test_a_bar_by_itself(delay: float, asked: bool | None, shown: bool, monkeypa
     with watched(monkeypatch, delay):
         one = run(progress=asked)
     assert ("4/4" in terminal.getvalue()) == shown
-    xarray.testing.assert_identical(one["part/bar"].dataset, RESULT["part/bar"].dataset)
+    xarray.testing.assert_identical(one["part/bar"].dataset, result()["part/bar"].dataset)
 
 
 def test_no_bar_in_threads_and_below_another(monkeypatch: pytest.MonkeyPatch) -> None:
