@@ -33,6 +33,7 @@ from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.contact_start import former_points
 from arlequin.system.facing import inside_out, turned
 
 _DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
@@ -71,15 +72,12 @@ def _allowed_depths(assembly: Assembly) -> Array:
     out = np.zeros(contact.count)
     if frame is None:
         return out
-    for interface, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        last_frame = frame.interfaces.get(interface.name)
-        if last_frame is None or last_frame["point_position"].shape != kin.positions.shape:
-            continue
+    for _, points, last_frame in former_points(contact, frame):
         depth = np.maximum(-last_frame["gap"], 0.0)
-        out[a:b] = np.where(
-            laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * last_frame["pressure"])
+        out[points] = np.where(
+            laws.level[points] == 2, depth, np.minimum(depth, laws.compliance[points] * last_frame["pressure"])
         )
-        out[a:b] += last_frame.get("worn_depth", 0.0)
+        out[points] += last_frame.get("worn_depth", 0.0)
     return out
 
 

@@ -114,7 +114,7 @@ class System:
                         )
         if self.from_result is not None:
             if not isinstance(self.from_result, ResultFrame):
-                object.__setattr__(self, "from_result", ResultFrame(self.from_result))
+                object.__setattr__(self, "from_result", ResultFrame.last(self.from_result))
             self._check_from_result(self.from_result)
 
     def _check_from_result(self, frame: ResultFrame) -> None:
