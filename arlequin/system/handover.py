@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.errors import UserError
+from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Part, PathDependent
 from arlequin.models.rigid.polygon import RigidBody
 from arlequin.models.rigid.solid import Rigid
@@ -95,7 +96,22 @@ class PartHandover:
 
     @cached_property
     def _displacement(self) -> Array:
-        return self.transfer.displacement(self._recorded("displacement"))
+        return self.transfer.displacement(self._recorded("displacement"), self._plastic_strains)
+
+    @cached_property
+    def _plastic_strains(self) -> tuple[Array, Array] | None:
+        """Plastic strains (c, q, 6) of metals of small strains on both meshes."""
+        model: Any = model_of(self.part)
+        metal = isinstance(getattr(model, "material", None), CompiledLaw) and model.kinematics == "small"
+        if not metal or "point_memory" not in self.recorded:
+            return None
+        return self.recorded["point_memory"][..., :6], self._memory[..., :6]
+
+    @cached_property
+    def _memory(self) -> Array:
+        """Internal variables (c, q, m) of all cells on another mesh."""
+        transfer: Any = self.transfer
+        return transfer_points(transfer.former, transfer.model, transfer.pieces, self.recorded["point_memory"])
 
     @cached_property
     def _arms(self) -> tuple[Array, Array] | None:
@@ -139,8 +155,7 @@ class PartHandover:
                 "give it the same material and junctions"
             )
         if not self.same_mesh:
-            transfer: Any = self.transfer
-            values = transfer_points(transfer.former, transfer.model, transfer.pieces, values)
+            values = self._memory.copy()
             finite = getattr(model_of(self.part), "kinematics", "small") == "finite"
             if finite and assembled.memory_names[:6] == _PLASTIC:
                 values[..., :6] = _isochoric(values[..., :6])

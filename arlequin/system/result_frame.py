@@ -112,6 +112,8 @@ class ResultFrame:
                 self.time - float(times[self.number - 1])
             )
             out["worn_opening"] = rate * float(result.attrs["step"])
+        if "momentum" in data:
+            out["momentum"] = data["momentum"].values[instant]
         if "angle" in data:  # of a rigid body
             out["angle"] = data["angle"].values[instant]
             out["angular_velocity"] = data["angular_velocity"].values[instant]

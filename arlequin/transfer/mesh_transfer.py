@@ -1,17 +1,21 @@
 """Transfer of a part's nodal displacements and velocities from one mesh to another.
 
 With the shape functions of both meshes on the common pieces of their cells (`arlequin.overlap`), a displacement y of
-the former mesh becomes the displacement x that differs from it least in energy, a velocity the one that differs least
-in mass norm and has its momenta:
+the former mesh becomes the displacement x whose elastic strains differ from its own by the least energy, a velocity the
+one that differs least in mass norm and has its momenta:
 
-    displacement:  min ½ ∫ ε(x − y):C:ε(x − y) dΩ,   ∫ ρ r·(x − y) dΩ = 0 for the rigid motions r that supports allow
-    velocity:      min ½ ∫ ρ |x − y|² dΩ,            rᵀM x = r'ᵀM'y for all rigid motions r
+    displacement:  min ½ ∫ δ:C:δ dΩ, δ = e(x) − e'(y),   ∫ ρ r·(x − y) dΩ = 0 for the rigid motions r of free bodies
+    velocity:      min ½ ∫ ρ |x − y|² dΩ,                rᵀM x = r'ᵀM'y for all rigid motions r
 
-Both are solved for the difference from the field interpolated at the new nodes: a field that the new mesh can
-represent is transferred to round-off, so that refinement is exact. On nested meshes the first is the Galerkin
-projection: equilibrium under loads on the former mesh is equilibrium on the coarser one. At supports, x is the
-interpolated field. In large deformations the arms of r are those of the deformed body. A beam takes the displacements
-and rotations of its new nodes (of prismatic beams the field of least energy with these values), and its velocities as
+The strains e are those of the model: with the mean dilatation of each cell where the pressure is that of the cell, and,
+in small strains, without the plastic strains. At supports x is the interpolated field. In large deformations the arms
+of r are those of the deformed body.
+
+Both are solved for the difference from the field that is interpolated at the new nodes: a field that the new mesh can
+represent is transferred to round-off, so that refinement is exact (where the pressure is that of the cells, smaller
+cells follow the mean dilatations of the former ones). On nested meshes the first is the Galerkin projection:
+equilibrium under loads on the former mesh is equilibrium on the coarser one. A beam takes the displacements and
+rotations at its new nodes (of prismatic beams the field of least energy with these values), and its velocities as
 above, with the inertia of its sections.
 """
 
@@ -27,17 +31,20 @@ from arlequin.junctions.coupling import Shapes, assemble, local_products, scatte
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Part
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import MAX_DEGREE, Overlap, intersect
 from arlequin.transfer.fields import field_at, model_of, section_rotations
 from arlequin.transfer.former_part import former_part
 from arlequin.transfer.least_energy import LeastEnergy
+from arlequin.transfer.point_values import CellPolynomials
 from arlequin.transfer.rigid_modes import rigid_modes
 
 _LEAST_COVERED = 0.5  # of a cell
 _SCALE = 2.0  # ratio of the extents of both meshes above which the units are in doubt
 _INDEPENDENT = 1e-10
+_TENSOR = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # number of a component of xx, yy, zz, yz, xz, xy
 _HERMITE_POINTS = 4  # per piece of a beam: exact for products of two cubics
 
 
@@ -174,8 +181,33 @@ class MeshTransfer:
     def _stiffness(self) -> tuple[sp.csr_array, sp.csr_array]:
         """∫ ε(φ):C:ε(φ) (nodal, nodal) of the new mesh, and that with the former one."""
         former, shapes, dx, radius = self._shapes
+        if self._means:
+            return self._mean_stiffness
         components, lame = self.model.components, self.model.lame  # type: ignore[union-attr]
         own, mixed = (elastic_form(shapes, trial, dx, components, radius, lame) for trial in (shapes, former))
+        return own, mixed
+
+    @property
+    def _means(self) -> bool:
+        """Whether the pressure is that of the mean dilatation of the cell."""
+        model: Any = self.model
+        return isinstance(model.material, CompiledLaw) and bool(model.mean_dilatation)
+
+    @property
+    def _mean_stiffness(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """The forms of the stiffness with the mean dilatation of the cells of either mesh."""
+        former, shapes, dx, radius = self._shapes
+        models: Any = self.former, self.model
+        components, (lam, mu) = models[1].components, models[1].lame
+        bulk, deviatoric = lam + 2.0 * mu / 3.0, (-2.0 * mu / 3.0, mu)
+        forms = [elastic_form(shapes, trial, dx, components, radius, deviatoric) for trial in (shapes, former)]
+        pieces = self.pieces
+        cells = pieces.coarse_cells, pieces.fine_cells
+        first, second = (mean_dilatations(model, at, dx.sum(axis=1)) for model, at in zip(models, cells, strict=True))
+        own, mixed = (
+            sp.csr_array(form + bulk * (second[1].T @ trial[0]))
+            for form, trial in zip(forms, (second, first), strict=True)
+        )
         return own, mixed
 
     @cached_property
@@ -202,12 +234,37 @@ class MeshTransfer:
         first, second = (sp.csr_array(model.assemble().inertia) for model in models)
         return first, second
 
-    def displacement(self, field: Array) -> Array:
-        """The displacement (nodal,), m, of one of the former mesh (former nodal,)."""
+    def displacement(self, field: Array, plastic: tuple[Array, Array] | None = None) -> Array:
+        """The displacement (nodal,), m, of one of the former mesh (former nodal,).
+
+        plastic: plastic strains (c, q, 6) at the points of the former and of the new mesh, xx, yy, zz, yz, xz, xy, of
+        which the difference is added to that of the strains: energy is stored by the elastic strains.
+        """
         start = np.asarray(self._interpolation[0] @ field)
         if isinstance(self.model, Beam) or not self._free.size:
             return start
-        return self._corrected(start, field, *self._energy)
+        return self._corrected(start, field, self._plastic_load(plastic), *self._energy)
+
+    def _plastic_load(self, plastic: tuple[Array, Array] | None) -> Array:
+        """∫ 2μ (ε_p − ε_p'):ε(φ) (nodal,) of the plastic strains of the new and the former mesh."""
+        model: Any = self.model
+        load = np.zeros((model.node_count, model.components))
+        if plastic is None:
+            return load.ravel()
+        models: Any = self.former, model
+        _, shapes, dx, radius = self._shapes
+        cells = self.pieces.coarse_cells, self.pieces.fine_cells
+        before, after = (
+            CellPolynomials(each).interpolate(at, self.pieces.points, values)
+            for each, at, values in zip(models, cells, plastic, strict=True)
+        )
+        change = 2.0 * model.lame[1] * dx[..., None] * (after - before)
+        for i in range(model.components):
+            local = np.einsum("ajpk,pkj->pa", shapes.gradients, change[..., _TENSOR[i, : model.components]])
+            if radius is not None and i == 0:
+                local += np.einsum("apk,pk->pa", shapes.values, change[..., _TENSOR[2, 2]] / radius)
+            np.add.at(load[:, i], shapes.nodes.T, local)
+        return load.ravel()
 
     @cached_property
     def _energy(self) -> tuple[tuple[sp.csr_array, sp.csr_array], sp.csr_array, sp.csr_array, LeastEnergy]:
@@ -278,17 +335,39 @@ class MeshTransfer:
         self,
         start: Array,
         field: Array,
+        load: Array,
         forms: tuple[sp.csr_array, sp.csr_array],
         rows: sp.csr_array,
         former_rows: sp.csr_array,
         factor: LeastEnergy,
     ) -> Array:
         """The field of least energy of the difference, from the interpolated one."""
-        load = -np.asarray(forms[0] @ start - forms[1] @ field)[self._free]
+        load = (load - np.asarray(forms[0] @ start - forms[1] @ field))[self._free]
         rhs = np.asarray(former_rows @ field - rows @ start)
         out = start.copy()
         out[self._free] += factor.solve(load, rhs)
         return out
+
+
+def mean_dilatations(model: Any, cells: Indices, volumes: Array) -> tuple[sp.csr_array, sp.csr_array]:
+    """Mean dilatation (p, nodal) of the cells (p,) of pieces, and the same times the volume of the pieces (p,)."""
+    basis, components = model.basis, model.components
+    dx, hoop = np.asarray(basis.dx), None
+    if model.axisymmetric:
+        radius = np.asarray(basis.global_coordinates())[0]
+        dx, hoop = dx * radius, 1.0 / radius
+    share = dx / dx.sum(axis=1, keepdims=True)
+    nodes = basis.element_dofs
+    means = np.empty((basis.Nbfun, components, nodes.shape[1]))
+    for a in range(basis.Nbfun):
+        function = basis.basis[a][0]
+        means[a] = np.einsum("icq,cq->ic", np.broadcast_to(function.grad, (components, *share.shape)), share)
+        if hoop is not None:
+            means[a, 0] += (np.asarray(function.value) * hoop * share).sum(axis=1)
+    rows = np.arange(cells.size)
+    columns = nodes[:, None] * components + np.arange(components)[:, None]
+    dilatation = scatter(rows, columns[:, :, cells], means[:, :, cells], (cells.size, model.dof_count))
+    return dilatation, sp.csr_array(sp.diags_array(volumes) @ dilatation)
 
 
 def elastic_form(
