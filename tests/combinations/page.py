@@ -27,6 +27,10 @@ TITLES = {
         "A switch to an equal model changes nothing, to 1e-9; to 1e-3 where averages of a scheme, or its forces on "
         "normals that turn, begin anew.",
     ),
+    "handover": (
+        "Starts from a result",
+        "A run cut in two is the run, to 1e-9; to 1e-3 with the accelerations of Newmark's family, which begin anew.",
+    ),
 }
 Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused
 
