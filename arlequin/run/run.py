@@ -164,7 +164,7 @@ class Run:
         metadata = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
             metadata["linear_solver"] = self._stepper.linear_solver
-        if members is None and configurations is None and system.from_result is not None:
+        if isinstance(system, System) and configurations is None and system.from_result is not None:
             metadata["handover"] = handover_attribute(self.assembly, self.state)
         if self.assembly.absorbing:
             metadata["absorbing"] = ", ".join(self.assembly.absorbing)

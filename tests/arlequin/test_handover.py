@@ -303,6 +303,66 @@ def test_contact_goes_on(name: str, cells: Any) -> None:
         assert abs(slips[1].mean() / slips[0].mean() - 1.0) < 0.05
 
 
+@pytest.mark.parametrize("cells", [(4, 4, 2), (3, 1, 1)], ids=["finer", "coarser"])
+def test_contact_in_space_goes_on(cells: Any) -> None:
+    def slid(cells: Any, **start: Any) -> aq.System:
+        part = aq.Solid("body", aq.mesh.box((0.0, 0.2), (0.0, 0.1), (0.0, 0.1), cells=cells), SOFT)
+        rigid = aq.RigidPlane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))
+        friction = aq.Coulomb(0.3, stiffness=1e8)
+        floor = aq.Interface("floor", part.boundary("bottom"), rigid, aq.Unilateral(), friction=friction)
+        return aq.System([part], interfaces=[floor], gravity=(0.0, 0.0, -GRAVITY), **start)
+
+    first = aq.simulate(slid((2, 2, 1), velocity=(0.3, 0.1, -0.05)), THETA, duration=4e-3, step=2e-4)
+    second = aq.simulate(slid(cells, from_result=first), THETA, duration=2e-3, step=2e-4)
+    assert abs(second["balance"]).max() < 1e-12
+    cost = json.loads(second.attrs["handover"])
+    momenta = np.array([cost["momentum_before"], cost["momentum_after"]])
+    assert np.abs(np.diff(momenta, axis=0)).max() < 1e-13 * 2.0  # kg m/s
+    slips = [run["interface/floor"]["slip"].values[i] for run, i in ((first, -1), (second, 0))]
+    assert slips[0].min() - 1e-15 <= slips[1].min() and slips[1].max() <= slips[0].max() + 1e-15
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_beam_of_other_cells_swings_on(dimension: int) -> None:
+    """A cantilever: its motion after the handover is that of the run without it, up to the error of the mesh."""
+    names = ("x", "y", "rz") if dimension == 2 else ("x", "y", "z", "rx", "ry", "rz")
+
+    def swinging(cells: int, **start: Any) -> aq.System:
+        return aq.System([beam(cells, dimension, imposed={"left": dict.fromkeys(names, 0.0)})], **start)
+
+    def bending(x: Any) -> Any:
+        out = np.zeros((len(x), len(names)))
+        out[:, 1], out[:, -1] = x[:, 0] ** 2, 2.0 * x[:, 0]
+        return out
+
+    first = aq.simulate(swinging(8, velocity={"body": bending}), THETA, duration=0.1, step=1e-3)
+    whole = aq.simulate(swinging(8, velocity={"body": bending}), THETA, duration=0.2, step=1e-3)
+    for cells in (16, 11):
+        second = aq.simulate(swinging(cells, from_result=first), THETA, duration=0.1, step=1e-3)
+        tips = [run["part/body"]["displacement"].values[-1, -1, 1] for run in (second, whole)]
+        assert abs(tips[0] / tips[1] - 1.0) < 2e-3
+        assert abs(second["balance"]).max() < 1e-12
+
+
+@pytest.mark.parametrize("cells", [(12, 24), (3, 12), (6, 18)], ids=["both finer", "coarse", "fine"])
+def test_glued_parts_keep_their_momentum(cells: tuple[int, int]) -> None:
+    def glued(cells: tuple[int, int], **start: Any) -> aq.System:
+        coarse, fine = (
+            aq.Solid(name, aq.mesh.rectangle(x, (0.0, 0.1), cells=(n, 2)), SOFT, plane="strain")
+            for name, x, n in (("coarse", (0.0, 0.6), cells[0]), ("fine", (0.4, 1.0), cells[1]))
+        )
+        glue = aq.Junction(coarse, fine, weights=aq.weights.Linear(), coupling=aq.L2(), mediator="coarse")
+        return aq.System([coarse, fine], junctions=[glue], **start)
+
+    first = aq.simulate(glued((6, 12), velocity={"coarse": (1.0, 0.2)}), THETA, duration=1e-2, step=2e-4)
+    second = aq.simulate(glued(cells, from_result=first), THETA, duration=1e-3, step=2e-4)
+    cost = json.loads(second.attrs["handover"])
+    assert np.abs(np.subtract(cost["momentum_after"], cost["momentum_before"])).max() < 1e-13 * 50.0  # kg m/s
+    for kind, share in (("kinetic", 3e-3), ("strain", 0.05)):
+        assert abs(cost["after"][kind] / cost["before"][kind] - 1.0) < share
+    assert abs(second["balance"]).max() < 1e-12
+
+
 @pytest.mark.parametrize("cells", [(12, 4), (4, 3)], ids=["finer", "coarser"])
 def test_worn_volume_is_kept(cells: Any) -> None:
     options = CONTACTS["wear"]

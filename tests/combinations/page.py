@@ -29,7 +29,8 @@ TITLES = {
     ),
     "handover": (
         "Starts from a result",
-        "A run cut in two is the run, to 1e-9; to 1e-3 with the accelerations of Newmark's family, which begin anew.",
+        "A run cut in two is the run, to 1e-7; to 1e-3 where accelerations begin anew (Newmark's family, central "
+        "differences).",
     ),
 }
 Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused
