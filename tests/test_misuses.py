@@ -129,6 +129,8 @@ aq.Bar("bar", LINE, STEEL, damping=0.1)
     → damping = 0.1: must be a Rayleigh, a ShortWaveDamping or None
 aq.System([BAR], from_result="run.zarr")
     → from_result = 'run.zarr': must be a result: that of simulate(…), or open('run.zarr')
+aq.ResultFrame(result(), parts=3)
+    → parts = 3: must be a list of names of parts
 aq.Bar(3, LINE, STEEL)
     → name = 3: must be a text, not empty and without '/'
 aq.Beam("b", LINE, STEEL, 0.01)
@@ -451,17 +453,28 @@ aq.ResultFrame(result(), 9)
     → frame = 9: must be one of the 5 frames of the result
 aq.System([LEFT], from_result=result())
     → from_result: has no part 'left'; its parts are bar: say how it starts, as displacement={'left': 0.0}
-aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=5), STEEL)], from_result=result())
-    → from_result: part 'bar' has 5 nodes on 1 axes there and 6 nodes on 1 axes here: give it the same mesh
-aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.2, cells=4), STEEL)], from_result=result())
-    → from_result: the nodes of part 'bar' are up to 0.1 m from those there: give it the same mesh
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 100.0, cells=4), STEEL)], from_result=result())
+    → from_result: part 'bar' extends over 0.1 m there and 100 m here: give the same body, in the same units
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.12, cells=6), STEEL)], from_result=result())
+    → from_result: part 'bar' has nodes outside its former mesh (1 of 7, as that at (0.12) m): give the same body
+aq.System([aq.Bar("bar", aq.mesh.interval(0.0, 0.06, cells=6), STEEL)], from_result=result())
+    → from_result: part 'bar' has cells of its former mesh outside the new one, as that at (0.0875) m: give the
+      same body
+aq.System([aq.Solid("bar", SQUARE, STEEL, plane="strain")], from_result=result())
+    → from_result: part 'bar' has 5 nodes on 1 axes there and 9 nodes on 2 axes here: keep its dimension
+aq.System([aq.PointMasses("bar", [(0.0,), (0.1,)], 1.0)], from_result=result())
+    → from_result: part 'bar' has 5 nodes on 1 axes there and 2 nodes on 1 axes here, at other places, and no field
+      between them: give it the same
+aq.System([aq.Beam("bar", LINE, STEEL, aq.Section.circle(0.01), dimension=2)], from_result=result())
+    → from_result: part 'bar' has 5 nodes on 1 axes there and 5 nodes on 2 axes here: keep its dimension
+aq.ResultFrame(result(), parts=["bar", "ber"])
+    → parts = 'ber': must be one of bar
+aq.ResultFrame(result(), parts={"fine": "coarse"})
+    → parts = 'coarse': must be one of bar
 aq.System([BAR], displacement=0.1, from_result=result())
     → give displacement or from_result, one of them
 aq.System([BAR], displacement={"bar": 0.1}, from_result=result())
     → displacement of 'bar': from_result has it: leave it out
-run(aq.System([BAR], from_result=result()), aq.Static())
-    → from_result: statics starts from an unloaded equilibrium: let one static run go through all its loads;
-      Theta, Newmark, CentralDifference and the others start from a result
 run(aq.System([aq.Bar("bar", LINE, STEEL, imposed={"left": {"x": 1.0}})], from_result=result()))
     → from_result: part 'bar' is displaced by other values than are imposed on it at t = 0, by up to 1: let the
       imposed motion start from where the result ends

@@ -11,6 +11,7 @@ from arlequin.models.types import Array
 from arlequin.solvers.condensed import ConstrainedSystem, RigidCondensed
 from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
+from arlequin.transfer.rigid_modes import rigid_modes
 
 _INDEPENDENT = 1e-10
 _ROUND_OFF = 1e-14  # relative to the terms of a constraint
@@ -81,19 +82,10 @@ def inertia_rows(assembly: Assembly, origin: Array, u: Array | None = None) -> A
     pieces = []
     for part, assembled, at in zip(assembly.system.parts, assembly.parts, assembly.places, strict=True):
         axes, components = origin.size, part.components
-        planes = {1: [], 2: [(0, 1)], 3: [(1, 2), (2, 0), (0, 1)]}[axes]
-        modes = np.zeros((axes + len(planes), part.node_count, components))
-        for i in range(min(axes, components)):
-            modes[i, :, i] = 1.0
         arm = _places(part, axes) - origin
         if u is not None and components <= axes and assembled.shapes.shape[0] == part.node_count * components:
             displacement = np.asarray(assembled.shapes @ u[at]).reshape(part.node_count, components)
             arm[:, :components] += displacement
-        for k, (i, j) in enumerate(planes):
-            if components >= axes:
-                modes[axes + k, :, i], modes[axes + k, :, j] = -arm[:, j], arm[:, i]
-            if components > axes:
-                modes[axes + k, :, axes + k] = 1.0
-        nodal = modes.reshape(len(modes), -1)
+        nodal = rigid_modes(arm, components)
         pieces.append(np.asarray(assembled.shapes.T @ (sp.csr_array(assembled.inertia) @ nodal.T)).T)
     return np.concatenate(pieces, axis=1)

@@ -4,11 +4,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.levels.consistency import Consistency, centre, inertia_rows
-from arlequin.levels.fields import field_at, joined_to, model_of, on_columns
+from arlequin.levels.transfer import joined_to
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array, Indices
 from arlequin.system.assembly import Assembly
+from arlequin.transfer.fields import field_at, model_of, on_columns
 
 _COINCIDENT = 1e-6  # distance of coincident nodes, relative to the node spacing
 

@@ -27,6 +27,7 @@ from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, ContactRounding, RefusedWork, growing_of
 from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
+from arlequin.run.handover import handover_attribute
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import mean_gravity, run_attributes
@@ -135,7 +136,7 @@ class Run:
             }
             warn_of_random_loads(all_systems, steps_of_parts, steps * step)
         self.state = self._stepper.start(*start)
-        if members is None and configurations is None:
+        if members is None and configurations is None and not scheme.static:  # statics starts in equilibrium
             self.state = self.state.with_first_guess(self.assembly, step)
         if former is not None:
             first = self.state
@@ -163,6 +164,8 @@ class Run:
         metadata = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
             metadata["linear_solver"] = self._stepper.linear_solver
+        if isinstance(system, System) and configurations is None and system.from_result is not None:
+            metadata["handover"] = handover_attribute(self.assembly, self.state)
         if self.assembly.absorbing:
             metadata["absorbing"] = ", ".join(self.assembly.absorbing)
         rank_attributes = {"ranks": ranks().count} if ranks().count > 1 else {}

@@ -33,9 +33,11 @@ class Static:
 
     Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
     without convergence is halved (see `CutBackStepper`). Yield stresses are rate-independent.
-    The run starts from an unloaded equilibrium. Parts may be supported by contact, friction or weak springs alone; an
-    unsupported part is reported with its motion. Works follow the trapezoidal rule over a step: its error in the work
-    of contact laws, finite rotations and plastic flow is `scheme` (order 2 in the step).
+    The run starts from an unloaded equilibrium, or from a former result (`System(from_result=…)`): from the equilibrium
+    under the loads at t = 0 that follows its displacements; its velocities are left out. Parts may be supported by
+    contact, friction or weak springs alone; an unsupported part is reported with its motion. Works follow the
+    trapezoidal rule over a step: its error in the work of contact laws, finite rotations and plastic flow is `scheme`
+    (order 2 in the step).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -53,11 +55,6 @@ class Static:
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
         from arlequin.schemes.cut_back import CutBackStepper
 
-        if assembly.system.from_result is not None:
-            raise UserError(
-                "from_result: statics starts from an unloaded equilibrium: let one static run go through all its "
-                "loads; Theta, Newmark, CentralDifference and the others start from a result"
-            )
         if (assembly.laws.level == 2).any() or assembly.laws.damped:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
@@ -86,9 +83,10 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         self._source = self._equilibrium = Equilibrium(assembly)  # with the last tangent, shared by steps of all sizes
 
     def start(self, u: Array, v: Array, n: int = 0, memory: Memory | None = None) -> State:
-        """The state of load step n; at n = 0 it must be in equilibrium without loads."""
+        """The state of load step n; at n = 0 in equilibrium without loads, or, from a former result, with those of
+        t = 0."""
         assembly, time = self._assembly, n * self.step
-        bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
+        bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, 0.0)
         accept_cells(assembly, bulk, time)
         displacement = assembly.contact.basis @ u
         kinematics = assembly.contact.kinematics(displacement)
@@ -98,14 +96,15 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         pushed = zero, kinematics.apply_local_transposed(stored)
         forces = reaction(assembly, lambda: bulk.force - external, pushed)
         scheme_state = StaticState(external, forces, kinematics.generalised_force(stored), np.zeros_like(u))
+        first = State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, scheme_state=scheme_state, n=n)
+        if not n and assembly.system.from_result is not None:
+            return self.continued(replace(first, impulse=assembly.contact_start(u).forces))
         if not n:
             self._check_start(bulk.force, scheme_state)
-        return replace(
-            State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, scheme_state=scheme_state, n=n), impulse=stored
-        )
+        return replace(first, impulse=stored)
 
     def continued(self, state: State) -> State:
-        """A state after a switch of levels, brought to equilibrium under the loads that act there."""
+        """A state after a switch of levels, or from a former result, in equilibrium under the loads that act there."""
         t = state.n * self.step
         return replace(self._step(state, t, t)[0], n=state.n)
 

@@ -29,10 +29,12 @@ from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import RigidCondensed
 from arlequin.solvers.solver_choice import mass_system
+from arlequin.solvers.touching import touching
 from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.contact_start import former_points
 from arlequin.system.facing import inside_out, turned
 
 _DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
@@ -71,15 +73,12 @@ def _allowed_depths(assembly: Assembly) -> Array:
     out = np.zeros(contact.count)
     if frame is None:
         return out
-    for interface, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        last_frame = frame.interfaces.get(interface.name)
-        if last_frame is None or last_frame["point_position"].shape != kin.positions.shape:
-            continue
+    for _, points, last_frame in former_points(contact, frame):
         depth = np.maximum(-last_frame["gap"], 0.0)
-        out[a:b] = np.where(
-            laws.level[a:b] == 2, depth, np.minimum(depth, laws.compliance[a:b] * last_frame["pressure"])
+        out[points] = np.where(
+            laws.level[points] == 2, depth, np.minimum(depth, laws.compliance[points] * last_frame["pressure"])
         )
-        out[a:b] += last_frame.get("worn_depth", 0.0)
+        out[points] += last_frame.get("worn_depth", 0.0)
     return out
 
 
@@ -142,12 +141,13 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
     positioned before, and their v is projected on G(u) v = 0 as well,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
-    their cells; those of parts from a former result keep their displacements, under their contact.
+    their cells; those of parts from a former result keep their displacements, under their contact,
+    * contact that a former result had on another mesh is closed (`arlequin.solvers.touching`).
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
-    if static and any(field.any() for part_fields in fields.values() for field in part_fields):
-        raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
+    if static:
+        _check_at_rest(assembly, fields)
     w0, w1, w2 = (assembly.imposed(i * step) for i in range(3))
     displaced = assembly.imposes_displacement
     imposed = {
@@ -167,6 +167,19 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     u[assembly.ghost] = v[assembly.ghost] = 0.0
     with phase("initial state"):
         return _consistent(assembly, u, v, static)
+
+
+def _check_at_rest(assembly: Assembly, fields: dict[str, list[Array]]) -> None:
+    """UserError for initial fields in statics; of a former result, the velocity is left out."""
+    for what, part_fields in fields.items():
+        for part, field in zip(assembly.system.parts, part_fields, strict=True):
+            if not assembly.system.starts_from_result(what, part):
+                if field.any():
+                    raise UserError(
+                        "statics starts from rest without displacement: leave velocity and displacement out"
+                    )
+            elif what == "velocity":
+                field[:] = 0.0
 
 
 def _coordinates(assembly: Assembly, index: int, what: str, field: Array, imposed: Array) -> Array:
@@ -194,13 +207,15 @@ def _coordinates(assembly: Assembly, index: int, what: str, field: Array, impose
 
 def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[Array, Array]:
     """Fields (d,) consistent with constraints, rigid parts, and the equilibrium of massless nodes."""
-    if not static:
+    if not static or assembly.system.from_result is not None:
         placed = assembly.rigidity.placed(u)
         u = _project(assembly, placed, placed)
         v = _project(assembly, v, u, rigid=True)
         if np.abs(assembly.rigidity.strains(u)).max(initial=0.0) > 2.0 * assembly.rigidity.rounding(u):
             raise UserError("the displacements given to rigid parts contradict a relation or junction at the start")
     u = _settle(assembly, u)
+    if assembly.contact.count and assembly.system.from_result is not None:
+        u = touching(assembly, u, _allowed_depths(assembly))
     _agree(assembly, u, v)
     check_apart(assembly, u)
     return u, v

@@ -1,6 +1,6 @@
 """The contact at the start of a run: history of its laws, springs of friction and wear from a former run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -9,6 +9,7 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -73,18 +74,24 @@ def start_sums(contact: Contact, frame: ResultFrame) -> dict[str, tuple[Array, A
 
 def _interfaces(contact: Contact, frame: ResultFrame) -> list[tuple[str, slice, Mapping[str, Array]]]:
     """Name, points and former values of the interfaces with friction or wear."""
-    interfaces = []
+    return [
+        (item.name, points, last_frame)
+        for item, points, last_frame in former_points(contact, frame)
+        if item.friction is not None or item.wear is not None
+    ]
+
+
+def former_points(contact: Contact, frame: ResultFrame) -> Iterator[tuple[Interface, slice, Mapping[str, Array]]]:
+    """Interfaces that a result has, their points, and the values of the result at them."""
     for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        if item.name in frame.interfaces and (item.friction is not None or item.wear is not None):
-            last_frame = frame.points(item.name, kin.positions)
-            assert last_frame is not None
-            interfaces.append((item.name, slice(int(a), int(b)), last_frame))
-    return interfaces
+        if frame.takes(item):
+            points = slice(int(a), int(b))
+            yield item, points, frame.points(item.name, kin.positions, contact.laws.area[points])
 
 
 def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
     for item in contact.interfaces:
-        depth = frame.interfaces.get(item.name, {}).get("worn_depth")
+        depth = frame.interfaces[item.name].get("worn_depth") if frame.takes(item) else None
         if depth is not None and depth.any() and item.wear is None:
             raise UserError(f"from_result: interface '{item.name}' wore there: give it wear=Archard(…) here too")
     if contact.wear_rate is None:
@@ -119,7 +126,5 @@ def _carry(contact: Contact, kinematics: ContactKinematics, frame: ResultFrame, 
         variables_history[:, :3] = variables[laws.slides]
         history[laws.sliding_rows[laws.slides]] = variables_history
     forces[tangential] = laws.area[point_of_row] * traction[tangential]
-    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        before = frame.interfaces.get(item.name)
-        if before is not None and before["point_position"].shape == kin.positions.shape:
-            forces[laws.first[a:b]] = laws.area[a:b] * before["pressure"]
+    for _, points, last_frame in former_points(contact, frame):
+        forces[laws.first[points]] = laws.area[points] * last_frame["pressure"]

@@ -1,21 +1,26 @@
 """The state of a former run at one frame of its result, from which a system starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.part import Part, PathDependent
+from arlequin.models.part import Part, PathDependent, Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.system.handover import PartHandover
+from arlequin.transfer.surface_values import SurfaceTransfer, distribute
 
-_SAME = 1e-9  # distance between equal nodes or points, relative to the extent of their part
+_SAME = 1e-9  # distance between equal points, relative to their coordinates
+_STATIC = ("position", "connectivity", "cell_nodes", "cell_lattice", "area", "point_position")
 _PART = ("displacement", "velocity", "rotation", "angular_velocity", "point_memory", "plastic_strain")
 _INTERFACE = (
-    "point_position", "pressure", "gap", "traction", "slip", "wear_work", "worn_depth", "spring_traction",
+    "pressure", "gap", "traction", "slip", "wear_work", "worn_depth", "spring_traction",
     "friction_variable",
 )  # fmt: skip
 
@@ -27,6 +32,13 @@ class ResultFrame:
     result: of `simulate` or `open`; frame: its number, −1 is the last one. Displacements and velocities of the nodes,
     rotations of beams and rigid bodies, internal variables of inelastic parts (of results with
     `Record(point_memory=True)`), springs of friction, variables of friction laws, slip and wear of the interfaces.
+
+    parts: the names of the parts to take, by default all; the others start anew, and so do the interfaces between
+    them. As a mapping, new name → name in the result: a patch may start from the field of the part that it lies in.
+
+    A part may have another mesh than it had: see `arlequin.transfer.mesh_transfer` for the fields, `point_values` for
+    internal variables and `surface_values` for contact points. What the transfer changes is the attribute `handover`
+    of the new result.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -40,7 +52,7 @@ class ResultFrame:
     True
     """
 
-    def __init__(self, result: Any, frame: int = -1) -> None:
+    def __init__(self, result: Any, frame: int = -1, *, parts: Iterable[str] | Mapping[str, str] | None = None) -> None:
         rule = "must be a result: that of simulate(…), or open('run.zarr')"
         if not isinstance(result, xarray.DataTree):
             raise UserTypeError.parameter("from_result", result, rule)
@@ -52,9 +64,33 @@ class ResultFrame:
         if not -times.size <= frame < times.size:
             raise UserError.parameter("frame", frame, f"must be one of the {times.size} frames of the result")
         self.number, self.time = frame % times.size, float(times[frame])
-        self.parts = {name: self._read(node, _PART, result) for name, node in groups["part"].children.items()}
+        self.end = float(result.coords["time"].values[-1])
+        recorded = {name: self._read(node, _PART, result) for name, node in groups["part"].children.items()}
+        self.names = _chosen(parts, tuple(recorded))
+        self.parts = {name: recorded[former] for name, former in self.names.items()}
         touching = {} if groups["interface"] is None else groups["interface"].children
         self.interfaces = {name: self._read(node, _INTERFACE, result) for name, node in touching.items()}
+        self.energy = self._energy(result)
+
+    @classmethod
+    def last(cls, result: Any) -> "ResultFrame":
+        """The last frame; UserError where the run went on after it (it was stopped between two frames)."""
+        frame = cls(result)
+        if frame.end > frame.time * (1.0 + 1e-9):
+            raise UserError(
+                f"from_result: its last frame is at {frame.time:g} s, and the run went to {frame.end:g} s: resume it "
+                "to the end, or take that frame, as ResultFrame(result, -1)"
+            )
+        return frame
+
+    def _energy(self, result: Any) -> dict[str, float]:
+        """Stored energies, J, at the time of the frame, by kind."""
+        if "energy" not in result:
+            return {}
+        instant = int(np.argmin(np.abs(result["time"].values - self.time)))
+        row = result["energy"].isel(time=instant)
+        kinds = [str(kind) for kind in row["kind"].values]
+        return {kind: float(row.sel(kind=kind)) for kind in ("kinetic", "strain", "asperity") if kind in kinds}
 
     def __repr__(self) -> str:
         return f"ResultFrame(t = {self.time:g} s, parts {', '.join(self.parts)})"
@@ -64,7 +100,7 @@ class ResultFrame:
         data = node.to_dataset()
         if "member" in data.dims:
             raise UserError("from_result: is the result of an ensemble: simulate the member alone, and start from that")
-        out = {name: data["position"].values for name in ("position",) if name in data}
+        out = {name: data[name].values for name in _STATIC if name in data}
         for name in names:
             if name in data:
                 values = data[name]
@@ -76,44 +112,35 @@ class ResultFrame:
                 self.time - float(times[self.number - 1])
             )
             out["worn_opening"] = rate * float(result.attrs["step"])
+        if "momentum" in data:
+            out["momentum"] = data["momentum"].values[instant]
         if "angle" in data:  # of a rigid body
             out["angle"] = data["angle"].values[instant]
             out["angular_velocity"] = data["angular_velocity"].values[instant]
         return {name: np.asarray(values, dtype=float) for name, values in out.items()}
 
     def check(self, part: Part) -> None:
-        """Raise `UserError` where a part of this name has other nodes, or its state was not recorded."""
-        recorded = self.parts[part.name]
-        position, here = recorded["position"], part.positions
-        if position.shape != here.shape:
-            raise UserError(
-                f"from_result: part '{part.name}' has {_nodes(position)} there and {_nodes(here)} here: give it the "
-                "same mesh"
-            )
-        apart = float(np.abs(position - here).max(initial=0.0))
-        if apart > _SAME * float(np.ptp(here, axis=0).max() or np.abs(here).max()):
-            raise UserError(
-                f"from_result: the nodes of part '{part.name}' are up to {apart:.3g} m from those there: give it the "
-                "same mesh"
-            )
-        turns = part.components - min(part.components, here.shape[1])
-        if turns != (recorded["rotation"].shape[1] if "rotation" in recorded else 0):
-            raise UserError(f"from_result: part '{part.name}' has rotations only here or only there: keep its kind")
+        """Raise `UserError` where a part of this name is another body, or its state was not recorded."""
+        self.handover(part)
         for what in ("displacement", "velocity"):
-            if not np.isfinite(recorded[what]).all():
+            if not np.isfinite(self.parts[part.name][what]).all():
                 raise UserError(
                     f"from_result: the {what} of part '{part.name}' is not finite in frame {self.number}: take a frame "
                     "in which it is"
                 )
 
+    def handover(self, part: Part) -> PartHandover:
+        """The state of a part on its own mesh."""
+        handovers = _HANDOVERS.setdefault(self, {})
+        if part.name not in handovers or handovers[part.name].part is not part:
+            whole = sum(former == self.names[part.name] for former in self.names.values()) == 1
+            whole = whole or self.names[part.name] == part.name
+            handovers[part.name] = PartHandover.of(part, self.parts[part.name], whole)
+        return handovers[part.name]
+
     def field(self, what: str, part: Part) -> Array:
         """The "displacement" or "velocity" of the part's nodes (nodal,), m or m/s, with the rotations of beams."""
-        recorded = self.parts[part.name]
-        if "rotation" not in recorded:
-            return recorded[what].ravel()
-        return np.hstack(
-            [recorded[what], recorded["rotation" if what == "displacement" else "angular_velocity"]]
-        ).ravel()
+        return self.handover(part).field(what)
 
     def angle(self, what: str, part: Part) -> float | None:
         """The angle of a rigid body of the plane, rad, or its rate, rad/s; None of other parts."""
@@ -124,43 +151,54 @@ class ResultFrame:
 
     def memory(self, part: Part, assembled: PathDependent) -> Array:
         """Internal variables (c, q, m) of the points of the cells of nonzero weight."""
-        virgin = assembled.fresh()
-        if not assembled.dissipates:
-            return virgin
-        recorded = self.parts[part.name]
-        if "point_memory" not in recorded:
-            raise UserError(
-                f"from_result: the internal variables of part '{part.name}' are not recorded there: run it with "
-                "record=Record(point_memory=True)"
-            )
-        weighs = assembled.everywhere(np.ones(len(virgin))) > 0.0
-        values = recorded["point_memory"]
-        if values.shape != (weighs.size, *virgin.shape[1:]):
-            raise UserError(
-                f"from_result: part '{part.name}' has internal variables of shape {values.shape} there, "
-                f"{(weighs.size, *virgin.shape[1:])} here: give it the same material and junctions"
-            )
-        return np.ascontiguousarray(values[weighs])
+        return self.handover(part).memory(assembled)
 
     def flowed(self, name: str) -> bool:
         """Whether a part has flowed plastically."""
         return bool(self.parts[name].get("plastic_strain", np.zeros(1)).any())
 
-    def points(self, name: str, positions: Array) -> Mapping[str, Array] | None:
-        """The variables of an interface with contact points at these positions (k, a), by name; None without it."""
-        recorded = self.interfaces.get(name)
-        if recorded is None:
-            return None
-        recorded_positions = recorded["point_position"]
-        if recorded_positions.shape != positions.shape or (
-            np.abs(recorded_positions - positions).max(initial=0.0) > _SAME * np.abs(positions).max(initial=0.0)
+    def takes(self, interface: Interface) -> bool:
+        """Whether the state of an interface is taken: it has its name, and all of its parts are."""
+        surfaces = (side for side in (interface.slave, interface.master) if isinstance(side, Surface))
+        return interface.name in self.interfaces and all(side.part.name in self.parts for side in surfaces)
+
+    def points(self, name: str, positions: Array, areas: Array) -> Mapping[str, Array]:
+        """The variables of an interface at contact points of these positions (k, a) and areas (k,), m², by name.
+
+        At other points than those of the result they are interpolated; the worn volume and the work of wear are those
+        of the result. UserError where the points are on another surface.
+        """
+        recorded = self.interfaces[name]
+        former = recorded["point_position"]
+        if former.shape == positions.shape and (
+            np.abs(former - positions).max(initial=0.0) <= _SAME * np.abs(positions).max(initial=0.0)
         ):
-            raise UserError(
-                f"from_result: interface '{name}' has other contact points there ({len(recorded_positions)}) than here "
-                f"({len(positions)}): give it the same surfaces"
-            )
-        return recorded
+            return recorded
+        if former.shape[1] != positions.shape[1]:
+            raise UserError(f"from_result: interface '{name}' has {former.shape[1]} axes there: keep its dimension")
+        transfer = SurfaceTransfer.of(former, positions, name)
+        out = {"point_position": positions, "area": areas}
+        for what, values in recorded.items():
+            if what in ("worn_depth", "wear_work"):
+                out[what] = distribute(positions, former, name, values, (recorded["area"], areas))
+            elif what not in out and what not in _STATIC:
+                finite = np.nan_to_num(values, posinf=np.finfo(float).max)  # gaps of points that face nothing
+                out[what] = transfer.interpolate(finite)
+        return out
 
 
-def _nodes(positions: Array) -> str:
-    return f"{len(positions)} nodes on {positions.shape[1]} axes"
+_HANDOVERS: WeakKeyDictionary[ResultFrame, dict[str, PartHandover]] = WeakKeyDictionary()
+
+
+def _chosen(parts: Iterable[str] | Mapping[str, str] | None, known: tuple[str, ...]) -> dict[str, str]:
+    """Name in the result by the name of a part."""
+    if parts is None:
+        return {name: name for name in known}
+    if isinstance(parts, Mapping):
+        chosen = dict(parts)
+    else:
+        names = checks.items("parts", parts, str, "must be a list of names of parts")
+        chosen = {name: name for name in names}
+    for former in chosen.values():
+        checks.one_of("parts", former, known)
+    return chosen

@@ -35,8 +35,9 @@ class System:
     a(t). velocity, displacement: the initial fields (m/s, m), as one vector for all nodes, a function of the positions
     (n, axis) that gives (n, component), or a mapping from part names to either; None is zero. from_result: a result
     from whose last frame (or another: `ResultFrame`) the system starts at t = 0, with the displacements and velocities
-    of the parts of the same names, rotations, internal variables, springs of friction and wear; `velocity` replaces the
-    velocity of the result, and parts that are not in the result are named in `velocity` or `displacement`. contact:
+    of the parts of the same names, rotations, internal variables, springs of friction and wear, on the same mesh or on
+    another one (the attribute `handover` of the new result says what that changes); `velocity` replaces the velocity of
+    the result, and parts that are not in the result are named in `velocity` or `displacement`. contact:
     solution method of the contact problem of a step. levels: pieces with several models, of which one is active at a
     time (`Levels`), and moving patches (`MovingPatch`); parts, junctions and so on are then those common to all of
     them.
@@ -114,7 +115,7 @@ class System:
                         )
         if self.from_result is not None:
             if not isinstance(self.from_result, ResultFrame):
-                object.__setattr__(self, "from_result", ResultFrame(self.from_result))
+                object.__setattr__(self, "from_result", ResultFrame.last(self.from_result))
             self._check_from_result(self.from_result)
 
     def _check_from_result(self, frame: ResultFrame) -> None:

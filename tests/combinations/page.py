@@ -27,6 +27,11 @@ TITLES = {
         "A switch to an equal model changes nothing, to 1e-9; to 1e-3 where averages of a scheme, or its forces on "
         "normals that turn, begin anew.",
     ),
+    "handover": (
+        "Starts from a result",
+        "A run cut in two is the run, to 1e-7; to 1e-3 where accelerations begin anew (Newmark's family, central "
+        "differences).",
+    ),
 }
 Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused
 

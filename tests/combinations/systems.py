@@ -14,16 +14,17 @@ Ingredients = dict[str, Any]
 
 @dataclass(frozen=True)
 class Loads:
-    """Loads of the period, or such as grow from zero, for statics."""
+    """Loads of the period from a time on, s, or such as grow from zero, for statics."""
 
     grow: bool = False
+    start: float = 0.0
 
     def at(self, mean: float, amplitude: float, sine: bool = False) -> Callable[[float], float]:
         """F(t), N: about a mean."""
         if self.grow:
-            return lambda t: (mean + amplitude) * t / PERIOD
+            return lambda t: (mean + amplitude) * (t + self.start) / PERIOD
         wave = np.sin if sine else np.cos
-        return lambda t: mean + amplitude * wave(2.0 * np.pi * t / PERIOD)
+        return lambda t: mean + amplitude * wave(2.0 * np.pi * (t + self.start) / PERIOD)
 
 
 def masses(

@@ -11,12 +11,16 @@ from combinations.systems import FEATURES, PERIOD, SCHEMES, SOLIDS, Loads
 import arlequin as aq
 
 STEPS = 100  # of the period; statics take a tenth
+ANEW = ("Newmark", "HHT", "GeneralisedAlpha", "CentralDifference")
 LUMPED = ("CentralDifference", "SymplecticEuler", "DeVogelaere", "RungeKutta")
 
 
-def options(scheme: str) -> dict[str, Any]:
-    """Of the systems, so that the scheme takes them where it can."""
-    return {"loads": Loads(grow=scheme == "Static"), "mass": "lumped" if scheme in LUMPED else "consistent"}
+def options(scheme: str, start: float = 0.0) -> dict[str, Any]:
+    """Of the systems, so that the scheme takes them where it can; start: time, s, of the loads at the start."""
+    return {
+        "loads": Loads(grow=scheme == "Static", start=start),
+        "mass": "lumped" if scheme in LUMPED else "consistent",
+    }
 
 
 def system(feature: str, scheme: str, size: float = 0.0) -> aq.System:
@@ -127,9 +131,19 @@ def levels(feature: str, scheme: str) -> None:
     near(motion(result, "-2")[-1], motion(alone)[-1], 1e-3 if anew else 1e-9)
 
 
+def handover(feature: str, scheme: str) -> None:
+    """A run cut in two is the run; nearly where accelerations and averages of a scheme begin anew."""
+    made, half = [aq.System(**FEATURES[feature](**options(scheme, start))) for start in (0.0, 0.5 * PERIOD)]
+    run = {"duration": 0.5 * PERIOD, "step": step_of(scheme), "record": aq.Record(point_memory=True)}
+    first = aq.simulate(made, SCHEMES[scheme], **run)
+    second = aq.simulate(replace(half, from_result=first), SCHEMES[scheme], **run)
+    assert np.abs(second["balance"].values).max() < 1e-12
+    near(motion(second)[-1], motion(ran(system(feature, scheme), scheme))[-1], 1e-3 if scheme in ANEW else 1e-7)
+
+
 USES: dict[str, Callable[[str, str], None]] = {
     "run": run, "ensemble": ensemble, "gradient": gradient, "adjoint": adjoint, "periodic motion": periodic,
-    "levels": levels,
+    "levels": levels, "handover": handover,
 }  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.types import Array
 from arlequin.overlap.geometry import candidate_pairs, distance_outside, to_reference
-from arlequin.system.system import System
 
 _OUTSIDE = 0.3  # of a cell: points up to this far outside (curved borders meshed otherwise) are extrapolated
 _BESIDE = 3.0  # radii of gyration: a corner of a square section is √6 of them from its axis
@@ -34,12 +33,6 @@ def on_columns(block: sp.sparray, place: slice, count: int) -> sp.csr_array:
     return sp.csr_array(sp.hstack([empty[0], block, empty[1]], format="csr"))
 
 
-def joined_to(system: System, name: str) -> set[str]:
-    """Names of the parts that junctions couple with a part."""
-    pairs = [{junction.coarse.name, junction.fine.name} for junction in system.junctions]
-    return {other for pair in pairs if name in pair for other in pair} - {name}
-
-
 def field_at(part: Part, points: Array) -> tuple[sp.csr_array, NDArray[np.bool_]]:
     """E (k·axis, nodal): displacements of the part's field at points (k, axis), m; and which points it covers (k,).
 
@@ -51,7 +44,7 @@ def field_at(part: Part, points: Array) -> tuple[sp.csr_array, NDArray[np.bool_]
         return _beam_field(model, points)
     if isinstance(model, MeshedPart):
         return _mesh_field(model, points)
-    raise UserError(f"part '{part.name}': has no field between its nodes: levels take solids, bars and beams")
+    raise UserError(f"part '{part.name}': has no field between its nodes: only solids, bars and beams have one")
 
 
 def section_rotations(beam: Beam, points: Array) -> sp.csr_array:

@@ -1,0 +1,75 @@
+"""Contact at the start on another mesh: points under pressure touch, others do not interpenetrate."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.contact_start import former_points
+from arlequin.system.system import surfaces_of
+from arlequin.transfer.least_energy import LeastEnergy
+
+_MAX_PASSES = 20
+_MARGIN = 1e-13  # gap, relative to the extent of the surfaces, that counts as zero
+_INERTIA = 1e-8  # of M beside K, by their largest terms: bodies that nothing holds are moved as little as possible
+
+
+def touching(assembly: Assembly, u: Array, allowed: Array) -> Array:
+    """u (d,), m, with the contact of a former result closed: the nearest displacement, in strain energy, with
+
+        g = −δ at points on the gap that were under pressure,   g ≥ −δ at all others,   C u = 0,
+
+    g (k,) the gaps and δ = `allowed` (k,), m, the depths that are admissible (worn off, or of a compliance). Only
+    interfaces whose points or parts have another mesh than in the result are considered.
+    """
+    system, contact = assembly.system, assembly.contact
+    frame = system.from_result
+    chosen, pressed = np.zeros((2, contact.count), dtype=bool)
+    if frame is None:
+        return u
+    for item, points, last_frame in former_points(contact, frame):
+        parts = [side.part for side in surfaces_of(item) if isinstance(side, Surface)]
+        if any(
+            system.starts_from_result("displacement", part) and not frame.handover(part).same_mesh for part in parts
+        ):
+            chosen[points] = contact.laws.level[points] > 0
+            pressed[points] = (contact.laws.level[points] == 1) & (last_frame["pressure"] > 0.0)
+    if not chosen.any():
+        return u
+    active, margin = pressed & chosen, _MARGIN * contact.scale.extent + contact.scale.round_off
+    for _ in range(_MAX_PASSES):
+        displacement = contact.basis_product(u)
+        kinematics = contact.kinematics(displacement)
+        gap = kinematics.gaps(displacement) + allowed
+        considered = chosen & kinematics.paired
+        behind = considered & (gap < -margin)
+        if not (behind | (considered & active & (np.abs(gap) > margin))).any():
+            break
+        active |= behind
+        u = u + _correction(assembly, u, kinematics, np.where(considered & active, gap, np.nan))
+    return u
+
+
+def _correction(assembly: Assembly, u: Array, kinematics: ContactKinematics, gap: Array) -> Array:
+    """The change of u (d,) of least energy that closes these gaps (k,), nan elsewhere."""
+    free = np.flatnonzero(assembly.free)
+    points: NDArray[np.int64] = np.flatnonzero(np.isfinite(gap))
+    normal = kinematics.first[points]
+    basis = kinematics.basis
+    contact_rows = basis[normal] if kinematics.local is None else kinematics.local[normal] @ basis
+    rows = sp.csr_array(
+        sp.vstack([assembly.constraints, assembly.rigidity.gradient(u), sp.csr_array(contact_rows)], format="csr")
+    )
+    stiffness, mass = sp.csr_array(assembly.stiffness), sp.csr_array(assembly.mass)
+    largest = float(mass.diagonal().max(initial=0.0)) or 1.0
+    scale = float(stiffness.diagonal().max(initial=0.0)) / largest
+    metric = sp.csr_array(stiffness + (_INERTIA * scale if scale else 1.0) * mass)
+    factor = LeastEnergy.of(sp.csr_array(sp.csr_array(metric[free])[:, free]), sp.csr_array(rows[:, free]))
+    rhs = np.zeros(rows.shape[0])
+    rhs[rhs.size - points.size :] = -gap[points]
+    out = np.zeros(u.size)
+    out[free] = factor.solve(np.zeros(free.size), rhs)
+    return out

@@ -1,0 +1,1 @@
+"""Transfer of the state of a body from one mesh to another."""
