@@ -10,6 +10,7 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.equilibrium import Equilibrium
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
@@ -33,9 +34,10 @@ class Static:
 
     Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
     without convergence is halved (see `CutBackStepper`). Yield stresses are rate-independent.
-    The run starts from an unloaded equilibrium. Parts may be supported by contact, friction or weak springs alone; an
-    unsupported part is reported with its motion. Works follow the trapezoidal rule over a step: its error in the work
-    of contact laws, finite rotations and plastic flow is `scheme` (order 2 in the step).
+    The run starts from an unloaded equilibrium; an `interference` of interfaces is closed over its ramp. Parts may be
+    supported by contact, friction or weak springs alone; an unsupported part is reported with its motion.
+    Works follow the trapezoidal rule over a step: its error in the work of contact laws, finite rotations and plastic
+    flow is `scheme` (order 2 in the step).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -81,7 +83,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
     restarts = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
-        self.step = step
+        self.step = self._first_step = step  # with_step() changes the former
         self._assembly = assembly
         self._source = self._equilibrium = Equilibrium(assembly)  # with the last tangent, shared by steps of all sizes
 
@@ -91,7 +93,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         bulk = assembly.respond(u, assembly.fresh() if memory is None else memory, 0.0)
         accept_cells(assembly, bulk, time)
         displacement = assembly.contact.basis @ u
-        kinematics = assembly.contact.kinematics(displacement)
+        kinematics = assembly.contact.kinematics(displacement, worn=self._worn(None, time, time))
         gaps = kinematics.gaps(displacement)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         external, zero = assembly.load(time), np.zeros(assembly.constraints.shape[0])
@@ -103,6 +105,11 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         return replace(
             State.first(assembly, u, 0.0 * u, bulk, gaps, kinetic=0.0, scheme_state=scheme_state, n=n), impulse=stored
         )
+
+    def _worn(self, worn: WearState | None, t0: float, t1: float) -> WearState | None:
+        """The openings of the gaps by wear and by the interference, which is closed from t0 to t1."""
+        interference = self._assembly.contact.interference
+        return worn if interference is None else interference.step(worn, t0, t1, self._first_step)
 
     def continued(self, state: State) -> State:
         """A state after a switch of levels, brought to equilibrium under the loads that act there."""
@@ -142,7 +149,8 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         """The equilibrium under the loads at t1, and the works between t0 and t1."""
         assembly, scheme_state = self._assembly, state.scheme_state
         external = assembly.load(t1)
-        equilibrium = self._equilibrium.find(state, external, t0, t1)
+        start = replace(state, worn=self._worn(state.worn, t0, t1))
+        equilibrium = self._equilibrium.find(start, external, t0, t1)
         contact_step, du, constraint = equilibrium.contact, equilibrium.y, equilibrium.multipliers
         kinematics, contact = contact_step.kinematics, contact_step.solution
         u = state.u + du

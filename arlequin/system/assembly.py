@@ -36,6 +36,7 @@ from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout, bounds_of
+from arlequin.system.interference import Interference
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
@@ -395,6 +396,11 @@ class Assembly:
         """Mask (p,): displacement imposed (else velocity)."""
         pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
         return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
+
+    @property
+    def open_interference(self) -> Interference | None:
+        """The interference that statics closes; None in runs that start from a result, where it is closed."""
+        return self.contact.interference if self.system.from_result is None else None
 
     @cached_property
     def _driven_parts(self) -> tuple[Assembled, ...]:
