@@ -131,7 +131,7 @@ def system(parameters: Parameters, fitted: xarray.DataTree | None = None) -> aq.
 def run(parameters: Parameters, record: Record | None = None, progress: Progress | None = None) -> xarray.DataTree:
     p = parameters
     fitted = aq.simulate(system(p), aq.Static(), duration=1.0, step=1.0, progress=False)
-    energy = fitted["energy"][-1]
+    energy = fitted.dataset["energy"][-1]
     attributes = {
         "fit_strain": float(energy.sel(kind="strain")),
         "fit_work": float(energy.sel(kind="external_work")),
@@ -187,7 +187,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     stresses = dict(zip(("shaft", "hub"), exact.mean_stresses, strict=True))
     bore, rim = fit.displacement("shaft", p.bore), fit.displacement("hub", p.rim)
     second_order = 2.0 * p.interference / p.radius
-    friction = np.diff(result["energy"].sel(kind="friction").values)
+    friction = np.diff(result.dataset["energy"].sel(kind="friction").values)
     checks = [
         Check("pressure against Lamé", fit.pressure, exact.pressure, 2e-3, "Pa"),
         *(Check(f"mean stress of the {name}", fit.mean_stress(name), s, 2e-3, "Pa") for name, s in stresses.items()),
