@@ -29,6 +29,7 @@ from arlequin.models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
 from arlequin.models.loads.turbulence import SpanForce as SpanForce
 from arlequin.models.loads.turbulence import Turbulence as Turbulence
 from arlequin.models.lumped.masses import PointMasses as PointMasses
+from arlequin.models.lumped.pretension import Pretension as Pretension
 from arlequin.models.lumped.relations import Relation as Relation
 from arlequin.models.lumped.springs import Spring as Spring
 from arlequin.models.materials.elastic import LinearElastic as LinearElastic

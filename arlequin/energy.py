@@ -154,9 +154,11 @@ class BulkWork:
 
         Wear opens the gaps in addition to the motion: `wear` is the work of the normal forces on this opening,
         Σ P_n · opening/Δt ≥ 0 (the strain energy of the matter removed); the other works of contact are taken on the
-        whole change of the gaps. Physical works are taken on `du`; `scheme` is the algorithmic work minus the change of
-        stored energy and the physical works. The balance therefore checks the momentum equation along the path; a
-        wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
+        whole change of the gaps. An interference that is being closed is part of this opening, too: its work
+        −Σ P_n · imposed/Δt is external, as that of an imposed motion. Physical works are taken on
+        `du`; `scheme` is the algorithmic work minus the change of stored energy and the physical works. The balance
+        therefore checks the momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for
+        the conserving pairs.
 
         stored: (strain, asperity), J. loss: of friction with springs, see `ContactStep.loss`. plastic: energy
         dissipated in the material, J.
@@ -181,6 +183,10 @@ class BulkWork:
             if kinematics.opening is not None:
                 normal = contact.stored + contact.dissipated + contact.multiplier
                 work["wear"] = np.vecdot(normal, kinematics.opening) / step
+                if kinematics.imposed is not None:
+                    fitting = np.vecdot(normal, kinematics.imposed) / step
+                    work["wear"] -= fitting
+                    work["external_work"] -= fitting
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
             # work that would be negative dissipation belongs to the scheme

@@ -1,7 +1,7 @@
 """Interface: a slave surface, its master, and the laws between them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from arlequin.models.part import MeshedPart, Surface
 from arlequin.models.rigid.polygon import RigidBody
 from arlequin.models.rigid.solid import Rigid
 from arlequin.models.signatures import checked_call, takes
+from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.wear import Archard
@@ -21,8 +22,10 @@ from arlequin.multilevel.pairing.collocation import REACH, pair_points
 from arlequin.multilevel.pairing.corners import corner_pairing
 from arlequin.multilevel.pairing.edges import edge_pairing
 from arlequin.multilevel.pairing.frozen import FrozenPairing
-from arlequin.multilevel.pairing.kinematics import Pairing, PairingMaster
+from arlequin.multilevel.pairing.interference import Amount, Ramp, check_interference, facet_size, nominal_offset, reach
+from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, PairingMaster
 from arlequin.multilevel.pairing.mortar import MortarObstacle, MortarPairing
+from arlequin.multilevel.pairing.offset import OffsetPairing
 from arlequin.multilevel.pairing.stacked import stacked
 from arlequin.multilevel.search.corners import sharp_edges
 from arlequin.multilevel.search.facets import FacetMesh
@@ -48,6 +51,12 @@ class Interface:
     and N·s/m for Pa, Pa/m and Pa·s/m. Unilateral laws hold at sharp corners and edges of both sides, too (large
     sliding, without a direction).
 
+    interference, of press fits, in statics: "resolve" closes the overlap δ₀ that the geometry has at the start; a
+    length δ, m, is that of surfaces that touch nominally, whose gap at the start is taken for 0 (chords of curved
+    surfaces). The laws see the gap g(u) + δ₀ (1 − s(t)), or g(u) − g(0) − δ s(t): s rises from 0 to 1 over the first
+    load step, over `ramp` seconds, or as the function ramp(t). Σ P_n δ ds is external work. Dynamics starts from
+    the result of statics, at s = 1.
+
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
     >>> block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.05), cells=(4, 2)), steel, plane="strain")
@@ -69,6 +78,8 @@ class Interface:
     direction: Any = None
     wear: Archard | None = None
     area: float | None = None
+    interference: Amount = field(default=None, kw_only=True)
+    ramp: Ramp = field(default=None, kw_only=True)
 
     __repr__ = short_repr
 
@@ -162,6 +173,11 @@ class Interface:
             if is_pairing or self._space != "nodes":
                 kind = "guides have 1 m²" if is_pairing else f"multiplier {self._space} integrates over the surface"
                 raise UserError(f"interface '{self.name}': an area is for contact at nodes: {kind}")
+        amount, ramp = check_interference(self.name, self.interference, self.ramp)
+        if amount is not None and is_pairing:
+            raise UserError(f"interface '{self.name}': guides have no interference")
+        object.__setattr__(self, "interference", amount)
+        object.__setattr__(self, "ramp", ramp)
 
     @property
     def laws(self) -> tuple[NormalLaw, ...]:
@@ -212,8 +228,31 @@ class Interface:
         ]
         return [pairing for pairing in pairings if pairing is not None]
 
+    def overlap(self, kin: Kinematics) -> Array:
+        """Interference (k,), m, at s = 0, so that no law acts on the gap at the start: h − g there, or 0 where g > h.
+
+        h: the gap at which the laws start to act, 0 of unilateral contact; kin: the kinematics of the reference
+        configuration.
+        """
+        size, gap = facet_size(self.slave, self.master), np.where(kin.paired, kin.gap, np.inf)
+        return np.maximum(reach(self.name, self.laws, size) - gap, 0.0)
+
     def pairing(self) -> Pairing:
         """The pairing of the slave's contact points with the master."""
+        pairing = self._geometric_pairing()
+        if self.interference is None or self.interference == "resolve":
+            return pairing
+        kin = pairing.at(*self.reference_positions)
+        size = facet_size(self.slave, self.master)
+        return OffsetPairing(pairing, nominal_offset(self.name, float(self.interference), kin, size))
+
+    @property
+    def reference_positions(self) -> tuple[Array, Array]:
+        """Reference positions (n, a), m, of the nodes of slave and master; none of an obstacle."""
+        master = self.master.positions if isinstance(self.master, Surface) else np.zeros((0, 1))
+        return self.slave.positions, master
+
+    def _geometric_pairing(self) -> Pairing:
         pairing: Pairing
         slave = self._side
         if isinstance(self.master, PairingMaster):

@@ -10,6 +10,7 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.equilibrium import Equilibrium
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
@@ -34,10 +35,11 @@ class Static:
     Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
     without convergence is halved (see `CutBackStepper`). Yield stresses are rate-independent.
     The run starts from an unloaded equilibrium, or from a former result (`System(from_result=…)`): from the equilibrium
-    under the loads at t = 0 that follows its displacements; its velocities are left out. Parts may be supported by
-    contact, friction or weak springs alone; an unsupported part is reported with its motion. Works follow the
-    trapezoidal rule over a step: its error in the work of contact laws, finite rotations and plastic flow is `scheme`
-    (order 2 in the step).
+    under the loads at t = 0 that follows its displacements; its velocities are left out. An `interference` of
+    interfaces is closed over its ramp, or closed from the start where the result has the interface. Parts may be
+    supported by contact, friction or weak springs alone; an unsupported part is reported with its motion. Works follow
+    the trapezoidal rule over a step: its error in the work of contact laws, finite rotations and plastic flow is
+    `scheme` (order 2 in the step).
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -78,7 +80,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
     restarts = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
-        self.step = step
+        self.step = self._first_step = step  # with_step() changes the former
         self._assembly = assembly
         self._source = self._equilibrium = Equilibrium(assembly)  # with the last tangent, shared by steps of all sizes
 
@@ -89,7 +91,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, 0.0)
         accept_cells(assembly, bulk, time)
         displacement = assembly.contact.basis @ u
-        kinematics = assembly.contact.kinematics(displacement)
+        kinematics = assembly.contact.kinematics(displacement, worn=self._worn(None, time, time))
         gaps = kinematics.gaps(displacement)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         external, zero = assembly.load(time), np.zeros(assembly.constraints.shape[0])
@@ -102,6 +104,11 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         if not n:
             self._check_start(bulk.force, scheme_state)
         return replace(first, impulse=stored)
+
+    def _worn(self, worn: WearState | None, t0: float, t1: float) -> WearState | None:
+        """The openings of the gaps by wear and by the interference, which is closed from t0 to t1."""
+        interference = self._assembly.open_interference
+        return worn if interference is None else interference.step(worn, t0, t1, self._first_step)
 
     def continued(self, state: State) -> State:
         """A state after a switch of levels, or from a former result, in equilibrium under the loads that act there."""
@@ -141,7 +148,8 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         """The equilibrium under the loads at t1, and the works between t0 and t1."""
         assembly, scheme_state = self._assembly, state.scheme_state
         external = assembly.load(t1)
-        equilibrium = self._equilibrium.find(state, external, t0, t1)
+        start = replace(state, worn=self._worn(state.worn, t0, t1))
+        equilibrium = self._equilibrium.find(start, external, t0, t1)
         contact_step, du, constraint = equilibrium.contact, equilibrium.y, equilibrium.multipliers
         kinematics, contact = contact_step.kinematics, contact_step.solution
         u = state.u + du

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -145,8 +146,13 @@ class ContactEquations:
 
     @classmethod
     def of(cls, model: StudyModel, form: StepCoefficients) -> "ContactEquations":
-        """The equations of a model."""
+        """The equations of a model; UserError where an interference is closed."""
         contact = model.assembly.contact
+        if form.static and contact.interference is not None:
+            name = contact.interference.ramps[0][0]
+            raise UserError(
+                f"interface '{name}': runs that close an interference have no derivatives here: compare two of them"
+            )
         return cls(contact.laws, PointData.of(model), contact.scale.touching, form)
 
     @property

@@ -19,7 +19,8 @@ from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH
-from arlequin.multilevel.pairing.kinematics import faces
+from arlequin.multilevel.pairing.interference import facet_size
+from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, faces
 from arlequin.multilevel.pairing.multipliers import Facets
 from arlequin.multilevel.search.facets import FacetMesh, in_space
 from arlequin.multilevel.search.search import FacetTree
@@ -40,15 +41,19 @@ from arlequin.system.facing import inside_out, turned
 _DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
 
 
-def check_apart(assembly: Assembly, u: Array) -> None:
+def check_apart(assembly: Assembly, u: Array, static: bool = False) -> None:
     """Reject initial interpenetration of surfaces under unilateral contact: interface, amount and position.
 
     The mean gap of a function, (1/A) ∫ψ g dΓ, may be negative where g ≥ 0: where ψ changes its sign (P2 on a curved
     surface), or where g, along the slave's normal, extends past the end of the master. So it is only an indicator: a
-    start is refused where points of one surface also lie behind the other.
+    start is refused where points of one surface also lie behind the other. In statics an interference may be as large
+    as a facet.
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
+        if interference_of(assembly, interface, static):
+            _refuse_large(interface, contact.reference[contact.interfaces.index(interface)], pairing)
+            continue
         if not (assembly.laws.level[a:b] > 0).any():
             continue
         slave, master = _node_positions(assembly, interface.slave, u), _node_positions(assembly, interface.master, u)
@@ -56,11 +61,46 @@ def check_apart(assembly: Assembly, u: Array) -> None:
         gap = kinematics.gap + allowed[a:b]
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
         margin = _DEPTH_TOLERANCE * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
-        if not interface.weak:
+        if not interface.weak or interface.interference is not None:
             _refuse_behind(interface, kinematics.positions, gap, margin)
         elif gap.min() < -margin:
             _refuse_points(interface, slave, master, margin + float(allowed[a:b].max()))
         _refuse_inside(interface, kinematics.positions[~kinematics.paired & (faces(pairing) >= 0)])
+
+
+def interference_of(assembly: Assembly, interface: Interface, static: bool) -> bool:
+    """Whether the run closes an interference of the interface; UserError in dynamics, unless a result has closed it."""
+    frame = assembly.system.from_result
+    if interface.interference is None or (frame is not None and interface.name in frame.interfaces):
+        return False
+    if not static:
+        raise UserError(
+            f"interface '{interface.name}': Static closes an interference: simulate that first, and start from its "
+            "result, System(…, from_result=result)"
+        )
+    return True
+
+
+def _refuse_large(interface: Interface, kin: Kinematics, pairing: Pairing) -> None:
+    """Refuse an interference that is larger than a facet, beyond which points have no or wrong partners."""
+    size = facet_size(interface.slave, interface.master)
+    depth = np.where(kin.paired, -kin.gap, 0.0)
+    if isinstance(interface.interference, float) and interface.interference > size:
+        depth = np.full(depth.size, interface.interference)
+    deep, lost = int(depth.argmax()), ~kin.paired & (faces(pairing) >= 0)
+    inside_master = _inside_master(interface, kin.positions[lost])
+    if inside_master is not None:
+        _refuse_interference(interface, *inside_master, size)
+    if depth[deep] > size:
+        _refuse_interference(interface, depth[deep], kin.positions[deep], size)
+
+
+def _refuse_interference(interface: Interface, amount: float, position: Array, size: float) -> None:
+    place = ", ".join(f"{x:.6g}" for x in position)
+    raise UserError(
+        f"interface '{interface.name}': the interference of {amount:.3g} m at ({place}) m is larger than the largest "
+        f"facet, {size:.3g} m: move the parts, or give coarser facets or less interference"
+    )
 
 
 def _allowed_depths(assembly: Assembly) -> Array:
@@ -117,19 +157,32 @@ def _refuse_behind(interface: Interface, points: Array, distances: Array, margin
 
 def _refuse_inside(interface: Interface, points: Array) -> None:
     """Refuse points that lie too deep inside the master to have a partner."""
+    deepest = _inside_master(interface, points)
+    if deepest is not None:
+        _refuse(interface, *deepest)
+
+
+def _inside_master(interface: Interface, points: Array) -> tuple[float, Array] | None:
+    """Depth, m, and position (a,) of the deepest of the points inside the master; None where there is none."""
     if not isinstance(interface.master, Surface) or not len(points):
-        return
+        return None
     part = interface.master.part
     within = inside(part.mesh, points) if isinstance(part, MeshedPart) else inside_outline(interface.master, points)
     deep = points[within]
-    if len(deep):
-        depth = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
-        _refuse(interface, depth.max(), deep[int(np.argmax(depth))])
+    if not len(deep):
+        return None
+    depth = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
+    return float(depth.max()), deep[int(np.argmax(depth))]
 
 
 def _refuse(interface: Interface, amount: float, position: Array) -> None:
     place = ", ".join(f"{x:.6g}" for x in position)
-    cure = f", and faces away from its slave: {turned(interface.master)}" if inside_out(interface) else ""
+    if inside_out(interface):
+        cure = f", and faces away from its slave: {turned(interface.master)}"
+    elif interface.interference is not None:
+        cure = ": its interference is not closed there: take a later frame of the static result"
+    else:
+        cure = '; an overlap on purpose, of a press fit, is closed in statics by interference="resolve"'
     raise UserError(f"interface '{interface.name}': starts interpenetrated by {amount:.3g} m at ({place}) m{cure}")
 
 
@@ -217,7 +270,7 @@ def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[A
     if assembly.contact.count and assembly.system.from_result is not None:
         u = touching(assembly, u, _allowed_depths(assembly))
     _agree(assembly, u, v)
-    check_apart(assembly, u)
+    check_apart(assembly, u, static)
     return u, v
 
 

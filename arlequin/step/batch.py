@@ -105,6 +105,8 @@ class StepBatch:
         kinematics = assembly.contact.kinematics(np.zeros(basis_displacement.shape[-1:]))
         if state.u.ndim == 1:
             worn = None if state.worn is None else state.worn.at_start()
+            if (interference := assembly.open_interference) is not None:
+                worn = interference.step(worn, 0.0, 0.0, 1.0)
             kinematics = assembly.contact.kinematics(basis_displacement, worn=worn)
             zero = np.zeros(assembly.constraints.shape[0])
             first = cls.single(

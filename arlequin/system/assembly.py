@@ -36,6 +36,7 @@ from arlequin.system.absorption import Absorption
 from arlequin.system.contact import Contact, ContactSide
 from arlequin.system.contact_start import ContactStart
 from arlequin.system.dofs import DofLayout, bounds_of
+from arlequin.system.interference import Interference
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
@@ -395,6 +396,14 @@ class Assembly:
         """Mask (p,): displacement imposed (else velocity)."""
         pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
         return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
+
+    @cached_property
+    def open_interference(self) -> Interference | None:
+        """The interference that statics closes: of interfaces that are not in the result from which the run starts."""
+        frame, interference = self.system.from_result, self.contact.interference
+        if frame is None or interference is None:
+            return interference
+        return interference.without(frame.interfaces)
 
     @cached_property
     def _driven_parts(self) -> tuple[Assembled, ...]:

@@ -22,6 +22,7 @@ from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import ACTS
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import DofLayout, bounds_of
+from arlequin.system.interference import Interference
 from arlequin.system.system import surfaces_of
 
 
@@ -124,6 +125,7 @@ class ContactSubset:
 
 _TOUCHING = 1e-12  # gap, relative to the extent of the surfaces, that counts as zero
 _LASTING = 1e-9  # gap, relative to it, up to which round-off of the rates may add in persistent contact
+_FITTED = 1e-3  # the same, relative to the interference
 _ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates
 _DISTANT = 0.1  # factor on large coordinates, so that their ε is 1e-14 of the scale of changes
 
@@ -150,10 +152,13 @@ class ContactScale:
         """Largest gap that counts as zero, m."""
         return _TOUCHING * self.extent + self.round_off
 
-    @property
+    @cached_property
     def lasting(self) -> float:
-        """Largest gap of persistent contact, m."""
-        return _LASTING * self.extent + self.round_off
+        """Largest gap of persistent contact, m; in a press fit, whose release would be an impact, a share of the
+        interference, as its slip lets the gaps drift at second order."""
+        fits = Interference.of(self.interfaces, self.reference)
+        fitted = 0.0 if fits is None else _FITTED * float(fits.overlap.max())
+        return max(_LASTING * self.extent, fitted) + self.round_off
 
     @property
     def round_off(self) -> float:
@@ -327,6 +332,11 @@ class Contact:
     @cached_property
     def _at_rest(self) -> ContactKinematics:
         return self._join(self.reference, np.zeros(self.basis.shape[0]))
+
+    @cached_property
+    def interference(self) -> Interference | None:
+        """The press fits, None without."""
+        return Interference.of(self.interfaces, self.reference)
 
     @cached_property
     def wear_rate(self) -> Array | None:

@@ -22,7 +22,8 @@ class ContactKinematics:
     (k,). H = local · basis: basis (q, d) is constant in time; local (r, q), None for the identity, rotates and combines
     its rows. gap (k,), m, at a configuration u* with basis_displacement = basis · u* (q,). normals (k, a), tangents (k,
     a − 1, a), positions (k, a). by_interface: the kinematics of each interface. opening (k,), m: increase of the gap by
-    wear in the step, at a constant rate; `gap` is that at its end. None without wear.
+    wear in the step, at a constant rate; `gap` is that at its end. None without wear. imposed (k,), m: the part of the
+    opening that is the change of an interference, < 0, not wear; None without.
     """
 
     basis_product: RowProduct
@@ -35,10 +36,13 @@ class ContactKinematics:
     positions: Array
     by_interface: tuple[Kinematics, ...]
     opening: Array | None = None
+    imposed: Array | None = None
 
     def worn(self, worn: WearState | None) -> "ContactKinematics":
         """The kinematics with the wear of the surfaces."""
-        return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
+        if worn is None:
+            return self
+        return replace(self, gap=self.gap + worn.depth, opening=worn.opening, imposed=worn.imposed)
 
     @property
     def basis(self) -> sp.csr_array:

@@ -100,6 +100,9 @@ class System:
             takes("gravity", self.gravity, t="the time, s")
         if self.levels:
             self._check_levels()
+            for item in self.interfaces:
+                if item.interference is not None:
+                    raise UserError(f"interface '{item.name}': a system with levels closes no interference")
         every = [*self.parts, *(part for levels in self.levels for level in levels.samples for part in level.parts)]
         object.__setattr__(self, "names", tuple(part.name for part in every))
         _check_axes(every)

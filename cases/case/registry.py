@@ -39,6 +39,7 @@ NAMES = (
     "hertz_sphere",
     "cattaneo_mindlin",
     "patch_test",
+    "press_fit",
     "friction_pad",
     "wear_pin",
     "fretting_pad",

@@ -438,6 +438,38 @@ def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
     return replace(mesh, _boundaries={"outside": facets[outside], "inside": facets[~outside]})
 
 
+def quarter_ring(inner: float, outer: float, cells: int, around: int, *, heights: Array | None = None) -> Any:
+    """A quarter of a ring, x ≥ 0, y ≥ 0, of second order: `cells` from the inner to the outer radius (m), `around`
+    along the arc; with heights (n,), m, hexahedra along z, one between two of them.
+
+    Boundaries: `left` (x = 0), `bottom` (y = 0), `inside`, `outside`, and of hexahedra `back` (lowest z), `front`.
+
+    >>> mesh = quarter_ring(1.0, 2.0, 2, 3)
+    >>> mesh.nelements, sorted(mesh.boundaries)
+    (6, ['bottom', 'inside', 'left', 'outside'])
+    """
+    if not 0.0 < checks.positive("inner", inner) < checks.positive("outer", outer):
+        raise UserError.parameter("inner", inner, f"must be below the outer radius, {outer:g} m")
+    radii = np.linspace(inner, outer, 2 * checks.positive_integer("cells", cells) + 1)
+    angles = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * checks.positive_integer("around", around) + 1)
+    block = np.stack([np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles))])
+    limits.check_cells("cells, around", (cells, around), cells * around * (1 if heights is None else len(heights)), 3)
+    if heights is not None:
+        z = halved(checks.finite_array("heights", heights, (None,)))
+        flat = [np.broadcast_to(plane[..., None], (*plane.shape, z.size)) for plane in block]
+        block = np.stack([*flat, np.broadcast_to(z, flat[0].shape)])
+    mesh = mesh_of([block], "quad" if heights is None else "hex", 2)
+    facets = mesh.boundary_facets()
+    corners = mesh.p[:, mesh.facets[:, facets]]
+    distance, small = np.hypot(corners[0], corners[1]), 1e-9 * outer
+    values = {"left": (corners[0], 0.0), "bottom": (corners[1], 0.0), "inside": (distance, inner)}
+    values["outside"] = distance, outer
+    if heights is not None:
+        values |= {"back": (corners[2], float(heights[0])), "front": (corners[2], float(heights[-1]))}
+    names = {name: facets[(np.abs(x - at) <= small).all(axis=0)] for name, (x, at) in values.items()}
+    return replace(mesh, _boundaries=names)
+
+
 def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, order: int = 1) -> Any:
     """A quarter of a cylinder, x ≥ 0, z ≥ 0, 0 ≤ y ≤ length (m), of hexahedra: `cells` across the radius, `rows` along.
 

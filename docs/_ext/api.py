@@ -106,6 +106,7 @@ GROUPS = (
             "Rigid",
             "Modal",
             "Spring",
+            "Pretension",
             "Relation",
             "Turbulence",
             "PlateauSpectrum",

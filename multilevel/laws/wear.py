@@ -49,11 +49,13 @@ class Archard:
 class WearState:
     """Wear of k contact points: accumulated depth (k,), m, and increment (k,), m, that opens the gap in the next step.
 
-    At the end of that step the gap is that of the unworn surfaces plus `depth`.
+    At the end of that step the gap is that of the unworn surfaces plus `depth`. imposed (k,), m: the part of the
+    opening that is no wear but an interference that is being closed (< 0), None without.
     """
 
     depth: Array
     opening: Array
+    imposed: Array | None = None
 
     def after(self, opening: Array) -> "WearState":
         """The state after a step with the worn depth (k,), m."""
@@ -62,6 +64,10 @@ class WearState:
     def at_start(self) -> "WearState":
         """The state before the opening of the next step."""
         return WearState(self.depth - self.opening, 0.0 * self.opening)
+
+    def with_imposed(self, offset: Array, change: Array) -> "WearState":
+        """The state with an imposed offset (k,), m, of the gap at the end of the step, and its change in the step."""
+        return WearState(self.depth + offset, self.opening + change, change)
 
     def add(self, depth: Array) -> "WearState":
         """The state with an additional depth (k,), m, which also opens the gap in the next step."""

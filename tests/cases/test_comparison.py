@@ -54,6 +54,7 @@ ALONE = {
     "hertz": {"cells": 8, "steps": 2},
     "hertz_sphere": {"cells": 6, "steps": 2},
     "cattaneo_mindlin": {"cells": 6, "steps": 3},
+    "press_fit": {"cells": 3, "step": 1e-5},
     "friction_pad": {"cells": 6, "transits": 1.0},
     "wear_pin": {"cells": 8, "steps": 20},
     "fretting_pad": {"cells": 5, "steps": 8, "cycles": 3},

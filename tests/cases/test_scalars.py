@@ -197,6 +197,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "hertz_sphere": {"cells": 8, "steps": 1},
     "cattaneo_mindlin": {"cells": 6, "steps": 2},
     "patch_test": {"lower_cells": 3, "upper_cells": 2},
+    "press_fit": {"cells": 2, "duration": 2e-5},
     "friction_pad": {"cells": 4, "transits": 1.0},
     "wear_pin": {"cells": 4, "steps": 10},
     "fretting_pad": {"cells": 4, "steps": 4, "cycles": 6},
