@@ -13,7 +13,10 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 _SAME = 1e-9  # distance between equal nodes or points, relative to the extent of their part
-_PART = ("displacement", "velocity", "rotation", "angular_velocity", "point_memory", "plastic_strain")
+_PART = (
+    "displacement", "velocity", "rotation", "angular_velocity", "point_memory", "plastic_strain", "generalised",
+    "generalised_rate",
+)  # fmt: skip
 _INTERFACE = (
     "point_position", "pressure", "gap", "traction", "slip", "wear_work", "worn_depth", "spring_traction",
     "friction_variable",
@@ -121,6 +124,17 @@ class ResultFrame:
         if "angle" not in recorded:
             return None
         return float(recorded["angle" if what == "displacement" else "angular_velocity"])
+
+    def generalised(self, what: str, part: Part, count: int) -> Array:
+        """The generalised coordinates (count,) of a superelement, or their rates; UserError where it has others."""
+        recorded = self.parts[part.name].get("generalised" if what == "displacement" else "generalised_rate")
+        if recorded is None or recorded.size != count:
+            there = 0 if recorded is None else recorded.size
+            raise UserError(
+                f"from_result: superelement '{part.name}' has {there} generalised coordinates there and {count} here: "
+                "give it the same matrices"
+            )
+        return recorded
 
     def memory(self, part: Part, assembled: PathDependent) -> Array:
         """Internal variables (c, q, m) of the points of the cells of nonzero weight."""
