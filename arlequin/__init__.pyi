@@ -42,6 +42,7 @@ from arlequin.models.materials.plastic import Voce as Voce
 from arlequin.models.parallel.ranks import ranks as ranks
 from arlequin.models.reduction.modal import Modal as Modal
 from arlequin.models.reduction.superelement import Superelement as Superelement
+from arlequin.models.reduction.superelement_reading import read_superelement as read_superelement
 from arlequin.models.rigid.polygon import RigidBody as RigidBody
 from arlequin.models.rigid.solid import Rigid as Rigid
 from arlequin.multilevel.interface import Interface as Interface

@@ -18,6 +18,7 @@ from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Recovering, Surface
+from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster, faces
@@ -652,10 +653,11 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
     part, on_fine = assembly.system.junctions[index].fine, assembly.operators[index].fine
-    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
-    resultant = resultant.reshape(part.components, -1)
+    axes = _translations(part) if isinstance(part, Superelement) else part.components
+    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(axes)])
+    resultant = resultant.reshape(axes, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    volume = float(np.abs(resultant).sum()) / part.components
+    volume = float(np.abs(resultant).sum()) / axes
     acting = slice(a, b)
     if assembly.combination is not None:
         acting = slice(None)

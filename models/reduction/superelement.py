@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from arlequin.models.part import Imposed, RecoveredField, Surface, Weighting
 from arlequin.models.reduction.facet_areas import FacetGeometry
 from arlequin.models.reduction.rigid_modes import rigid_motions
 from arlequin.models.reduction.semidefinite import DENSE, check_semidefinite, squares, symmetric_matrix, unit_diagonal
+from arlequin.models.reduction.superelement_writing import write_superelement
 from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
 
@@ -135,9 +137,21 @@ class Superelement:
 
     def _retained(self) -> tuple[tuple[str, ...], ...]:
         """Names of the components of each node, in the order of its coordinates."""
-        axes, count = self.positions.shape[1], len(self.positions)
+        names = self.component_names(self.positions, self.components)
+        total, count = sum(map(len, names)), self.stiffness.shape[0]
+        if total > count:
+            raise UserError(
+                f"{self._label('stiffness')}: has {count} coordinates, but {len(names)} nodes have {total} components: "
+                "name those that are retained, components=…"
+            )
+        return names
+
+    @staticmethod
+    def component_names(positions: Array, components: Any) -> tuple[tuple[str, ...], ...]:
+        """Names of the components of each node at positions (n, axis), of `components` as given."""
+        count, axes = positions.shape if positions.ndim == 2 else (positions.size, 1)
         known = AXES[:axes] + ROTATIONS[axes]
-        given: Any = AXES[:axes] if self.components is None else self.components
+        given: Any = AXES[:axes] if components is None else components
         rule = f'must be names of {", ".join(known)}, as ("x", "y"), for all nodes, or one tuple for each of them'
         if isinstance(given, str):
             given = (given,)
@@ -145,17 +159,11 @@ class Superelement:
             raise UserTypeError.parameter("components", given, rule)
         each = [tuple(given)] * count if all(isinstance(name, str) for name in given) else list(given)
         if len(each) != count:
-            raise UserError(f"components of '{self.name}': {len(each)} tuples are given for {count} nodes: {rule}")
+            raise UserError(f"components: {len(each)} tuples are given for {count} nodes: {rule}")
         names = tuple((entry,) if isinstance(entry, str) else tuple(entry) for entry in each)
         for entry in names:
             if any(name not in known for name in entry) or len(set(entry)) < len(entry):
                 raise UserError.parameter("components", entry, rule)
-        total = sum(map(len, names))
-        if total > self.stiffness.shape[0]:
-            raise UserError(
-                f"{self._label('stiffness')}: has {self.stiffness.shape[0]} coordinates, but {count} nodes have {total} "
-                "components: name those that are retained, components=…"
-            )
         return names
 
     @property
@@ -403,6 +411,15 @@ class Superelement:
                 "positions, units and the order of the coordinates, or say grounded=True where it is supported inside",
                 ModelWarning,
             )
+
+    def write(self, path: Any) -> Path:
+        """Write the matrices to a file, by its ending; returns its path.
+
+        `.npz`: NumPy's archive with everything but loads and motions; `.op4`: binary, by the package pyyeti; `.pch` or
+        `.bdf`: Nastran's DMIG, GRID and SPOINT cards, 11 digits; `.mtx`: Matrix Market, one file for each matrix
+        (blade_stiffness.mtx). `read_superelement` reads all of them.
+        """
+        return write_superelement(self, path)
 
     def describe(self) -> str:
         """Counts, mass, centre of mass, rigid motions, boundaries and the lowest natural frequencies, as a text."""
