@@ -31,6 +31,8 @@ from arlequin.system.system import System
 _DENSE = 300  # inner coordinates up to which all modes are computed
 _SPANNED = 1e-10  # share of the energy of a mode, beyond the shapes before it, below which it is left out
 BOUNDARIES = ("fixed", "free", "both")
+_ROUNDING = 1e-12  # stiffness of a motion of the boundary, relative to that of its nodes alone, which is round-off
+_RIGID = 6  # rigid motions, at most
 _FIRST = 20  # modes computed first where they are chosen by their frequency
 _COLUMNS = 64  # right-hand sides of a solve
 
@@ -156,11 +158,15 @@ class Partition:
         dofs = []
         for i, node in nodes:
             part = parts[i]
-            if not assembly.layout.nodal(part):
+            rows = assembly.layout.shapes[part.name]
+            own = node * part.components + np.arange(part.components)
+            rows = rows[own] if isinstance(rows, sp.csr_array) else None
+            if rows is None or (np.diff(rows.indptr) != 1).any() or (rows.data != 1.0).any():
                 raise UserError(
-                    f"interface: '{part.name}' is reduced or rigid: its boundaries are no coordinates: name another part"
+                    f"interface: '{part.name}' is reduced or rigid: displacements of its node {node} are no coordinates: "
+                    "name another part"
                 )
-            dofs.append(assembly.start[i] + node * part.components + np.arange(part.components))
+            dofs.append(assembly.start[i] + rows.indices)
         retained = np.concatenate(dofs)
         held = ~assembly.free
         if held[retained].any():
@@ -247,19 +253,28 @@ class Reduction:
     def free_modes(self, modes: int | None, below: float | None) -> Array:
         """Φ (i, k) = φ_i − Ψ φ_b of the modes φ of the model with a free boundary."""
 
-        def free(count: int) -> tuple[Array, Array]:
-            found = natural_frequencies(self.partition.assembly.system, count)
-            return (2.0 * np.pi * found.frequencies) ** 2, found.shapes
+        partition = self.partition
 
-        shapes = self._below(below, free) if modes is None else free(modes)[1] if modes else None
-        if shapes is None:
-            return np.zeros((self.partition.inner.size, 0))
-        return shapes[self.partition.inner] - self.static @ shapes[self.partition.retained]
+        def free(count: int) -> tuple[Array, Array]:
+            found = natural_frequencies(partition.assembly.system, min(count + _RIGID, max(count, self._largest)))
+            shapes = found.shapes[partition.inner] - self.static @ found.shapes[partition.retained]
+            # rigid motions are those of the boundary
+            strained = np.einsum("ik,ik->k", shapes, self.mass @ shapes) > _SPANNED
+            return (2.0 * np.pi * found.frequencies[strained][:count]) ** 2, shapes[:, strained][:, :count]
+
+        if modes is None:
+            return self._below(below, free)
+        return free(modes)[1] if modes else np.zeros((partition.inner.size, 0))
+
+    @property
+    def _largest(self) -> int:
+        """Number of modes of the model up to which Lanczos' method computes them."""
+        return int(self.partition.inner.size + self.partition.retained.size - self._rows.shape[0] - 2)
 
     def _below(self, below: float | None, modes: Any) -> Array:
         """The modes up to the frequency `below`, Hz; their number is doubled until it suffices."""
         limit = (2.0 * np.pi * float(below or 0.0)) ** 2
-        largest = self.partition.inner.size + self.partition.retained.size - self._rows.shape[0] - 2
+        largest = self._largest
         count = min(_FIRST, largest)
         while True:
             try:
@@ -269,7 +284,7 @@ class Reduction:
                     raise
                 largest = count = count // 2
                 continue
-            if squares[-1] > limit or count >= largest:
+            if (squares.size and squares[-1] > limit) or count >= largest:
                 return np.asarray(shapes[:, squares <= limit])
             count = min(2 * count, largest)
 
@@ -344,7 +359,9 @@ def _superelement(
     mass = reduced(assembly.mass)
     mass[count:, count:] = np.eye(modes.shape[1])
     stiffness = np.zeros_like(mass)
-    stiffness[:count, :count] = reduced(assembly.stiffness)[:count, :count]
+    stiffness[:count, :count] = _without_round_off(
+        reduced(assembly.stiffness)[:count, :count], assembly.stiffness.diagonal()[partition.retained]
+    )
     stiffness[count:, count:] = np.diag(squares)
     steady = all(part.steady for part in assembly.parts)
     loads = replace(assembly.system, gravity=None) if assembly.system.gravity is not None else assembly.system
@@ -382,6 +399,18 @@ def _superelement(
         grounded=bool(assembly.imposed_dofs.size) or bool(assembly.links.any) or bool(assembly.system.relations),
         load=load,
     )
+
+
+def _without_round_off(matrix: Array, sizes: Array) -> Array:
+    """A reduced stiffness (b, b) without what is round-off beside that of the nodes (b,): that of rigid motions."""
+    root = np.sqrt(np.where(sizes > 0.0, sizes, 1.0))
+    values, vectors = np.linalg.eigh(matrix / np.outer(root, root))
+    rounding = values < _ROUNDING
+    if not rounding.any():
+        return matrix
+    strained = vectors[:, ~rounding] * root[:, None]
+    out = (strained * values[~rounding]) @ strained.T
+    return np.asarray(0.5 * (out + out.T))
 
 
 def _recovery(assembly: Assembly, shapes: Array) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError, UserTypeError
+from arlequin.models.reduction.bulk_data import Label, read_bulk_data
 from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.reduction.superelement_writing import BULK_ENDINGS, KINDS, NUMBERS, optional, sibling
 from arlequin.models.signatures import checked_call, meant
@@ -28,7 +30,6 @@ NAMES = {
 UNITS = ("m", "mm")
 _COMPONENTS = {number: name for name, number in NUMBERS.items()}
 _FIXED = 1e36  # diagonal that Abaqus writes for a supported degree of freedom
-Label = tuple[int, int]  # node, number of the component; 0: a generalised coordinate
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def read_superelement(
 
     path: a file, or a mapping from "stiffness", "mass" and "damping" to files of one matrix each.
 
-    - Nastran `.op4` (text, binary, sparse) and `.pch`, `.bdf` with DMIG, GRID and SPOINT cards, by the package pyyeti;
+    - Nastran `.op4` (text, binary, sparse), by the package pyyeti; `.pch`, `.bdf` with DMIG, GRID and SPOINT cards;
     - Abaqus `.mtx` of *MATRIX GENERATE: MATRIX INPUT (node, dof, node, dof, value) and COORDINATE (row, column, value);
     - ANSYS `.full`, by the package ansys-mapdl-reader;
     - Matrix Market `.mtx`, and `blade.mtx` for blade_stiffness.mtx, blade_mass.mtx, blade_damping.mtx;
@@ -95,8 +96,6 @@ def read_superelement(
         fields["components"] = names
         given = positions if positions is not None else content.points
         fields["positions"] = _positions(label, given, numbers)
-        if numbers and not isinstance(fields["positions"], np.ndarray):
-            raise AssertionError
     if positions is not None and numbers is None:
         fields["positions"] = positions
     if components is not None:
@@ -191,6 +190,8 @@ def _load(path: Path, names: Mapping[str, str] | None) -> FileMatrices:
         )
     if ending not in readers:
         raise UserError.parameter("path", str(path), f"must end in {', '.join(readers)}")
+    if not path.stat().st_size:
+        raise UserError(f"{path}: is empty", code=FAILURE)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -214,7 +215,7 @@ def _named(path: Path, content: FileMatrices, names: Mapping[str, str] | None) -
         if names and kind in names:
             if str(names[kind]).upper() not in upper:
                 known = ", ".join(content.matrices) or "none"
-                hint = meant(str(names[kind]), content.matrices)
+                hint = meant(str(names[kind]).upper(), upper)
                 raise UserError(f"{path}: no matrix is named {names[kind]!r}{hint} (matrices: {known})")
             chosen[kind] = upper[str(names[kind]).upper()]
         else:
@@ -240,27 +241,12 @@ def _op4(path: Path) -> FileMatrices:
 
 def _bulk_data(path: Path) -> FileMatrices:
     """DMIG matrices of bulk data, with their GRID cards."""
-    bulk = optional("pyyeti.nastran.bulk", path, "pyyeti")
     text = path.read_text(encoding="utf_8", errors="replace")
     if "DMIG" not in text.upper():
         raise UserError(f"{path}: holds no DMIG cards", code=FAILURE)
     _check_cards(path, text)
-    matrices, labels = {}, {}
-    for name, frame in bulk.rddmig(str(path)).items():
-        rows, columns = list(frame.index), list(frame.columns)
-        every = sorted({*rows, *columns})
-        number = {key: i for i, key in enumerate(every)}
-        full = np.zeros((len(every),) * 2)
-        full[np.ix_([number[key] for key in rows], [number[key] for key in columns])] = frame.to_numpy()
-        matrices[name] = full
-        labels[name] = [(int(node), int(component)) for node, component in every]
-    grids = bulk.rdgrids(str(path))
-    points = None
-    if grids is not None and len(grids):
-        if (grids[:, 1] != 0).any():
-            raise UserError(f"{path}: its GRID cards are in local coordinates: give positions={{node: (x, y, z)}}")
-        points = {int(row[0]): np.asarray(row[2:5], dtype=float) for row in grids}
-    return FileMatrices(matrices, labels, points)
+    found = read_bulk_data(text)
+    return FileMatrices(dict(found.matrices), found.labels, found.points or None)
 
 
 def _check_cards(path: Path, text: str) -> None:
@@ -277,6 +263,10 @@ def _mtx(path: Path) -> FileMatrices:
     """A matrix of Matrix Market's or Abaqus' format, which share an ending."""
     with path.open("rb") as file:
         head = file.read(14)
+        file.seek(-1, os.SEEK_END)
+        complete = file.read(1) == b"\n"
+    if not complete:
+        raise UserError(f"{path}: is cut short: its last line has no end", code=FAILURE)
     if head.lower().startswith(b"%%matrixmarket"):
         return FileMatrices({path.stem: scipy.io.mmread(path)})
     return _abaqus(path)
@@ -285,8 +275,6 @@ def _mtx(path: Path) -> FileMatrices:
 def _abaqus(path: Path) -> FileMatrices:
     """A matrix of *MATRIX GENERATE: rows (node, dof, node, dof, value) or (row, column, value)."""
     text = path.read_text(encoding="utf_8", errors="replace")
-    if not text.endswith("\n"):
-        raise UserError(f"{path}: is cut short: its last line has no end", code=FAILURE)
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("*")]
     if not lines:
         raise UserError(f"{path}: holds no matrix", code=FAILURE)
@@ -395,12 +383,10 @@ def _by_node(
     nodes = sorted({node for node, _ in nodal})
     if not nodes:
         raise UserError(f"{label}: has no coordinates of nodes")
-    names = [tuple(_COMPONENTS[c] for n, c in nodal if n == node) for node in nodes] if len(nodes) < 50 else None
-    if names is None:
-        by_node: dict[int, list[str]] = {node: [] for node in nodes}
-        for node, component in nodal:
-            by_node[node].append(_COMPONENTS[component])
-        names = [tuple(by_node[node]) for node in nodes]
+    by_node: dict[int, list[str]] = {node: [] for node in nodes}
+    for node, component in nodal:
+        by_node[node].append(_COMPONENTS[component])
+    names = [tuple(by_node[node]) for node in nodes]
     place = {key: i for i, key in enumerate(order)}
     out = {}
     for kind, matrix in matrices.items():

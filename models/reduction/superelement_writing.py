@@ -109,7 +109,7 @@ def large_field(value: float) -> str:
 
 def _bulk_data(part: Any, matrices: dict[str, Any]) -> str:
     """GRID, SPOINT and DMIG cards: grid points 1, 2, …, then scalar points for the generalised coordinates."""
-    lines = [f"$ superelement {part.name}: grid points, scalar points of generalised coordinates, matrices"]
+    lines = [f"$ superelement {part.name[:40]}: nodes, modes, matrices"]
     points = np.pad(part.positions, ((0, 0), (0, 3 - part.positions.shape[1])))
     for number, point in enumerate(points.tolist(), 1):
         x, y, z = (large_field(value).replace("D", "E") for value in point)
