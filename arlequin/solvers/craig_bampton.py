@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import factorise
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.nodal import LoadFunction
@@ -67,8 +67,8 @@ def craig_bampton(
     the highest mode is not that of the full model.
 
     Springs, relations, damping, supports at rest and loads of the model are reduced with it, gravity is not: give it to
-    the new system. UserError for nonlinear parts, contact and imposed motions, and for a boundary that does not hold the
-    model.
+    the new system. UserError for nonlinear parts, contact and imposed motions, and for a boundary that does not hold
+    the model.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -123,7 +123,9 @@ def _check_linear(assembly: Assembly) -> None:
         raise UserError("craig_bampton: needs linear parts: a part has finite strains, rotations or plasticity")
     moved = [item.label for part in assembly.parts for item in part.imposed if not item.rest]
     if moved:
-        raise UserError(f"craig_bampton: {moved[0]}: leave moving boundaries free, name them in interface= and move them")
+        raise UserError(
+            f"craig_bampton: {moved[0]}: leave moving boundaries free, name them in interface= and move them"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +165,8 @@ class Partition:
             rows = rows[own] if isinstance(rows, sp.csr_array) else None
             if rows is None or (np.diff(rows.indptr) != 1).any() or (rows.data != 1.0).any():
                 raise UserError(
-                    f"interface: '{part.name}' is reduced or rigid: displacements of its node {node} are no coordinates: "
-                    "name another part"
+                    f"interface: '{part.name}' is reduced or rigid: displacements of its node {node} are no "
+                    "coordinates: name another part"
                 )
             dofs.append(assembly.start[i] + rows.indices)
         retained = np.concatenate(dofs)
@@ -185,7 +187,9 @@ class Reduction:
         """UserError where the boundary does not hold the inner coordinates."""
         self.partition, inner = partition, partition.inner
         assembly = partition.assembly
-        self.mass, self.stiffness = (sp.csr_array(matrix)[inner][:, inner] for matrix in (assembly.mass, assembly.stiffness))
+        self.mass, self.stiffness = (
+            sp.csr_array(matrix)[inner][:, inner] for matrix in (assembly.mass, assembly.stiffness)
+        )
         self.constraints = _independent(sp.csr_array(assembly.constraints), inner)
         if self.constraints is None:
             raise UserError("interface: constraints act on the retained nodes alone: retain other nodes")

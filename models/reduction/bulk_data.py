@@ -47,7 +47,9 @@ def read_bulk_data(text: str) -> BulkData:
         if name == "GRID":
             if fields[1].strip() not in ("", "0"):
                 raise ValueError(f"grid point {fields[0]} is in local coordinates: give positions=")
-            points[int(fields[0])] = np.array([real(each) if each.strip() else 0.0 for each in (*fields[2:5], "", "")[:3]])
+            points[int(fields[0])] = np.array(
+                [real(each) if each.strip() else 0.0 for each in (*fields[2:5], "", "")[:3]]
+            )
         elif name == "DMIG" and fields[1].strip() == "0":
             matrix, form, kind = fields[0].strip(), int(fields[2]), int(fields[3])
             if form not in (_SYMMETRIC, _SQUARE):

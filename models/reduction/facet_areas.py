@@ -58,7 +58,9 @@ class FacetGeometry:
                 raise UserError(f"{label}: a facet has no area")
         elif facets.shape[1] > 1 and given.get("areas") is None:
             kinds = " or ".join(map(str, _CORNERS[axes]))
-            raise UserError(f"{label}: areas and normals of facets of {facets.shape[1]} nodes must be given ({kinds} known)")
+            raise UserError(
+                f"{label}: areas and normals of facets of {facets.shape[1]} nodes must be given ({kinds} known)"
+            )
         if given.get("areas") is not None:
             areas = checks.finite_array(f"areas of {label}", given["areas"], (nodes.size,))
             if not areas.sum() > 0.0:

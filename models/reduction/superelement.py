@@ -34,9 +34,9 @@ RIGID = 1e-6  # strain energy of a rigid motion, relative to ½ Σ K_ii r_i², a
 _ZERO = 1e-12  # motion, relative to the largest, below which nodes are at rest in a rigid motion
 _SOFT = 1e-9  # stiffness of a generalised coordinate, relative, below which it is free
 _RESERVED = (
-    "mass position connectivity cell_nodes left_out weight momentum displacement velocity rotation angular_velocity "
-    "generalised generalised_rate reaction reaction_moment"
-).split()
+    "mass", "position", "connectivity", "cell_nodes", "left_out", "weight", "momentum", "displacement", "velocity",
+    "rotation", "angular_velocity", "generalised", "generalised_rate", "reaction", "reaction_moment",
+)  # fmt: skip
 
 
 @checked_call
@@ -59,8 +59,8 @@ class Superelement:
     (matrix, positions, units), or a mapping from names to these; without a name it is "inner_displacement", in m.
 
     forces: boundary → resultant force, N, shared by its nodes as their areas are, optionally followed by moments (N·m),
-    a vector or a function of t. load: generalised forces (d,), or a function of t. imposed, imposed_velocity: boundary →
-    component → number or function of t. The generalised coordinates of initial fields are those of static equilibrium.
+    a vector or a function of t. load: generalised forces (d,), or a function of t. imposed, imposed_velocity: boundary
+    → component → number or function of t. The generalised coordinates of initial fields are in static equilibrium.
 
     Rigid motions: the translations and rotations of the nodes, with the generalised coordinates of least energy. A
     `ModelWarning` names those that strain the part; grounded=True says that this is meant. The total mass is that of
@@ -239,7 +239,7 @@ class Superelement:
         return out
 
     def coordinates_of(self, fields: Array) -> Array:
-        """Coordinates (d, k) of nodal fields (nodal, k): those of the nodes, and K_qq q = −K_qb u_b, of least energy."""
+        """Coordinates (d, k) of nodal fields (nodal, k): of the nodes, and K_qq q = −K_qb u_b, of least energy."""
         out = self._coordinate_fields(fields)
         if self.generalised.size:
             out[self.generalised] = -self._extension @ (self.stiffness @ out)[self.generalised]
@@ -258,6 +258,9 @@ class Superelement:
             near = meant(name, self._groups)
             raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {known})")
         return self._groups[name]
+
+    def _nodes(self, name: str) -> Indices:
+        return self.boundary(name).nodes
 
     def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> "SuperelementAssembled":
         """Matrices, loads and imposed motions; UserError for weights: a superelement has no cells to weight."""
@@ -286,7 +289,7 @@ class Superelement:
     def motions(self) -> tuple[Imposed, ...]:
         """Imposed motions on disjoint coordinates."""
         motions = {"displacement": self.imposed, "velocity": self.imposed_velocity}
-        nodal = make_imposed(self.name, motions, lambda name: self.boundary(name).nodes, self.axes)  # type: ignore[arg-type]
+        nodal = make_imposed(self.name, motions, self._nodes, self.axes)  # type: ignore[arg-type]
         out = []
         for item in nodal:
             numbers = self.coordinate_numbers[item.dofs]
@@ -374,7 +377,9 @@ class Superelement:
             positions = checks.finite_array(f"positions of {label}", positions, (None, axes))
             count, rest_rows = divmod(matrix.shape[0], max(len(positions), 1))
             if rest_rows or not count:
-                raise UserError(f"{label}: {matrix.shape[0]} rows for {len(positions)} points: the same number for each")
+                raise UserError(
+                    f"{label}: {matrix.shape[0]} rows for {len(positions)} points: the same number for each"
+                )
         labels = () if count == 1 else AXES[:count] if count == axes else tuple(map(str, range(count)))
         return RecoveredField(name, np.ascontiguousarray(matrix), positions, labels, units)
 

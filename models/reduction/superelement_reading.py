@@ -111,7 +111,9 @@ def read_superelement(
     fields |= options
     if units == "mm":
         _convert(found, fields)
-    return Superelement(name or str(fields.pop("name", stem)), **found, **{k: v for k, v in fields.items() if k != "name"})
+    return Superelement(
+        name or str(fields.pop("name", stem)), **found, **{k: v for k, v in fields.items() if k != "name"}
+    )
 
 
 def _content(path: Any, names: Mapping[str, str] | None) -> tuple[FileMatrices, str, str]:
@@ -164,8 +166,8 @@ def _require(label: str, matrices: Mapping[str, Any]) -> None:
     if missing:
         known = ", ".join(matrices) or "none"
         raise UserError(
-            f"{label}: has no {' and no '.join(missing)} (matrices: {known}): name them, matrices={{…}}, or give a file "
-            "for each, {'stiffness': …, 'mass': …}"
+            f"{label}: has no {' and no '.join(missing)} (matrices: {known}): name them, matrices={{…}}, or give a "
+            "file for each, {'stiffness': …, 'mass': …}"
         )
 
 
@@ -355,7 +357,9 @@ def _archive(path: Path) -> FileMatrices:
             matrix = arrays[f"recovery_{i}"]
             recovery[name] = matrix if places is None else (matrix, places, unit)
         fields["recovery"] = recovery or None
-    matrices = {name: array for name, array in arrays.items() if array.ndim == 2 and not name.startswith(("inter", "rec"))}
+    matrices = {
+        name: array for name, array in arrays.items() if array.ndim == 2 and not name.startswith(("inter", "rec"))
+    }
     return FileMatrices(matrices, fields=fields)
 
 
@@ -372,12 +376,14 @@ def _by_node(
         other = next((key for key in labels[kind] if key not in known), None)
         if other is not None:
             raise UserError(
-                f"{label}: the {kind} has node {other[0]}, component {other[1]}, which the stiffness lacks: the file is "
-                "cut short, or the matrices are not of one model"
+                f"{label}: the {kind} has node {other[0]}, component {other[1]}, which the stiffness lacks: the file "
+                "is cut short, or the matrices are not of one model"
             )
     wrong = next((key for key in every if key[1] and key[1] not in _COMPONENTS), None)
     if wrong is not None:
-        raise UserError(f"{label}: node {wrong[0]} has the component {wrong[1]}: known are 1 … 6, and 0 of scalar points")
+        raise UserError(
+            f"{label}: node {wrong[0]} has the component {wrong[1]}: known are 1 … 6, and 0 of scalar points"
+        )
     nodal = sorted(key for key in every if key[1])
     order = nodal + [key for key in every if not key[1]]
     nodes = sorted({node for node, _ in nodal})

@@ -48,7 +48,9 @@ def write_superelement(part: Any, path: Any) -> Path:
         for kind, matrix in matrices.items():
             text = io.BytesIO()
             # lower triangle by columns, 17 digits
-            scipy.io.mmwrite(text, sp.coo_array(matrix), comment=_comment(part, kind), precision=17, symmetry="symmetric")
+            scipy.io.mmwrite(
+                text, sp.coo_array(matrix), comment=_comment(part, kind), precision=17, symmetry="symmetric"
+            )
             sibling(target, kind).write_bytes(text.getvalue())
     else:
         raise UserError.parameter("path", str(path), f"must end in .npz, .op4, .mtx or {', '.join(BULK_ENDINGS)}")

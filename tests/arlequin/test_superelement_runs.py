@@ -1,4 +1,4 @@
-"""Runs of superelements with all inner modes, which only change the coordinates of a part: the full part is the oracle."""
+"""Runs of superelements with all inner modes, which are the full part in other coordinates."""
 
 import warnings
 
@@ -55,7 +55,9 @@ def impact(part, law=None, friction=None):
     wall = aq.RigidPlane(point=(0.1 + 1e-6, 0.0), normal=(-1.0, 0.0)) if plane else aq.RigidPlane(0.1 + 1e-6, -1.0)
     return aq.System(
         [part],
-        interfaces=[aq.Interface("tip", part.boundary("right"), wall, law or aq.Unilateral("velocity"), friction=friction)],
+        interfaces=[
+            aq.Interface("tip", part.boundary("right"), wall, law or aq.Unilateral("velocity"), friction=friction)
+        ],
         springs=[aq.Spring("spring", part.boundary("left"), stiffness=1e9, damping=1e3)],
         velocity=(1.0, 0.2) if plane else 1.0,
         gravity=(0.0, -9.81) if plane else 9.81,
@@ -125,7 +127,8 @@ def test_relations_springs_and_masses():
     for each in (part, complete(part)):
         mass = aq.PointMasses("mass", (0.12, 0.0), 3.0)
         relations = [
-            aq.Relation(axis, [(each.boundary("right"), axis, 1.0), (mass.boundary("all"), axis, -1.0)]) for axis in "xy"
+            aq.Relation(axis, [(each.boundary("right"), axis, 1.0), (mass.boundary("all"), axis, -1.0)])
+            for axis in "xy"
         ]
         spring = aq.Spring("spring", each.boundary("left"), stiffness=1e9)
         system = aq.System([each, mass], relations=relations, springs=[spring], velocity={"block": (1.0, 0.3)})

@@ -14,7 +14,7 @@ MASSES = np.diag([2.0, 3.0])
 
 
 def rod(**options):
-    fields = dict(mass=MASSES, stiffness=1e6 * SPRING, positions=[[0.0], [0.5]]) | options
+    fields = {"mass": MASSES, "stiffness": 1e6 * SPRING, "positions": [[0.0], [0.5]]} | options
     return aq.Superelement("rod", **fields)
 
 
@@ -63,7 +63,7 @@ def test_space_motions():
 
 def test_strained_motions_are_named():
     mass, stiffness, points = frame()
-    wrong = points + [[0.0, 0.0], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    wrong = [*points, [0.0, 0.0], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
     with pytest.warns(UserWarning, match=r"rotation \(0\.0"):
         aq.Superelement("frame", mass=mass, stiffness=stiffness, positions=wrong)
     with pytest.warns(UserWarning, match=r"translation along x .*grounded=True"):
@@ -116,7 +116,7 @@ def test_attachment_modes():
 def test_facets():
     """Areas and normals of a unit square of two triangles, of one quadrilateral, and of a line."""
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
-    mass, stiffness, _ = frame(points + [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    mass, stiffness, _ = frame([*points, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
     for facets, areas in (([[0, 1, 2], [0, 2, 3]], [1 / 3, 1 / 6, 1 / 3, 1 / 6]), ([[0, 1, 2, 3]], [0.25] * 4)):
         part = aq.Superelement(
             "s", mass=mass, stiffness=stiffness, positions=points, interface={"top": {"facets": facets}}, grounded=True
@@ -136,10 +136,17 @@ def test_facets():
 def test_partial_components():
     """A node retained across only: its other displacement is at rest, and a support of it is refused."""
     mass, stiffness = np.diag([1.0, 1.0, 2.0]), np.diag([1.0, 1.0, 1.0])
-    options = dict(mass=mass, stiffness=stiffness, positions=[[0.0, 0.0], [1.0, 0.0]], components=[("x", "y"), "y"])
+    options = {
+        "mass": mass,
+        "stiffness": stiffness,
+        "positions": [[0.0, 0.0], [1.0, 0.0]],
+        "components": [("x", "y"), "y"],
+    }
     part = aq.Superelement("p", **options, interface={"end": 1}, grounded=True)
     assert part.coordinate_numbers.tolist() == [0, 1, -1, 2]
-    with pytest.raises(aq.UserError, match=r"imposed displacement 'x' on 'end': the component is not retained at node 1"):
+    with pytest.raises(
+        aq.UserError, match=r"imposed displacement 'x' on 'end': the component is not retained at node 1"
+    ):
         aq.Superelement("p", **options, interface={"end": 1}, grounded=True, imposed={"end": {"x": 0.0}})
 
 
@@ -196,15 +203,23 @@ def test_squares():
     assert form is not None and form.weights.size == 6
     again = (form.rows.T @ sp.diags_array(form.weights) @ form.rows).toarray()
     scale = np.sqrt(np.outer(matrix.diagonal(), matrix.diagonal()))
-    np.testing.assert_allclose(again / np.where(scale > 0, scale, 1), matrix / np.where(scale > 0, scale, 1), atol=1e-13)
+    np.testing.assert_allclose(
+        again / np.where(scale > 0, scale, 1), matrix / np.where(scale > 0, scale, 1), atol=1e-13
+    )
     assert form.rows[:, 8].nnz == 0
 
 
 UNSYMMETRIC = 1e6 * np.array([[1.0, -1.0], [-0.9, 1.0]])
 INDEFINITE = 1e6 * np.array([[1.0, -2.0], [-2.0, 1.0]])
 WRONG = {
-    "unsymmetric": ({"stiffness": UNSYMMETRIC}, r"stiffness of superelement 'rod': is not symmetric: its entries \(0, 1\)"),
-    "indefinite": ({"stiffness": INDEFINITE}, "stiffness of superelement 'rod': is not positive semidefinite: .* is -1"),
+    "unsymmetric": (
+        {"stiffness": UNSYMMETRIC},
+        r"stiffness of superelement 'rod': is not symmetric: its entries \(0, 1\)",
+    ),
+    "indefinite": (
+        {"stiffness": INDEFINITE},
+        "stiffness of superelement 'rod': is not positive semidefinite: .* is -1",
+    ),
     "negative mass": ({"mass": np.diag([2.0, -3.0])}, r"mass of superelement 'rod': .* entry \(1, 1\) is -3"),
     "zero row": ({"stiffness": [[0.0, 1.0], [1.0, 1.0]]}, "and others of this row are not"),
     "no mass": ({"mass": np.zeros((2, 2))}, "mass of superelement 'rod': is zero"),

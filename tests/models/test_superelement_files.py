@@ -72,7 +72,11 @@ def test_op4_of_pynastran(block, tmp_path):
     """Text that another package has written, and the names that are asked for."""
     pytest.importorskip("pyyeti")
     op4 = pytest.importorskip("pyNastran.op4.op4")
-    matrices = {"KGG": (6, block.stiffness.toarray()), "MGG": (6, block.mass.toarray()), "BX": (6, block.damping.toarray())}
+    matrices = {
+        "KGG": (6, block.stiffness.toarray()),
+        "MGG": (6, block.mass.toarray()),
+        "BX": (6, block.damping.toarray()),
+    }
     op4.OP4(debug=False).write_op4(str(tmp_path / "b.op4"), matrices, is_binary=False)
     options = {"positions": block.positions, "interface": {"right": block.boundary("right").nodes}}
     found = aq.read_superelement(tmp_path / "b.op4", matrices={"damping": "bx"}, **options)
@@ -160,7 +164,8 @@ def test_bulk_data_of_all_fields():
     text = (
         "GRID,1,,0.,1.5,0.\nGRID           2       0     1.0      2.    -3.0\n"
         "DMIG,KX,0,1,1\nDMIG,KX,1,1,,1,1,2.5+3,,\n+,2,3,-1.5-2\n"
-        "DMIG    KX             2       3               1       1 -1.5-2\n+              2       3     4.\nENDDATA\nDMIG,KX,9\n"
+        "DMIG    KX             2       3               1       1 -1.5-2\n+              2       3     4.\n"
+        "ENDDATA\nDMIG,KX,9\n"
     )
     found = read_bulk_data(text)
     assert found.labels == {"KX": [(1, 1), (2, 3)]}
@@ -194,9 +199,9 @@ def test_abaqus_matrix_input(tmp_path):
     part = aq.read_superelement(files, "rod", positions=places, interface={"tip": [12]})
     np.testing.assert_array_equal(part.stiffness.toarray(), 1e6 * np.array([[1.0, -1.0], [-1.0, 1.0]]))
     np.testing.assert_array_equal(part.mass.toarray(), np.diag([2.0, 3.0]))
-    with pytest.raises(aq.UserError, match="positions: .* has no positions of its nodes 7, 12"):
+    with pytest.raises(aq.UserError, match=r"positions: .* has no positions of its nodes 7, 12"):
         aq.read_superelement(files)
-    with pytest.raises(aq.UserError, match="positions: node 12 of .* has none"):
+    with pytest.raises(aq.UserError, match=r"positions: node 12 of .* has none"):
         aq.read_superelement(files, positions={7: (0.0,)})
 
 
@@ -255,7 +260,9 @@ def test_cut_files(block, tmp_path, ending, share):
     content = whole.read_bytes()
     whole.write_bytes(content[: int(share * len(content))])
     with pytest.raises(aq.UserError, match=r"cut short|holds no DMIG|is empty") as caught:
-        aq.read_superelement(tmp_path / f"block.{ending}", **({} if ending == "npz" else {"positions": block.positions}))
+        aq.read_superelement(
+            tmp_path / f"block.{ending}", **({} if ending == "npz" else {"positions": block.positions})
+        )
     assert "\n" not in str(caught.value)
 
 
@@ -297,4 +304,3 @@ def test_without_the_package(block, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyyeti.nastran.op4", None)
     with pytest.raises(aq.UserError, match=r"needs the package pyyeti.*: pip install pyyeti"):
         block.write(tmp_path / "block.op4")
-
