@@ -39,6 +39,19 @@ _RESERVED = (
 )  # fmt: skip
 
 
+class ComponentCount(int):
+    """Number of components of a node, with the names of those that are retained: `dataclasses.replace` keeps them."""
+
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, count: int, names: tuple[tuple[str, ...], ...]) -> "ComponentCount":
+        """The count with its names."""
+        out = cls(count)
+        out.names = names
+        return out
+
+
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Superelement:
@@ -116,7 +129,8 @@ class Superelement:
         object.__setattr__(self, "retained", self._retained())
         axes = points.shape[1]
         turns = any(name in ROTATIONS[axes] for names in self.retained for name in names)
-        object.__setattr__(self, "components", axes + (len(ROTATIONS[axes]) if turns else 0))
+        count = axes + (len(ROTATIONS[axes]) if turns else 0)
+        object.__setattr__(self, "components", ComponentCount.of(count, self.retained))
         # cached: errors in boundaries, loads, motions and matrices are raised by the constructor
         _ = self._groups, self.motions, self._loads, self.recovered_fields
         if self.damping is not None:
@@ -151,6 +165,8 @@ class Superelement:
         """Names of the components of each node at positions (n, axis), of `components` as given."""
         count, axes = positions.shape if positions.ndim == 2 else (positions.size, 1)
         known = AXES[:axes] + ROTATIONS[axes]
+        if isinstance(components, ComponentCount):
+            components = components.names
         given: Any = AXES[:axes] if components is None else components
         rule = f'must be names of {", ".join(known)}, as ("x", "y"), for all nodes, or one tuple for each of them'
         if isinstance(given, str):

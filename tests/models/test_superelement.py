@@ -1,6 +1,7 @@
 """Superelements: checks of matrices, boundaries, mass and rigid motions against closed forms."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_full_and_sparse(kind):
     convert = {"full": np.asarray, "sparse": sp.csr_array, "coo": sp.coo_matrix}[kind]
     part = rod(mass=convert(MASSES), stiffness=convert(1e6 * SPRING))
     np.testing.assert_array_equal(part.stiffness.toarray(), 1e6 * SPRING)
+
+
+def test_replace():
+    """A part that was read is supported and loaded by `replace`."""
+    part = rod(mass=np.diag([2.0, 3.0, 1.0]), stiffness=1e6 * np.pad(SPRING, (0, 1)) + np.diag([0.0, 0.0, 5.0]))
+    held = replace(part, imposed={"all": {"x": 0.0}})
+    assert held.retained == part.retained and held.generalised.tolist() == [2]
+    assert [item.dofs.tolist() for item in held.motions] == [[0, 1]]
 
 
 def test_space_motions():
