@@ -42,6 +42,8 @@ from arlequin.models.materials.plastic import LinearHardening as LinearHardening
 from arlequin.models.materials.plastic import Voce as Voce
 from arlequin.models.parallel.ranks import ranks as ranks
 from arlequin.models.reduction.modal import Modal as Modal
+from arlequin.models.reduction.superelement import Superelement as Superelement
+from arlequin.models.reduction.superelement_reading import read_superelement as read_superelement
 from arlequin.models.rigid.polygon import RigidBody as RigidBody
 from arlequin.models.rigid.solid import Rigid as Rigid
 from arlequin.multilevel.interface import Interface as Interface
@@ -94,6 +96,7 @@ from arlequin.sensitivity.fit import fit as fit
 from arlequin.sensitivity.gradient import gradient as gradient
 from arlequin.sensitivity.responses import Response as Response
 from arlequin.sensitivity.smoothed import smoothed_gradient as smoothed_gradient
+from arlequin.solvers.craig_bampton import craig_bampton as craig_bampton
 from arlequin.solvers.natural_frequencies import natural_frequencies as natural_frequencies
 from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
 from arlequin.sweeps.convergence import convergence as convergence

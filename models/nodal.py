@@ -91,7 +91,27 @@ class ExternalLoads:
         return not self.varying
 
 
-class LinearCoordinates:
+class UniformMotion:
+    """Base class of assembled parts whose nodes all have a mass: inertia of a uniform motion of the nodes."""
+
+    shapes: Any
+    inertia: Any
+    gravitational_mass: Any
+
+    def uniform_inertia(self, along: Array) -> Array:
+        """SᵀM a (d, k), N, of uniform accelerations a (nodal, k), m/s²."""
+        return np.asarray(self.shapes.T @ (self.inertia @ along))
+
+    def uniform_weight(self, along: Array) -> Array:
+        """The same of the mass on which gravity acts."""
+        return np.asarray(self.shapes.T @ (self.gravitational_mass @ along))
+
+    def uniform_mass(self, along: Array) -> float:
+        """aᵀM a, kg, of a unit translation a (nodal,)."""
+        return float((self.inertia @ along[:, None])[along > 0.0, 0].sum())
+
+
+class LinearCoordinates(UniformMotion):
     """Base class of assembled parts whose nodal displacements are S u, S constant."""
 
     @property

@@ -225,6 +225,18 @@ class Assembled(Protocol):
         """Mass matrix (nodal, nodal) on which gravity acts, kg, without the added mass of a fluid."""
         ...
 
+    def uniform_inertia(self, along: Array) -> Array:
+        """SᵀM a (d, k), N: inertia forces of uniform accelerations a (nodal, k) of all nodes, m/s²."""
+        ...
+
+    def uniform_weight(self, along: Array) -> Array:
+        """The same of the mass on which gravity acts: the forces (d, k), N, of gravity a (nodal, k), m/s²."""
+        ...
+
+    def uniform_mass(self, along: Array) -> float:
+        """aᵀM a, kg, of one unit translation a (nodal,) of all nodes."""
+        ...
+
     def coordinates(self, field: Array, imposed: Array) -> Array:
         """Coordinates (d,) of a nodal field (nodal,), by M-orthogonal projection on the shapes.
 
@@ -355,6 +367,46 @@ class Constrained(Nonlinear, Protocol):
 
     def placed(self, u: Array) -> Array:
         """The projection (d,) of u on c = 0."""
+        ...
+
+
+@runtime_checkable
+class FullMass(Protocol):
+    """A part whose mass matrix is not diagonal; central differences factor it."""
+
+    @property
+    def least_mass(self) -> Array:
+        """A diagonal (d,), kg, not above the mass matrix: M − diag(least_mass) has no eigenvalue below 0."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveredField:
+    """A field inside a reduced part, matrix (r, d) times its coordinates, at points (p, axis), m, r = p·k.
+
+    Without positions the rows are values without a place, p = r. components: labels of the k values of a point; empty
+    where there is one.
+    """
+
+    name: str
+    matrix: Any
+    positions: Array | None
+    components: tuple[str, ...]
+    units: str
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """An assembled part that gives fields at places that are not its nodes."""
+
+    @property
+    def recovered(self) -> tuple[RecoveredField, ...]:
+        """The fields."""
+        ...
+
+    @property
+    def generalised(self) -> Indices:
+        """Coordinates (g,) that are no displacements of nodes."""
         ...
 
 

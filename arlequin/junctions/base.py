@@ -194,7 +194,11 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
 def check_kinds(junction: object, **kinds: type) -> None:
     """Raise `UserError` where a field of a junction is not of its kind."""
     for which, expected in kinds.items():
-        example = {"Coupling": ", as L2()", "Zone": ", as Strip(0.4, 0.6)"}.get(expected.__name__, "")
+        example = {
+            "Coupling": ", as L2()",
+            "Zone": ", as Strip(0.4, 0.6)",
+            "MeshedPart": ": a Bar, a Solid or a Modal of one; nodes of other parts are connected by Tie or Relation",
+        }.get(expected.__name__, "")
         checks.instance(which, getattr(junction, which), expected, f"must be a {expected.__name__}{example}")
 
 

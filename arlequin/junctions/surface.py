@@ -1,19 +1,20 @@
 """Junctions of parts that share a surface, without zone and weights: tied nodes and mortar."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 
-from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolves
+from arlequin.junctions.base import JunctionOperator, check_parts, depth, kind, revolves
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.elements import facet_order, scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import distance_outside, to_reference
@@ -40,6 +41,10 @@ class SurfaceJunction:
         for which in ("coarse_surface", "fine_surface"):
             if not isinstance(getattr(self, which), Surface):
                 raise UserTypeError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        """Check that the parts agree in dimension, kind of problem and depth."""
         check_parts(self.name, self.coarse, self.fine)
 
     def absorbing_form(self) -> None:
@@ -73,7 +78,8 @@ class Tie(SurfaceJunction):
 
     Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
     scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
-    nodes do not coincide.
+    nodes do not coincide. The fine surface may be one of a `Superelement`, whose displacements are tied, not its
+    rotations.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -88,6 +94,37 @@ class Tie(SurfaceJunction):
 
     __repr__ = short_repr
 
+    def _check_parts(self) -> None:
+        if not isinstance(self.fine_surface.part, Superelement):
+            return super()._check_parts()
+        coarse, fine = self.coarse, self.fine_surface.part
+        if coarse.name == fine.name:
+            raise UserError(f"junction '{self.name}': two parts named '{fine.name}'")
+        if coarse.mesh.dim() != fine.positions.shape[1]:
+            axes = fine.positions.shape[1]
+            raise UserError(
+                f"junction '{self.name}': '{coarse.name}' is of dimension {coarse.mesh.dim()}, the nodes of "
+                f"superelement '{fine.name}' have {axes} coordinates"
+            )
+        kind(coarse)
+        lacking = [dof for dof in self._tied_dofs(self.fine_surface.nodes) if fine.coordinate_numbers[dof] < 0]
+        if lacking:
+            node = lacking[0] // fine.components
+            raise UserError(
+                f"junction '{self.name}': superelement '{fine.name}' does not retain all displacements of node {node}"
+            )
+
+    @property
+    def fine(self) -> MeshedPart:
+        """The part of the second surface; a superelement has nodes only."""
+        part: Any = self.fine_surface.part
+        return part if isinstance(part, Superelement) else super().fine  # type: ignore[return-value]
+
+    def _tied_dofs(self, nodes: Indices) -> Indices:
+        """Displacements (k·axis,) of nodes (k,) of the fine part."""
+        part, axes = self.fine_surface.part, self.fine_surface.positions.shape[1]
+        return np.asarray((nodes[:, None] * part.components + np.arange(axes)).ravel())
+
     def operator(self) -> JunctionOperator:
         """C of both parts; the Gram matrix holds the areas of the nodes."""
         part, nodes = self.coarse, self.fine_surface.nodes
@@ -96,7 +133,7 @@ class Tie(SurfaceJunction):
         tied = np.flatnonzero(cells >= 0)
         if tied.size == 0:
             raise self._separation_error()
-        basis, n = part.basis, self.fine.components
+        basis, n = part.basis, part.components
         values = np.stack([basis.elem.lbasis(X[:, tied], a)[0] for a in range(basis.Nbfun)])
         area = float(self.fine_surface.areas.sum()) / nodes.size
         rows = np.broadcast_to(np.arange(tied.size), values.shape)
@@ -104,11 +141,11 @@ class Tie(SurfaceJunction):
         entries = area * np.where(np.abs(values) < 1e-14, 0.0, values)
         coarse = csr_array((entries.ravel(), (rows.ravel(), columns.ravel())), shape=(tied.size, part.node_count))
         coarse.eliminate_zeros()
-        shape = (tied.size, self.fine.node_count)
-        fine = csr_array((np.full(tied.size, -area), (np.arange(tied.size), nodes[tied])), shape=shape)
-        wide = [csr_array(kron(block, eye_array(n), format="csr")) for block in (coarse, fine)]
-        gram = csr_array(diags_array(np.full(tied.size * n, area)))
-        return JunctionOperator(wide[0], wide[1], gram, n, points[tied])
+        count = tied.size * n
+        columns = np.arange(count), self._tied_dofs(nodes[tied])
+        fine = csr_array((np.full(count, -area), columns), shape=(count, self.fine.dof_count))
+        gram = csr_array(diags_array(np.full(count, area)))
+        return JunctionOperator(csr_array(kron(coarse, eye_array(n), format="csr")), fine, gram, n, points[tied])
 
     def _locate(self, points: Array) -> tuple[Indices, Array]:
         """Coarse cell (k,), −1 for none, and reference coordinates (axis, k) of points (k, axis) on the surface."""

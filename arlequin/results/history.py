@@ -17,12 +17,14 @@ from arlequin.models.fem.solid import Solid
 from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
+from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Recovering, Surface
+from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster, faces
 from arlequin.results.cell_weights import WEIGHT_TEXT, counting
 from arlequin.results.recorder import Record
+from arlequin.results.recovered import RecoverySeries
 from arlequin.results.stresses import StressSeries, stressed
 from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
@@ -395,6 +397,11 @@ class TimeSeries:
             if stressed_part is not None:
                 known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
                 self._stresses[i] = StressSeries(stressed_part, assembly.parts[i], known, self._hidden(part))
+        self._recoveries = {
+            i: RecoverySeries(part, assembled)
+            for i, (part, assembled) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
+            if isinstance(assembled, Recovering)
+        }
         sizes = [sum(item.dofs.size for item in assembled.imposed) for assembled in assembly.parts]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
@@ -418,9 +425,9 @@ class TimeSeries:
         self._masses = {}
         for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
             ones = np.arange(part.dof_count)[:, None] % part.components == np.arange(_translations(part))
-            inertia = assembled.inertia @ ones.astype(float)
-            self._inertia[part.name] = np.asarray((assembled.shapes.T @ inertia).T)
-            self._masses[part.name] = float(inertia[ones[:, 0], 0].sum())
+            along = ones.astype(float)
+            self._inertia[part.name] = np.asarray(assembled.uniform_inertia(along).T)
+            self._masses[part.name] = assembled.uniform_mass(along[:, 0])
 
     def sums(self) -> dict[str, tuple[Array, Array]]:
         """Accumulated slip and wear work of the interfaces, by their names."""
@@ -473,8 +480,11 @@ class TimeSeries:
         )
         for index, (part, assembled) in enumerate(zip(self._assembly.system.parts, self._assembly.parts, strict=True)):
             out += self._part_variables(part, assembled.rotating, self._left_out(index))
-        all_series: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
-        all_series = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
+        all_series: tuple[
+            PointSeries | StressSeries | RecoverySeries | SupportSeries | ContactSeries | SpringSeries, ...
+        ]
+        all_series = *self._points.values(), *self._stresses.values(), *self._recoveries.values(), *self._supports
+        all_series = *all_series, *self._contacts, *self._springs
         for series in all_series:
             out += series.variables()
         for group, *_, resultant in self._junctions:
@@ -562,6 +572,8 @@ class TimeSeries:
             if i in self._stresses:
                 memory = block.memory[i] if isinstance(assembled, PathDependent) else None
                 frames |= self._stresses[i].frames(nodal_motion[0].reshape(*fields[0].shape[:-1], -1), memory)
+            if i in self._recoveries:
+                frames |= self._recoveries[i].frames(*fields)
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:
@@ -641,10 +653,11 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
     part, on_fine = assembly.system.junctions[index].fine, assembly.operators[index].fine
-    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
-    resultant = resultant.reshape(part.components, -1)
+    axes = _translations(part) if isinstance(part, Superelement) else part.components
+    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(axes)])
+    resultant = resultant.reshape(axes, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    volume = float(np.abs(resultant).sum()) / part.components
+    volume = float(np.abs(resultant).sum()) / axes
     acting = slice(a, b)
     if assembly.combination is not None:
         acting = slice(None)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, Work
 from arlequin.linalg.field_rows import FieldRows
-from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import Pace, map_pieces
+from arlequin.models.part import FullMass
 from arlequin.models.types import Array, Indices
 from arlequin.schemes.central_steps import CentralStepper
 from arlequin.solvers.condensed import Condensed
@@ -63,7 +63,7 @@ class BulkCentralStepper(CentralStepper):
         system = assembly.system
         return (
             all(isinstance(part, ElasticAssembled) for part in assembly.parts)
-            and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+            and not any(isinstance(part, FullMass) for part in assembly.parts)
             and all(item.rest for part in assembly.parts for item in part.imposed)
             and not (system.springs or assembly.contact_count)
             and assembly.damping is None

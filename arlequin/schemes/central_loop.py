@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from arlequin.energy import BulkWork, NormalImpulseSplit, WorkPaths
 from arlequin.linalg.products import applied
-from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.linalg.constraints import FullElimination
+from arlequin.models.part import FullMass
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
@@ -56,7 +56,7 @@ class CentralLoopStepper(CentralStepper):
             suits_loop(assembly)
             and assembly.absorption is None
             and assembly.constraints.shape[0] <= _MAX_CONSTRAINTS
-            and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+            and not any(isinstance(part, FullMass) for part in assembly.parts)
         )
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:

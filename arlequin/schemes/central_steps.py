@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.fem.dispersion import CorrectedAssembled
+from arlequin.models.part import FullMass
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Condensed
@@ -69,14 +69,14 @@ class CentralStepper(Stepper):
         off_diagonal = [
             abs(part.mass - sp.diags_array(part.mass.diagonal())).max()
             for part in assembly.parts
-            if part.mass.shape[0] and not isinstance(part, CorrectedAssembled)
+            if part.mass.shape[0] and not isinstance(part, FullMass)
         ]
         if max(off_diagonal, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
             raise UserError('central difference needs mass="lumped" or "dispersion" on every part')
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
-        self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+        self._mass, self.lumped = diagonal, not any(isinstance(part, FullMass) for part in assembly.parts)
         if assembly.absorption is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
         else:

@@ -6,7 +6,7 @@ import numpy as np
 
 from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.linalg.largest import largest_ratio
-from arlequin.models.part import Deforming
+from arlequin.models.part import Deforming, FullMass
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
@@ -51,7 +51,5 @@ def _frequencies(assembly: Assembly, u: Array | None) -> list[float]:
 
 def _least_mass(assembly: Assembly) -> Array:
     """The masses of the dofs (d,), kg, or a diagonal below the mass of parts where it is not diagonal."""
-    parts = (
-        part.least_mass if isinstance(part, CorrectedAssembled) else part.mass.diagonal() for part in assembly.parts
-    )
+    parts = (part.least_mass if isinstance(part, FullMass) else part.mass.diagonal() for part in assembly.parts)
     return np.concatenate(list(parts))

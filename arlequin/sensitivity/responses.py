@@ -281,7 +281,7 @@ def _momentum(response: Response, linear: LinearSteps) -> Series:
         part, assembled = assembly.system.parts[i], assembly.parts[i]
         ones = np.arange(part.dof_count) % part.components == names.index(str(response.component))
         out = np.zeros(assembly.dof_count)
-        out[assembly.places[i]] = assembled.shapes.T @ (assembled.inertia @ ones.astype(float))
+        out[assembly.places[i]] = assembled.uniform_inertia(ones.astype(float)[:, None])[:, 0]
         return {"v": out}
 
     return LinearSeries(linear, rows)

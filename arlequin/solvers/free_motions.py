@@ -13,6 +13,7 @@ from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.reduction.modal import ModalAssembled
 from arlequin.models.reduction.rigid_modes import rigid_motions
+from arlequin.models.reduction.superelement import RIGID, Superelement
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
@@ -72,6 +73,12 @@ def part_motions(part: Part, assembled: Any) -> tuple[Array, Array]:
     """R (d, c): translations and rotations of a part in its coordinates, or those of its nodes; and rows (r, c) of
     a = 0 for motions that strain it, or that its coordinates do not represent."""
     count = assembled.mass.shape[0]
+    if isinstance(part, Superelement):
+        motions = part.coordinates_of(rigid_motions(part))
+        strained = [name for name, energy in part.rigid_energies.items() if energy > RIGID]
+        at_rest = [name for name in part.motion_names if name not in part.rigid_motions]
+        fixed = [part.motion_names.index(name) for name in (*strained, *at_rest)]
+        return motions, np.eye(motions.shape[1])[fixed]
     if not isinstance(part, MeshedPart):
         node_motions = np.eye(count) if count <= MAX_MOTIONS else np.zeros((count, 0))
         return node_motions, np.zeros((0, node_motions.shape[1]))
@@ -123,12 +130,12 @@ def _described(assembly: Assembly, null: Array, bounds: list[int]) -> list[FreeM
 def _words(part: Part, space: Array) -> list[str]:
     """Motions of a part in words; space (c, k): orthonormal combinations of its rigid motions that are free."""
     axes = part.positions.shape[1]
-    if not isinstance(part, MeshedPart):
+    if not isinstance(part, MeshedPart | Superelement):
         moves: dict[int, list[str]] = {}
         for dof in sorted({int(np.argmax(np.abs(vector))) for vector in space.T}):
             moves.setdefault(dof // axes, []).append(_AXES[dof % axes])
         return [f"translation along {_listed(names)} of node {node}" for node, names in moves.items()]
-    if isinstance(part.model, Continuum) and part.model.axisymmetric:
+    if isinstance(part, MeshedPart) and isinstance(part.model, Continuum) and part.model.axisymmetric:
         return ["translation along z"]
     centre, extent = part.positions.mean(axis=0), float(np.abs(part.positions - part.positions.mean(axis=0)).max())
     # translations alone: combinations without a rotation

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import factorise
-from arlequin.models.part import MeshedPart, Surface
+from arlequin.models.part import MeshedPart, Recovering, Surface
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
@@ -243,6 +243,9 @@ def _coordinates(assembly: Assembly, index: int, what: str, field: Array, impose
     if not assembly.system.starts_from_result(what, part):
         return values
     without_imposed = assembled.coordinates(field, np.full_like(imposed, np.nan))
+    if isinstance(assembled, Recovering) and assembled.generalised.size:
+        recorded = frame.generalised(what, part, assembled.generalised.size)
+        values[assembled.generalised] = without_imposed[assembled.generalised] = recorded
     angle = frame.angle(what, part)
     if angle is not None:  # of any size: nodal displacements determine only small angles
         if values[-1] == without_imposed[-1]:

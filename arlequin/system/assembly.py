@@ -339,7 +339,7 @@ class Assembly:
         forces = []
         for part, assembled in zip(self.system.parts, self.parts, strict=True):
             along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
-            forces.append(assembled.shapes.T @ (assembled.gravitational_mass @ along.astype(float)))
+            forces.append(assembled.uniform_weight(along.astype(float)))
         return np.concatenate(forces)
 
     def kinetic(self, v: Array) -> float:

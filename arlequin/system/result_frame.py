@@ -18,7 +18,10 @@ from arlequin.transfer.surface_values import SurfaceTransfer, distribute
 
 _SAME = 1e-9  # distance between equal points, relative to their coordinates
 _STATIC = ("position", "connectivity", "cell_nodes", "cell_lattice", "area", "point_position")
-_PART = ("displacement", "velocity", "rotation", "angular_velocity", "point_memory", "plastic_strain")
+_PART = (
+    "displacement", "velocity", "rotation", "angular_velocity", "point_memory", "plastic_strain", "generalised",
+    "generalised_rate",
+)  # fmt: skip
 _INTERFACE = (
     "pressure", "gap", "traction", "slip", "wear_work", "worn_depth", "spring_traction",
     "friction_variable",
@@ -148,6 +151,17 @@ class ResultFrame:
         if "angle" not in recorded:
             return None
         return float(recorded["angle" if what == "displacement" else "angular_velocity"])
+
+    def generalised(self, what: str, part: Part, count: int) -> Array:
+        """The generalised coordinates (count,) of a superelement, or their rates; UserError where it has others."""
+        recorded = self.parts[part.name].get("generalised" if what == "displacement" else "generalised_rate")
+        if recorded is None or recorded.size != count:
+            there = 0 if recorded is None else recorded.size
+            raise UserError(
+                f"from_result: superelement '{part.name}' has {there} generalised coordinates there and {count} here: "
+                "give it the same matrices"
+            )
+        return recorded
 
     def memory(self, part: Part, assembled: PathDependent) -> Array:
         """Internal variables (c, q, m) of the points of the cells of nonzero weight."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import Factor, factorise
-from arlequin.models.part import Assembled, MeshedPart
+from arlequin.models.part import Assembled, MeshedPart, Part
 from arlequin.models.types import Array, Indices
 
 _NO_ENERGY = 1e-18  # strain energy of a motion, relative to that of its dofs alone, below which the motion is rigid
@@ -92,7 +92,7 @@ def _sizes(model: MeshedPart) -> Array:
     return np.where(is_rotation, float(np.ptp(model.positions, axis=0).max()), 1.0)
 
 
-def rigid_motions(model: MeshedPart) -> Array:
+def rigid_motions(model: Part) -> Array:
     """Translations and small rotations about the centroid (nodal, c) of the nodes, with columns of like size."""
     positions, components = model.positions, model.components
     axes = positions.shape[1]

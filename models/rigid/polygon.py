@@ -12,6 +12,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.solid import AssumedThickness
 from arlequin.models.loads.motions import Motions, make_imposed
+from arlequin.models.nodal import UniformMotion
 from arlequin.models.part import Imposed, Surface, Weighting
 from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
@@ -193,7 +194,7 @@ class RigidBody:
 
 
 @dataclass(frozen=True, eq=False)
-class RigidAssembled:
+class RigidAssembled(UniformMotion):
     """M = diag(m, m, J) of a rigid body, and the motion of its nodes."""
 
     part: RigidBody
