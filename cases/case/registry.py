@@ -68,6 +68,7 @@ NAMES = (
     "rod_resonance",
     "rod_identification",
     "wear_confidence",
+    "imported_rod",
 )
 
 

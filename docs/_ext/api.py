@@ -105,6 +105,7 @@ GROUPS = (
             "RigidBody",
             "Rigid",
             "Modal",
+            "solids",
             "Spring",
             "Relation",
             "Turbulence",
