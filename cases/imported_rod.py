@@ -1,9 +1,9 @@
 """Fuel rod held by two dimples of a grid cell, from an Abaqus input file in millimetres as a user would bring it.
 
 A clad rod is clamped at its foot and shaken at its free end; between them two dimples of the grid, a clearance away,
-hold it on both sides. The file has parts, instances (the second dimple is the first one, turned), sets and surfaces; the
-same model of the library's own meshes must move alike to round-off, and the rod without grid has the first bending
-frequency of beam theory.
+hold it on both sides. The file has parts, instances (the second dimple is the first one, turned), sets and surfaces;
+the same model of the library's own meshes must move alike to round-off, and the rod without grid has the first
+bending frequency of beam theory.
 """
 
 import tempfile
@@ -74,7 +74,7 @@ def system_of(path: Path, parameters: Parameters) -> aq.System:
     inconel = aq.LinearElastic(young=p.grid_young, poisson=0.3, density=8200.0)
     omega = 2.0 * np.pi * p.frequency
     shaken = {"tip": lambda x, t: (0.0, p.force / p.width * np.sin(omega * t))}
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "rod": {"imposed": {"foot": {"x": 0.0, "y": 0.0}}, "tractions": shaken},
         "grid": {"imposed": {"frame": {"x": 0.0, "y": 0.0}}},
     }
@@ -108,14 +108,17 @@ def _grid(columns: Array, rows: Array) -> tuple[list[str], list[str], dict[str, 
 
     columns (m,), rows (n,): coordinates of the nodes of second order; nodes in the middle of cells are left out.
     """
-    number, nodes = {}, []
+    number, nodes = dict[tuple[int, int], int](), []
     for j, y in enumerate(rows):
         for i, x in enumerate(columns):
             if i % 2 == 0 or j % 2 == 0:
                 number[i, j] = len(number) + 1
                 nodes.append(f"{number[i, j]}, {x:.17g}, {y:.17g}")
     around = ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1))
-    elements, sides = [], {"bottom": list[int](), "top": list[int](), "left": list[int](), "right": list[int]()}
+    elements, sides = (
+        list[str](),
+        {"bottom": list[int](), "top": list[int](), "left": list[int](), "right": list[int]()},
+    )
     for j in range(0, len(rows) - 1, 2):
         for i in range(0, len(columns) - 1, 2):
             elements.append(f"{len(elements) + 1}, " + ", ".join(str(number[i + a, j + b]) for a, b in around))
@@ -214,7 +217,8 @@ def tip(result: xarray.DataTree) -> tuple[Array, Array]:
 
 def contact_forces(result: xarray.DataTree) -> Array:
     """Contact forces (2, t) of the dimples, N/m."""
-    return np.stack([result[f"interface/{side}"]["force"].sel(component="y").values for side in ("lower", "upper")])
+    groups = [result[f"interface/{side}"].dataset for side in ("lower", "upper")]
+    return np.stack([group["force"].sel(component="y").values for group in groups])
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
