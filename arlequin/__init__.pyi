@@ -13,6 +13,7 @@ from arlequin.junctions.conditioning import dual_condition as dual_condition
 from arlequin.junctions.coupling import H1 as H1
 from arlequin.junctions.coupling import L2 as L2
 from arlequin.junctions.coupling import Coupling as Coupling
+from arlequin.junctions.imported import solids as solids
 from arlequin.junctions.junction import Junction as Junction
 from arlequin.junctions.mediator import Mediator as Mediator
 from arlequin.junctions.surface import Mortar as Mortar

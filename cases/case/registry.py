@@ -69,6 +69,7 @@ NAMES = (
     "rod_resonance",
     "rod_identification",
     "wear_confidence",
+    "imported_rod",
 )
 
 

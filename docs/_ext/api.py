@@ -108,6 +108,7 @@ GROUPS = (
             "Superelement",
             "craig_bampton",
             "read_superelement",
+            "solids",
             "Spring",
             "Pretension",
             "Relation",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.conformity import check_conforming
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
@@ -25,6 +25,9 @@ from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
 from arlequin.models.nodal import ExternalLoads, Force
 from arlequin.models.part import Assembled, Imposed, LoadPieces, Surface, Weighting
 from arlequin.models.types import Array, Indices
+
+# a solid or liquid in SI units, and a size that is more probably one of millimetres, m
+_HEAVY, _LONG = 100.0, 1000.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +79,17 @@ class Continuum:
             raise UserError.parameter("mass", self.mass, rule)
         check_cells(self.mesh, self.name)
         check_conforming(self.mesh, self.name)
+        self._check_units()
         # both are cached: errors in loads and motions are raised where the part is created
         _ = self._motions, self._loads_uniform
+
+    def _check_units(self) -> None:
+        """ModelWarning where lengths are those of millimetres beside a density in kg/m³."""
+        length, density = float(np.ptp(self.mesh.p, axis=1).max()), self.material.density
+        if length >= _LONG and density >= _HEAVY:
+            cure = "where the mesh is in mm, read it with scaled=1e-3, or take mesh.scaled(1e-3)"
+            line = f"part {self.name!r} is {length:g} m long beside a density of {density:g} kg/m³: {cure}"
+            warn_user(line, ModelWarning)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"

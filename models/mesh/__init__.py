@@ -1,4 +1,4 @@
-"""Meshes: structured generators with named boundaries, and Gmsh files (`read`)."""
+"""Meshes: structured generators with named boundaries, and files of Gmsh and of other programs (`read`)."""
 
 import math
 from dataclasses import replace
@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from arlequin.models import checks, limits
 from arlequin.models.errors import UserError
-from arlequin.models.mesh.gmsh import read
+from arlequin.models.mesh.description import describe
+from arlequin.models.mesh.reading import parts, points, read
 from arlequin.models.mesh.tube import tube
 from arlequin.models.signatures import checked_call
 
-__all__ = ["box", "interval", "read", "rectangle", "tube"]
+__all__ = ["box", "describe", "interval", "parts", "points", "read", "rectangle", "tube"]
 
 Range = tuple[float, float]
 

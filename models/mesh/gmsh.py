@@ -5,26 +5,17 @@ import io
 import re
 import tempfile
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from arlequin.models import checks
 from arlequin.models.errors import UserError
-from arlequin.models.fem.cells import check_cells
-from arlequin.models.fem.conformity import check_conforming
-from arlequin.models.fem.elements import registered
-from arlequin.models.mesh.gmsh_format import GmshFormat, conversion, physical_groups, unsupported
-from arlequin.models.signatures import checked_call
+from arlequin.models.mesh.building import supported
+from arlequin.models.mesh.foreign import CellBlock, ForeignMesh
+from arlequin.models.mesh.gmsh_format import GmshFormat, conversion, physical_groups
 from arlequin.models.types import Array, Indices
-
-# corners of meshio's cell types, whose names end in the number of nodes
-_CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8}
-_NOUNS = {0: "points", 1: "lines", 2: "surfaces", 3: "volumes"}
-
 
 _MAX_TAG = 1000  # of a node, per byte of the file
 
@@ -39,61 +30,35 @@ class _Block:
     groups: dict[str, Indices]
 
 
-@checked_call
-def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] = ()) -> Any:
-    """The mesh of a Gmsh file (formats 2.2, 4.0, 4.1), with its physical groups as named boundaries and as cell sets
-    (`subdomains`).
-
-    boundaries, cells: names that must exist in the file. Groups without a name go by their number.
-    Second-order files give second-order (curved) meshes. Nodes that no cell uses are left out, and z too in
-    plane meshes.
-
-    >>> import meshio, tempfile
-    >>> import arlequin as aq
-    >>> points, cells = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {"line": [[0, 1]], "triangle": [[0, 1, 2]]}
-    >>> tags, names = {"gmsh:physical": [[1], [2]], "gmsh:geometrical": [[1], [2]]}, {"foot": [1, 1], "plate": [2, 2]}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     meshio.Mesh(points, cells, cell_data=tags, field_data=names).write(f"{folder}/p.msh", file_format="gmsh22")
-    ...     mesh = aq.mesh.read(f"{folder}/p.msh", boundaries=["foot"])
-    >>> mesh.nelements, sorted(mesh.boundaries), sorted(mesh.subdomains)
-    (1, ['foot'], ['plate'])
-    """
-    path = Path(checks.path("path", path))
-    points, blocks = _load(path, _content(path))
-    top = max((block.dimension for block in blocks if block.cells.size), default=0)
-    if top == 0:
-        raise UserError(f"{path}: the mesh has no cells", code=1)
-    mesh, cell_groups, corner_nodes = _build_cells(path, points, [b for b in blocks if b.dimension == top], top)
-    facet_groups = _facet_groups(path, mesh, corner_nodes, [b for b in blocks if b.dimension == top - 1])
-    _require(path, "boundary", boundaries, facet_groups)
-    _require(path, "cell", cells, cell_groups)
-    mesh = replace(mesh, _boundaries=facet_groups, _subdomains=cell_groups)
-    check_cells(mesh, str(path), code=1)
-    check_conforming(mesh, str(path), code=1)
-    return mesh
+def load(path: Path, content: bytes) -> ForeignMesh:
+    """The mesh of a Gmsh file (formats 2.2, 4.0, 4.1), its physical groups as sets of cells."""
+    _check_sections(path, content)
+    points, blocks = _load(path, content)
+    sets: dict[str, list[Indices]] = {}
+    start = 0
+    for block in blocks:
+        for name, members in block.groups.items():
+            sets.setdefault(name, []).append(start + members)
+        start += len(block.cells)
+    number = iter(np.split(np.arange(1, start + 1), np.cumsum([len(block.cells) for block in blocks])[:-1]))
+    return ForeignMesh(
+        "Gmsh",
+        points,
+        np.arange(1, len(points) + 1),
+        tuple(CellBlock(block.kind, block.cells, next(number)) for block in blocks),
+        element_sets={name: np.unique(np.concatenate(rows)) for name, rows in sets.items()},
+    )
 
 
-def _content(path: Path) -> bytes:
-    """The file's bytes, checked to be a complete Gmsh mesh."""
-    if not path.exists():
-        raise UserError(f"{path}: no such mesh file")
-    if not path.is_file():  # reading a pipe or a device might not end
-        raise UserError(f"{path}: cannot be read (it is not a file)", code=1)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})", code=1) from None
-    if not content.strip():
-        raise UserError(f"{path}: the mesh file is empty", code=1)
+def _check_sections(path: Path, content: bytes) -> None:
+    """UserError where the bytes are not those of a complete Gmsh mesh."""
     if not content.lstrip().startswith((b"$MeshFormat", b"$Comments")):
         if content.lstrip().startswith(b"$NOD"):
             raise UserError(f"{path}: format 1 of Gmsh is not read: {conversion(path)}", code=1)
-        hint = "" if path.suffix.lower() == ".msh" else f": {conversion(path)}"
-        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat){hint}", code=1)
+        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat)", code=1)
     for section in (b"MeshFormat", b"Nodes", b"Elements"):
         if b"$End" + section not in content:
             raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)
-    return content
 
 
 def _check_counts(path: Path, content: bytes) -> None:
@@ -135,7 +100,7 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     try:
         data = _parsed(path, form.relabelled(content))
     except Exception as error:  # the parser raises exceptions of any type on bad files
-        raise form.cause(path, content, error, list(_elements())) from None
+        raise form.cause(path, content, error, supported()) from None
     names = _physical_names(content)
     tags = data.cell_data.get("gmsh:physical", [np.zeros(len(block), dtype=int) for block in data.cells])
     entities = physical_groups(content, form.binary) if form.layout == "4.0" else {}
@@ -190,91 +155,3 @@ def _physical_names(content: bytes) -> dict[tuple[int, int], str]:
         return {}
     entries = re.findall(r'^\s*(\d+)\s+(\d+)\s+"(.*)"\s*$', section[1].decode(errors="replace"), re.MULTILINE)
     return {(int(dimension), int(tag)): name for dimension, tag, name in entries}
-
-
-def _build_cells(
-    path: Path, points: Array, blocks: list[_Block], top: int
-) -> tuple[Any, dict[str, np.ndarray], Indices]:
-    """Mesh without named boundaries, its cell groups, and the node number in the file of each vertex of the mesh."""
-    kinds = sorted({block.kind for block in blocks})
-    if len(kinds) > 1:
-        raise UserError(f"{path}: the mesh mixes {' and '.join(kinds)}; one kind of cell is needed", code=1)
-    elements = _elements()
-    if kinds[0] not in elements:
-        raise UserError(f"{path}: {unsupported(kinds, list(elements))}", code=1)
-    cells = np.vstack([block.cells for block in blocks])
-    # format 2.2 repeats a cell for each group it is in
-    _, first, number = np.unique(np.sort(cells, axis=1), axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    number = order[number.ravel()]
-    cells = cells[np.sort(first)]
-    groups: dict[str, np.ndarray] = {}
-    start = 0
-    for block in blocks:
-        for name, members in block.groups.items():
-            groups[name] = np.union1d(groups.get(name, []), number[start + members]).astype(np.int32)
-        start += len(block.cells)
-    element, mesh_class = elements[kinds[0]]
-    used, compact = np.unique(cells, return_inverse=True)
-    compact = compact.reshape(cells.shape)
-    vertices = np.unique(compact[:, : element.corners])
-    hanging = np.intersect1d(vertices, compact[:, element.corners :])
-    if hanging.size:
-        where = ", ".join(f"{x:.6g}" for x in points[used[hanging[0]]])
-        raise UserError(
-            f"{path}: the node at ({where}) is a corner of one cell and lies on a side of another: refine without "
-            "hanging nodes, or make two parts and join them by a Tie",
-            code=1,
-        )
-    positions = _flat(path, points[used], top)
-    columns = range(cells.shape[1]) if element.node_order is None else element.node_order
-    mesh = mesh_class(positions, np.ascontiguousarray(compact[:, list(columns)].T.astype(np.int32)))
-    return mesh, groups, used[vertices]
-
-
-def _elements() -> dict[str, tuple[Any, Any]]:
-    """The registered elements supported in files, and the class of their mesh, by meshio's cell type."""
-    return {element.cell_type: (element, element.mesh) for element in registered() if element.mesh is not None}
-
-
-def _flat(path: Path, points: Array, top: int) -> Array:
-    """Coordinates (axis, p) without the axes that a plane or straight mesh does not need."""
-    extent = np.ptp(points, axis=0)
-    if (extent[top:] > 1e-10 * extent.max()).any():
-        where = "the plane z = constant" if top == 2 else "a line along x"
-        hint = "; give its surface or volume a physical group" if top == 1 else ""
-        raise UserError(f"{path}: the mesh has only {_NOUNS[top]}, and not in {where}{hint}", code=1)
-    return np.ascontiguousarray(points[:, :top].T)
-
-
-def _facet_groups(path: Path, mesh: Any, vertex_nodes: Indices, blocks: list[_Block]) -> dict[str, np.ndarray]:
-    """Facet numbers of each named group, matched by their corner nodes in any order."""
-    groups: dict[str, np.ndarray] = {}
-    known = np.sort(mesh.facets.T, axis=1)
-    for block in blocks:
-        if not block.groups:
-            continue
-        corners = block.cells[:, : _CORNERS[block.kind.rstrip("0123456789")]]
-        at = np.minimum(np.searchsorted(vertex_nodes, corners), len(vertex_nodes) - 1)
-        foreign = (vertex_nodes[at] != corners).any(axis=1)
-        if corners.shape[1] != known.shape[1]:
-            foreign[:] = True
-        else:
-            _, number = np.unique(np.vstack([known, np.sort(at, axis=1)]), axis=0, return_inverse=True)
-            number = number.ravel()
-            facet_of = np.full(number.max() + 1, -1)
-            facet_of[number[: len(known)]] = np.arange(len(known))
-            facets = facet_of[number[len(known) :]]
-            foreign |= facets < 0
-        for name, members in block.groups.items():
-            if foreign[members].any():
-                raise UserError(f"{path}: the physical group {name!r} has facets that are not sides of cells", code=1)
-            groups[name] = np.union1d(groups.get(name, []), facets[members]).astype(np.int32)
-    return groups
-
-
-def _require(path: Path, what: str, names: Sequence[str], groups: dict[str, np.ndarray]) -> None:
-    for name in [names] if isinstance(names, str) else names:
-        if name not in groups:
-            exist = ", ".join(sorted(groups)) or "none"
-            raise UserError(f"{path}: no {what} physical group is named {name!r} (groups of that kind: {exist})")

@@ -1,0 +1,242 @@
+"""The mesh of a file as its writer meant it: points, cells of all kinds, node sets, element sets and surfaces."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
+
+# Cells by meshio's names of them: dimension, corners, edges whose middle nodes follow the corners, and sides, the
+# nodes of each counted from 0 in the order of VTK.
+_TETRA = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+_PYRAMID = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4))
+_WEDGE = ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5))
+_HEXAHEDRON = (
+    (0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape of cells: dimension, number of corners, edges and sides as local numbers of corners.
+
+    The sides have the order of Abaqus: S1, S2, …
+    """
+
+    dimension: int
+    corners: int
+    edges: tuple[tuple[int, int], ...] = ()
+    sides: tuple[tuple[int, ...], ...] = ()
+
+
+SHAPES = {
+    "vertex": Shape(0, 1),
+    "line": Shape(1, 2, ((0, 1),), ((0,), (1,))),
+    "triangle": Shape(2, 3, ((0, 1), (1, 2), (2, 0)), ((0, 1), (1, 2), (2, 0))),
+    "quad": Shape(2, 4, ((0, 1), (1, 2), (2, 3), (3, 0)), ((0, 1), (1, 2), (2, 3), (3, 0))),
+    "tetra": Shape(3, 4, _TETRA, ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0))),
+    "pyramid": Shape(3, 5, _PYRAMID, ((0, 1, 2, 3), (0, 4, 1), (1, 4, 2), (2, 4, 3), (3, 4, 0))),
+    "wedge": Shape(3, 6, _WEDGE, ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0))),
+    "hexahedron": Shape(
+        3, 8, _HEXAHEDRON, ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0))
+    ),
+}
+_PLURALS = {"vertex": "points", "tetra": "tetrahedra", "hexahedron": "hexahedra"}
+
+
+def shape_name(kind: str) -> str:
+    """The shape of a kind of cells: "hexahedron" of "hexahedron20"."""
+    return kind.rstrip("0123456789")
+
+
+def shape(kind: str) -> Shape:
+    """The shape of a kind of cells, linear or not."""
+    return SHAPES[shape_name(kind)]
+
+
+def node_count(kind: str) -> int:
+    """Number of nodes of a cell: 20 of "hexahedron20", 8 of "hexahedron"."""
+    digits = kind[len(shape_name(kind)) :]
+    return int(digits) if digits else shape(kind).corners
+
+
+def plural(kind: str) -> str:
+    """A kind of cells in words: "hexahedra of 20 nodes"."""
+    name = shape_name(kind)
+    words = _PLURALS.get(name, f"{name}s")
+    return words if name == kind else f"{words} of {kind[len(name) :]} nodes"
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlock:
+    """Cells of one kind: nodes (c, n) as rows of the mesh's points, −1 for a middle node that is missing; numbers (c,)
+    of the elements in the file."""
+
+    kind: str
+    nodes: Indices
+    numbers: Indices
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the cells."""
+        return shape(self.kind).dimension
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignMesh:
+    """The mesh of a file of another program.
+
+    points (p, 3) in the unit of the file; numbers (p,) of the nodes in the file; node_sets: rows of the points;
+    element_sets: cells, counted through all blocks; surfaces: corners (f, 4) of their sides, −1 where a side has
+    fewer; left_out: what the file has and this model has not, with its count.
+    """
+
+    format: str
+    points: Array
+    numbers: Indices
+    blocks: tuple[CellBlock, ...]
+    node_sets: Mapping[str, Indices] = field(default_factory=dict)
+    element_sets: Mapping[str, Indices] = field(default_factory=dict)
+    surfaces: Mapping[str, Indices] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def starts(self) -> Indices:
+        """Number of the first cell of each block, and the number of cells (blocks + 1,)."""
+        return np.cumsum([0, *(len(block.nodes) for block in self.blocks)])
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the cells, the highest one."""
+        return max((block.dimension for block in self.blocks if len(block.nodes)), default=0)
+
+    @property
+    def orphans(self) -> Indices:
+        """Points (k,) that are in no cell."""
+        used = np.zeros(len(self.points) + 1, dtype=bool)
+        for block in self.blocks:
+            used[block.nodes] = True
+        return np.flatnonzero(~used[:-1])
+
+    def check(self, path: Path) -> "ForeignMesh":
+        """The mesh itself; UserError where it has no cells, or points that are not finite."""
+        if not any(len(block.nodes) for block in self.blocks):
+            found = ", ".join(f"{count:,} {what}" for what, count in self.left_out.items())
+            raise UserError(f"{path}: the mesh has no cells" + (f" that are supported ({found})" if found else ""), 1)
+        for block in self.blocks:
+            corners = block.nodes[:, : shape(block.kind).corners]
+            if corners.size and (block.nodes.max() >= len(self.points) or corners.min() < 0):
+                raise damaged(path, "an element names a node that does not exist")
+        if not np.isfinite(self.points).all():
+            raise damaged(path, "a coordinate is not finite")
+        return self
+
+    def sides(self, cells: Indices, which: Indices) -> Indices:
+        """Corners (f, 4) of sides: cells (f,) through all blocks, which (f,): number of the side of the cell, from 0;
+        sides that a cell does not have are left out."""
+        cells, which = np.asarray(cells, dtype=np.int64), np.asarray(which, dtype=np.int64)
+        rows = []
+        for block, start in zip(self.blocks, self.starts, strict=False):
+            here = (cells >= start) & (cells < start + len(block.nodes))
+            for side, corners in enumerate(shape(block.kind).sides):
+                chosen = cells[here & (which == side)] - start
+                rows.append(pad(block.nodes[chosen][:, list(corners)]))
+        return np.vstack([np.zeros((0, 4), dtype=np.int64), *rows])
+
+    def outer_sides(self, cells: Indices) -> Indices:
+        """Corners (f, 4) of the sides of these cells that no other cell of the mesh has."""
+        rows, owners = [np.zeros((0, 4), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for block, start in zip(self.blocks, self.starts, strict=False):
+            if block.dimension == self.dimension:
+                for corners in shape(block.kind).sides:
+                    rows.append(pad(block.nodes[:, list(corners)]))
+                    owners.append(start + np.arange(len(block.nodes)))
+        sides = np.vstack(rows)
+        _, number, count = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True)
+        return sides[(count[number.ravel()] == 1) & np.isin(np.concatenate(owners), cells)]
+
+
+def pad(corners: Indices) -> Indices:
+    """Corners of sides (f, n ≤ 4) as (f, 4): each once, −1 behind them."""
+    corners = np.asarray(corners, dtype=np.int64)
+    padded = np.full((len(corners), 4), -1, dtype=np.int64)
+    padded[:, : corners.shape[1]] = corners
+    ordered = np.sort(corners, axis=1)
+    for row in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
+        once = list(dict.fromkeys(corners[row].tolist()))
+        padded[row] = once + [-1] * (4 - len(once))
+    return padded
+
+
+def damaged(path: Path, why: str) -> UserError:
+    """The error for a file that cannot be understood."""
+    return UserError(f"{path}: the mesh file is damaged ({why})", code=1)
+
+
+@dataclass(eq=False)
+class MeshTables:
+    """Nodes and elements by their numbers in a file, as a reader collects them, and sets of these numbers."""
+
+    nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    cells: dict[str, tuple[list[int], list[list[int]]]] = field(default_factory=dict)  # kind → numbers, nodes
+    node_sets: dict[str, list[int]] = field(default_factory=dict)
+    element_sets: dict[str, list[int]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def add_cell(self, kind: str, number: int, nodes: list[int]) -> None:
+        """Add an element; a middle node numbered 0 is missing."""
+        numbers, rows = self.cells.setdefault(kind, ([], []))
+        numbers.append(number)
+        rows.append(nodes)
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count what the mesh does not take over."""
+        self.left_out[what] = self.left_out.get(what, 0) + count
+
+    def mesh(self, path: Path, form: str) -> ForeignMesh:
+        """The mesh of these tables, the points in the order of the numbers of the nodes."""
+        numbers = np.array(sorted(self.nodes), dtype=np.int64)
+        points = np.array([self.nodes[number] for number in numbers.tolist()], dtype=float).reshape(-1, 3)
+        blocks = []
+        for kind, (elements, rows) in self.cells.items():
+            named = np.array(rows, dtype=np.int64)
+            at = rows_of(numbers, named)
+            corners = shape(kind).corners
+            missing = (at < 0) & ((np.arange(named.shape[1]) < corners) | (named != 0))
+            if missing.any():
+                row, column = np.argwhere(missing)[0]
+                what = f"element {elements[row]} names the node {named[row, column]}, which does not exist"
+                raise damaged(path, what)
+            blocks.append(CellBlock(kind, at, np.array(elements, dtype=np.int64)))
+        every = np.concatenate([block.numbers for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
+        order = np.argsort(every, kind="stable")
+        left_out = dict(self.left_out)
+
+        def resolved(sets: Mapping[str, Iterable[int]], known: Indices, order: Indices | None) -> dict[str, Indices]:
+            out = {}
+            for name, members in sets.items():
+                named = np.unique(np.array(list(members), dtype=np.int64))
+                at = rows_of(known, named)
+                out[name] = np.sort(at[at >= 0] if order is None else order[at[at >= 0]])
+            return out
+
+        return ForeignMesh(
+            form,
+            points,
+            numbers,
+            tuple(blocks),
+            resolved(self.node_sets, numbers, None),
+            resolved(self.element_sets, every[order], order),
+            left_out=left_out,
+        )
+
+
+def rows_of(known: Indices, numbers: Indices) -> Indices:
+    """Position of each number in the increasing `known`, −1 where it is not there."""
+    if not known.size:
+        return np.full(np.shape(numbers), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, numbers), known.size - 1)
+    return np.where(known[at] == numbers, at, -1)
