@@ -4,6 +4,7 @@ from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results
 from arlequin import rough as rough
+from arlequin import springs as springs
 from arlequin import weights as weights
 from arlequin import zones as zones
 from arlequin.junctions.absorber import Absorber as Absorber

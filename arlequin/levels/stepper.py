@@ -354,7 +354,7 @@ def _transfer_contact(
     if not target.contact.fixed:
         gaps = laws.layer_gaps(history, gaps)
     springs = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
-    asperity = float(laws.stored_energy(gaps, springs))
+    asperity = float(laws.stored_energy(gaps, springs, history if laws.memory else None))
     transferred = replace(
         started, impulse=impulse, history=history, contact_flags=persistent, worn=worn, asperity=asperity
     )

@@ -58,7 +58,7 @@ class Static:
                 "from_result: statics starts from an unloaded equilibrium: let one static run go through all its "
                 "loads; Theta, Newmark, CentralDifference and the others start from a result"
             )
-        if (assembly.laws.level == 2).any() or assembly.laws.damped:
+        if (assembly.laws.level == 2).any() or assembly.laws.viscous:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
         stepper = StaticStepper(assembly, step)
@@ -173,8 +173,8 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             contact=replace(
                 contact,
                 impulse=mean_contact,
+                # springs with a memory dissipate by the path of the step; all other works are those of the mean
                 stored=mean_contact[kinematics.first],
-                dissipated=zero_impulses,
                 multiplier=zero_impulses,
             ),
             stored_before=state.stored,

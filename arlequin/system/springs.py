@@ -31,7 +31,7 @@ class SpringSet:
         """The springs between parts of the layout."""
         blocks, stiffness, damping, sizes = [], [], [], []
         for spring in springs:
-            rows = _ends(spring, layout)
+            rows = elongations(spring, layout)
             k, c = spring.values()
             blocks.append(rows)
             stiffness.append(np.outer(spring.shares, k).ravel())
@@ -71,7 +71,7 @@ class SpringSet:
             return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))
 
 
-def _ends(spring: Spring, layout: DofLayout) -> sp.csr_array:
+def elongations(spring: Spring, layout: DofLayout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
