@@ -134,8 +134,10 @@ class PeriodMap:
 
     @cached_property
     def stiffness(self) -> Array:
-        """Zᵀ K Z (n, n)."""
-        return np.asarray(self.basis.T @ (self.assembly.stiffness @ self.basis))
+        """Zᵀ K Z (n, n), with the stiffness at rest of the laws of springs."""
+        assembly, rows = self.assembly, self._kinematics.rates(self.basis.T)[:, self._kinematics.first]
+        laws = rows @ (assembly.laws.stiffness_at_rest()[:, None] * rows.T)
+        return np.asarray(self.basis.T @ (assembly.stiffness @ self.basis)) + laws
 
     @cached_property
     def damping(self) -> Array:

@@ -81,6 +81,13 @@ class SpringBranch(ABC):
     def stiffness_bound(self) -> float:
         """Largest df/de, N/m: limits explicit steps."""
 
+    @property
+    def at_rest(self) -> float:
+        """Stiffness df/de at e = 0, N/m: the mean of both sides at a kink."""
+        short = 1e-6 * min((abs(kink) for kink in self.kinks if kink != 0.0), default=1.0)
+        low, high = self.force(np.array([-short, short]))
+        return float((high - low) / (2.0 * short))
+
     def stored(self, history: Array) -> Any:
         """Energy stored in the internal variables (…,), J, of histories (…, h)."""
         return np.zeros(history.shape[:-1])
@@ -290,6 +297,10 @@ class Cubic(Elastic):
         from arlequin.multilevel.laws._spring_law_kernels import cubic_spring
 
         return cubic_spring
+
+    @property
+    def at_rest(self) -> float:
+        return self.stiffness
 
     def stiffness_bound(self) -> float:
         if self.quadratic == self.cubic == 0.0:

@@ -435,6 +435,11 @@ class PointLaws:
             if isinstance(law, SpringBranch) and law.variable
         ]
 
+    def stiffness_at_rest(self) -> Array:
+        """Stiffness (k,), N/m, of the laws of springs at e = 0; 0 at other points."""
+        each = [sum(law.at_rest for law in point if isinstance(law, SpringBranch)) for point in self.regular]
+        return self.area * np.array(each, dtype=float)
+
     def memory_energy(self, history: Array) -> Any:
         """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
         return sum((area * law.stored(history[..., row, :]) for row, area, law in self.memory), 0.0)
