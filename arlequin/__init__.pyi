@@ -29,6 +29,7 @@ from arlequin.models.fem.solid import Solid as Solid
 from arlequin.models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
 from arlequin.models.loads.turbulence import SpanForce as SpanForce
 from arlequin.models.loads.turbulence import Turbulence as Turbulence
+from arlequin.models.lumped.bushings import Bushing as Bushing
 from arlequin.models.lumped.masses import PointMasses as PointMasses
 from arlequin.models.lumped.relations import Relation as Relation
 from arlequin.models.lumped.springs import Spring as Spring

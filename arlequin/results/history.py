@@ -17,6 +17,7 @@ from arlequin.models.fem.solid import Solid
 from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
@@ -236,6 +237,7 @@ class SpringSeries:
         rows = slice(*links.span[index : index + 2])
         self._group = f"spring/{spring.name}"
         self._axes = spring.axes
+        self._turns = spring.components[self._axes :] if isinstance(spring, Bushing) else ()
         self._rows = links.rows[rows]
         # node by node, the vectors of the frame
         count = len(spring.shares)
@@ -251,10 +253,16 @@ class SpringSeries:
 
     def variables(self) -> Sequence[Variable]:
         """Recorded variables, with units and names."""
-        return VariableGroup(self._group, {"component": AXES[: self._axes]}).variables(
+        translations = [
             ("force", "time component", "N", "force on the first end"),
             ("elongation", "time component", "m", "u₁ − u₂, mean of the nodes"),
-        )
+        ]
+        turns = [
+            ("moment", "time turn", "N m", "moment on the first end"),
+            ("rotation", "time turn", "rad", "θ₁ − θ₂"),
+        ]
+        dims = {"component": AXES[: self._axes], "turn": self._turns}
+        return VariableGroup(self._group, dims).variables(*translations, *(turns if self._turns else ()))
 
     def rows(self, block: StepBatch) -> dict[Key, Array]:
         """The values of the steps."""
@@ -265,10 +273,14 @@ class SpringSeries:
             force[..., self._lawful] += self._regular.area * self._regular.pressure(gaps)
         elif self._lawful.size:
             force[..., self._lawful] += block.contact.normal[..., self._points] / self._duration
-        return {
-            (self._group, "force"): row_products(force, self._pull.T),
-            (self._group, "elongation"): row_products(elongation, self._mean.T),
+        forces, mean = row_products(force, self._pull.T), row_products(elongation, self._mean.T)
+        out: dict[Key, Array] = {
+            (self._group, "force"): forces[..., : self._axes],
+            (self._group, "elongation"): mean[..., : self._axes],
         }
+        if self._turns:
+            out[self._group, "moment"], out[self._group, "rotation"] = forces[..., self._axes :], mean[..., self._axes :]
+        return out
 
 
 class SupportSeries:

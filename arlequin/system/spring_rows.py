@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
@@ -93,8 +94,12 @@ class SpringRows:
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The elongations as gaps, 0 at the start; rows (n a, n): of the points, with zeros for the tangents."""
         count, axes = self.chosen.size, self.spring.axes
-        vectors = np.tile(self.spring.frame, (len(self.spring.shares), 1))[self.chosen]
-        positions = np.repeat(self.spring.first.positions, len(self.spring.frame), axis=0)[self.chosen]
+        frame, places = self.spring.frame, self.spring.first.positions
+        if isinstance(self.spring, Bushing):
+            axes_of = self.spring.orientation
+            frame, places = np.concatenate([axes_of, axes_of])[: len(frame)], self.spring.place[None]
+        vectors = np.tile(frame, (len(self.spring.shares), 1))[self.chosen]
+        positions = np.repeat(places, len(frame), axis=0)[self.chosen]
         rows = sp.csr_array((np.ones(count), (axes * np.arange(count), np.arange(count))), (axes * count, count))
         tangents = np.zeros((count, axes - 1, axes))
         for i, vector in enumerate(vectors):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
@@ -73,6 +74,10 @@ class SpringSet:
 
 def elongations(spring: Spring, layout: DofLayout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
+
+    if isinstance(spring, Bushing):
+        ends = [layout.widened(spring.motion(end), end.part) for end in (spring.first, spring.second) if end is not None]
+        return sp.csr_array(ends[0] - ends[1] if len(ends) > 1 else ends[0])
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
         rows = np.arange(surface.positions.size).reshape(-1, spring.axes)[nodes]

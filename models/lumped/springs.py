@@ -127,7 +127,7 @@ class Spring:
 
     def _values(self, parameter: str) -> Array:
         array = checks.finite_array(f"spring '{self.name}': {parameter}", getattr(self, parameter))
-        count = 1 if self.direction is not None else self.axes
+        count = len(self.frame)
         if array.shape not in ((), (count,)) or (array < 0.0).any():
             rule = f"must not be negative: one number{f', or {count} of them' if count > 1 else ''}"
             raise UserError.parameter(parameter, getattr(self, parameter), rule)
