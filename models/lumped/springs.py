@@ -65,7 +65,8 @@ class Spring:
         if self.second is not None and self.second.positions.shape[1] != self.axes:
             raise UserError(f"spring '{self.name}': its ends have {self.axes} and another number of coordinates")
         stiffness, damping = (self._values(parameter) for parameter in ("stiffness", "damping"))
-        if not (stiffness > 0.0).any() and not (damping > 0.0).any() and all(law is None for law in self.laws):
+        lawless = all(law is None for law in self.laws)
+        if not (stiffness > 0.0).any() and not (damping > 0.0).any() and lawless:
             raise UserError(f"spring '{self.name}': needs a stiffness or a damping above 0, or a law")
         _ = self.frame, self.partners
 
