@@ -157,6 +157,13 @@ GROUPS = (
         (("arlequin.weights", None),),
     ),
     Group(
+        "springs",
+        "Laws of springs",
+        "Force over elongation of `Spring(…, law=…)` and `Bushing`: see [how to](../how-to/springs.md).",
+        (),
+        (("arlequin.springs", None),),
+    ),
+    Group(
         "interfaces",
         "Interfaces",
         "Contact interfaces, laws and obstacles: see [the theory](../theory/contact.md).",
@@ -275,6 +282,7 @@ AS_MODULES = (
     "plots",
     "results",
     "rough",
+    "springs",
     "weights",
     "zones",
 )  # names of `arlequin` that are modules, with pages or parts of pages of their own
