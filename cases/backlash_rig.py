@@ -2,8 +2,8 @@
 
 The motor starts at 5 rad/s and twists the shaft through its play of 1 rad against the stops, from which it rebounds
 some times; or a harmonic torque drives it. The play is `aq.springs.Backlash` beside the linear shaft; the stops are
-entered and left within steps, by the mean torque on the path of the step. The inertias are point masses on a line, whose
-displacement is the angle.
+entered and left within steps, by the mean torque on the path of the step. The inertias are point masses on a line,
+whose displacement is the angle.
 
 Source: M. Tiller, Modelica by Example (2014), section Backlash (book.xogeny.com): J₁ = 0.4 kg·m², J₂ = 1 kg·m²,
 k₁ = 11 and k₂ = 5 N·m/rad, stops of 1000 N·m/rad at ±0.5 rad, d₁ = 0.2 N·m·s/rad in the shaft and at the load.

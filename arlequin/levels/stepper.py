@@ -388,8 +388,8 @@ def _former_interface(source: Assembly, target: Assembly, name: str) -> str | No
 
 
 def _common_points(source: Assembly, target: Assembly, former: str, name: str) -> tuple[Indices, Indices]:
-    """Indices of common points of an interface before and after a switch: all if the slave part or all positions are the
-    same (a spring has several points in one place), else those at equal positions."""
+    """Indices of common points of an interface before and after a switch: all if the slave part or all positions are
+    the same (a spring has several points in one place), else those at equal positions."""
     sides = []
     for assembly, interface in ((source, former), (target, name)):
         items = assembly.contact.interfaces

@@ -279,7 +279,10 @@ class SpringSeries:
             (self._group, "elongation"): mean[..., : self._axes],
         }
         if self._turns:
-            out[self._group, "moment"], out[self._group, "rotation"] = forces[..., self._axes :], mean[..., self._axes :]
+            out[self._group, "moment"], out[self._group, "rotation"] = (
+                forces[..., self._axes :],
+                mean[..., self._axes :],
+            )
         return out
 
 

@@ -540,7 +540,9 @@ class ContactEquations:
     @cached_property
     def _bilateral(self) -> NDArray[np.bool_]:
         """Points (k,) of springs with a law."""
-        return np.array([any(isinstance(law, SpringBranch) for law in point) for point in self.laws.regular], dtype=bool)
+        return np.array(
+            [any(isinstance(law, SpringBranch) for law in point) for point in self.laws.regular], dtype=bool
+        )
 
     def _to_top(self, start: Array, end: Array) -> Array:
         """Distance (b, k), m, of the gaps from those at which laws begin to act, where their derivatives have kinks."""

@@ -76,7 +76,9 @@ def elongations(spring: Spring, layout: DofLayout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
 
     if isinstance(spring, Bushing):
-        ends = [layout.widened(spring.motion(end), end.part) for end in (spring.first, spring.second) if end is not None]
+        ends = [
+            layout.widened(spring.motion(end), end.part) for end in (spring.first, spring.second) if end is not None
+        ]
         return sp.csr_array(ends[0] - ends[1] if len(ends) > 1 else ends[0])
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:

@@ -106,6 +106,7 @@ GROUPS = (
             "Rigid",
             "Modal",
             "Spring",
+            "Bushing",
             "Relation",
             "Turbulence",
             "PlateauSpectrum",

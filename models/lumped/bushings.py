@@ -1,6 +1,5 @@
 """Bushings: springs between two frames, with translations and rotations."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -351,7 +351,6 @@ class Jenkins(SpringBranch):
         return history[..., 1] ** 2 / (2.0 * self.stiffness)
 
 
-
 @checked_call
 @dataclass(frozen=True)
 class Iwan(SpringLaw):
@@ -469,4 +468,3 @@ class BoucWen(SpringBranch, SpringLaw):
     def stored(self, history: Array) -> Array:
         """(1 − α) k z²/2, J, of histories (…, h)."""
         return 0.5 * (1.0 - self.ratio) * self.stiffness * history[..., 1] ** 2
-

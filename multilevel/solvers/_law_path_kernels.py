@@ -7,7 +7,7 @@ from arlequin.models.kernel_cache import njit
 
 @njit(cache=True)
 def histories_along(rows, kernels, kind, coefficients, history, gaps, step, theta):
-    """Histories (b, l, h) of the regular laws at the ends of steps to the gaps (b, k), m, from that at the start (l, h).
+    """Histories (b, l, h) of the regular laws at the ends of steps to the gaps (b, k), m, from the first one (l, h).
 
     rows (k + 1,): laws of point k are rows[k] … rows[k + 1]. By the kernels of the steps themselves.
     """

@@ -299,7 +299,9 @@ def test_a_law_on_a_face_is_shared_by_its_nodes():
         (lambda: aq.simulate(oscillator(BOUC), aq.CentralDifference(), duration=1.0, step=1e-3), "has a law with a"),
         (lambda: aq.simulate(oscillator(BOUC), aq.RungeKutta(), duration=1.0, step=1e-3), "take linear springs"),
         (
-            lambda: aq.simulate(oscillator(aq.springs.Cubic(1e3, cubic=1.0)), aq.CentralDifference(), duration=1.0, step=1e-3),
+            lambda: aq.simulate(
+                oscillator(aq.springs.Cubic(1e3, cubic=1.0)), aq.CentralDifference(), duration=1.0, step=1e-3
+            ),
             "give travel",
         ),
     ],
