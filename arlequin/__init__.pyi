@@ -4,6 +4,7 @@ from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results
 from arlequin import rough as rough
+from arlequin import springs as springs
 from arlequin import weights as weights
 from arlequin import zones as zones
 from arlequin.junctions.absorber import Absorber as Absorber
@@ -29,6 +30,7 @@ from arlequin.models.fem.solid import Solid as Solid
 from arlequin.models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
 from arlequin.models.loads.turbulence import SpanForce as SpanForce
 from arlequin.models.loads.turbulence import Turbulence as Turbulence
+from arlequin.models.lumped.bushings import Bushing as Bushing
 from arlequin.models.lumped.masses import PointMasses as PointMasses
 from arlequin.models.lumped.pretension import Pretension as Pretension
 from arlequin.models.lumped.relations import Relation as Relation

@@ -16,6 +16,7 @@ from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
+from arlequin.multilevel.laws.springs import SpringBranch, SpringLaw
 from arlequin.multilevel.laws.wear import Archard
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import REACH, pair_points
@@ -128,6 +129,10 @@ class Interface:
         if isinstance(law, type):
             raise UserTypeError(
                 f"interface '{self.name}': {law.__name__} is a class, not a law: write {law.__name__}(…)"
+            )
+        if isinstance(law, SpringBranch | SpringLaw):
+            raise UserTypeError(
+                f"interface '{self.name}': {shown(law)} is a law of springs: Spring(name, first, second, law=…)"
             )
         if not isinstance(law, kinds):
             raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {kind}")

@@ -354,7 +354,7 @@ def _transfer_contact(
     if not target.contact.fixed:
         gaps = laws.layer_gaps(history, gaps)
     springs = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
-    asperity = float(laws.stored_energy(gaps, springs))
+    asperity = float(laws.stored_energy(gaps, springs, history if laws.memory else None))
     transferred = replace(
         started, impulse=impulse, history=history, contact_flags=persistent, worn=worn, asperity=asperity
     )
@@ -388,8 +388,8 @@ def _former_interface(source: Assembly, target: Assembly, name: str) -> str | No
 
 
 def _common_points(source: Assembly, target: Assembly, former: str, name: str) -> tuple[Indices, Indices]:
-    """Indices of common points of an interface before and after a switch: all if the slave part is the same, else those
-    at equal positions."""
+    """Indices of common points of an interface before and after a switch: all if the slave part or all positions are
+    the same (a spring has several points in one place), else those at equal positions."""
     sides = []
     for assembly, interface in ((source, former), (target, name)):
         items = assembly.contact.interfaces
@@ -397,7 +397,7 @@ def _common_points(source: Assembly, target: Assembly, former: str, name: str) -
         sides.append((items[i].slave.part, assembly.contact.reference[i].positions))
     (part, before), (other, after) = sides
     every = np.arange(len(before))
-    return (every, every) if part is other else common_places(before, after)
+    return (every, every) if part is other or np.array_equal(before, after) else common_places(before, after)
 
 
 def _points(assembly: Assembly) -> dict[str, slice]:

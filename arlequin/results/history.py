@@ -17,6 +17,7 @@ from arlequin.models.fem.solid import Solid
 from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Recovering, Surface
 from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array, Indices
@@ -30,6 +31,7 @@ from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
+from arlequin.system.spring_rows import SpringRows
 
 
 class ContactSeries:
@@ -226,34 +228,64 @@ def _summed(before: Array, values: Array) -> Array:
 
 
 class SpringSeries:
-    """Time series of a spring: force on its first end, and elongation, at the ends of steps."""
+    """Time series of a spring: force on its first end, and elongation, at the ends of steps.
 
-    def __init__(self, assembly: Assembly, index: int) -> None:
+    The force of a law with a memory is its mean over the step, that of an elastic law is at the end.
+    """
+
+    def __init__(self, assembly: Assembly, index: int, duration: float) -> None:
+        """duration: see `ContactSeries`."""
         spring, links = assembly.system.springs[index], assembly.links
         rows = slice(*links.span[index : index + 2])
         self._group = f"spring/{spring.name}"
         self._axes = spring.axes
+        self._turns = spring.components[self._axes :] if isinstance(spring, Bushing) else ()
         self._rows = links.rows[rows]
         # node by node, the vectors of the frame
         count = len(spring.shares)
         self._pull = np.tile(spring.frame.T, count)
         self._mean = self._pull * np.repeat(spring.shares, len(spring.frame))
         self._stiffness, self._damping = links.stiffness[rows], links.damping[rows]
+        self._duration, contact = duration, assembly.contact
+        self._lawful, self._points, self._regular = np.zeros(0, np.int64), slice(0, 0), None
+        for item, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
+            if isinstance(item, SpringRows) and item.spring is spring:
+                self._lawful, self._points = item.chosen, slice(int(a), int(b))
+                self._regular = None if item.hysteretic else contact.laws.chosen(np.arange(a, b))
 
     def variables(self) -> Sequence[Variable]:
         """Recorded variables, with units and names."""
-        return VariableGroup(self._group, {"component": AXES[: self._axes]}).variables(
+        translations = [
             ("force", "time component", "N", "force on the first end"),
             ("elongation", "time component", "m", "u₁ − u₂, mean of the nodes"),
-        )
+        ]
+        turns = [
+            ("moment", "time turn", "N m", "moment on the first end"),
+            ("rotation", "time turn", "rad", "θ₁ − θ₂"),
+        ]
+        dims = {"component": AXES[: self._axes], "turn": self._turns}
+        return VariableGroup(self._group, dims).variables(*translations, *(turns if self._turns else ()))
 
-    def rows(self, u: Array, v: Array) -> dict[Key, Array]:
-        """The values at states u, v (b, d)."""
-        elongation, rate = applied(self._rows, u), applied(self._rows, v)
-        return {
-            (self._group, "force"): row_products(-(self._stiffness * elongation + self._damping * rate), self._pull.T),
-            (self._group, "elongation"): row_products(elongation, self._mean.T),
+    def rows(self, block: StepBatch) -> dict[Key, Array]:
+        """The values of the steps."""
+        elongation, rate = applied(self._rows, block.u), applied(self._rows, block.v)
+        force = -(self._stiffness * elongation + self._damping * rate)
+        if self._regular is not None:
+            gaps = np.take(elongation, self._lawful, axis=-1)
+            force[..., self._lawful] += self._regular.area * self._regular.pressure(gaps)
+        elif self._lawful.size:
+            force[..., self._lawful] += block.contact.normal[..., self._points] / self._duration
+        forces, mean = row_products(force, self._pull.T), row_products(elongation, self._mean.T)
+        out: dict[Key, Array] = {
+            (self._group, "force"): forces[..., : self._axes],
+            (self._group, "elongation"): mean[..., : self._axes],
         }
+        if self._turns:
+            out[self._group, "moment"], out[self._group, "rotation"] = (
+                forces[..., self._axes :],
+                mean[..., self._axes :],
+            )
+        return out
 
 
 class SupportSeries:
@@ -384,7 +416,7 @@ class TimeSeries:
         self._time: list[Array] = []
         self._frame_time: list[Array] = []
         box = _extent(assembly.system.parts)
-        interfaces = range(len(assembly.contact.interfaces))
+        interfaces = range(len(assembly.system.interfaces))  # after which those of springs come
         self._contacts = [ContactSeries(assembly.contact, i, step, self._duration, box) for i in interfaces]
         self._points = {
             i: PointSeries(part, assembled, record.point_memory, self._hidden(part))
@@ -407,7 +439,7 @@ class TimeSeries:
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
         supports = [SupportSeries(part, assembled, first, self._duration) for part, assembled, first in each]
         self._supports = [series for series in supports if series.names]
-        self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
+        self._springs = [SpringSeries(assembly, i, self._duration) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
                 f"junction/{junction.name}",
@@ -431,12 +463,12 @@ class TimeSeries:
 
     def sums(self) -> dict[str, tuple[Array, Array]]:
         """Accumulated slip and wear work of the interfaces, by their names."""
-        names = [item.name for item in self._assembly.contact.interfaces]
+        names = [item.name for item in self._assembly.system.interfaces]
         return {name: contact.sums for name, contact in zip(names, self._contacts, strict=True)}
 
     def load_sums(self, sums: Mapping[str, tuple[Array, Array]]) -> None:
         """Restore the accumulated slip and wear work of the interfaces named in `sums`."""
-        for item, contact in zip(self._assembly.contact.interfaces, self._contacts, strict=True):
+        for item, contact in zip(self._assembly.system.interfaces, self._contacts, strict=True):
             if item.name in sums:
                 contact.sums = sums[item.name]
 
@@ -583,7 +615,7 @@ class TimeSeries:
         for support in self._supports:
             rows.update(support.rows(block))
         for spring in self._springs:
-            rows.update(spring.rows(block.u, block.v))
+            rows.update(spring.rows(block))
         for group, chosen, operator, squares_of, volume, acting, resultant in self._junctions:
             constraint_rates = block.constraint_rates
             mismatch_rates = applied(operator, block.v) if constraint_rates is None else constraint_rates[:, chosen]

@@ -198,8 +198,8 @@ def _misplaced_surfaces(assembly: Assembly, u: Array) -> list[str]:
     """Surfaces that initially overlap by more than a cell, or face away from each other."""
     lines, contact = [], assembly.contact
     gaps = contact.gaps(u)
-    bounds = pairwise(contact.start)
-    for interface, sides, (a, b) in zip(assembly.system.interfaces, contact.sides, bounds, strict=True):
+    bounds = pairwise(contact.start)  # those of springs come last
+    for interface, sides, (a, b) in zip(assembly.system.interfaces, contact.sides, bounds, strict=False):
         point_gaps = gaps[a:b]
         behind = from_behind(interface, sides, u)
         if point_gaps.size and np.isinf(point_gaps).all() and not behind:
@@ -260,7 +260,7 @@ def _approach_speeds(assembly: Assembly, u: Array, v: Array, step: float) -> dic
     finite = np.isfinite(before) & np.isfinite(after)
     rate = np.where(finite, (np.where(finite, before, 0.0) - np.where(finite, after, 0.0)) / step, 0.0)
     speeds: dict[str, float] = {}
-    for interface, (a, b) in zip(assembly.system.interfaces, pairwise(assembly.contact.start), strict=True):
+    for interface, (a, b) in zip(assembly.system.interfaces, pairwise(assembly.contact.start), strict=False):
         for surface in surfaces_of(interface):
             name = surface.part.name
             speeds[name] = max(speeds.get(name, 0.0), float(rate[a:b].max(initial=0.0)))

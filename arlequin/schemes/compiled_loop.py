@@ -158,7 +158,9 @@ def audited_loop(
     )  # fmt: skip
     dofs = assembly.imposed_dofs
     solved = solved_steps(assembly, kinematics, steps, spring_traction)._replace(impulse=impulse)
-    energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
+    energies = StepEnergies(
+        0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap, history=before.history
+    )
     rows = paths.on(kinematics)
     scheme = before.n + 1, step, row.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)

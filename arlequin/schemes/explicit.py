@@ -23,6 +23,7 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, evaluate_fewer_on_error, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.spring_rows import SpringRows
 
 
 class ExplicitSystem:
@@ -201,6 +202,12 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             "explicit schemes need regular laws in contact (ImpactElement, Penalty, Asperities): Theta takes others"
         )
+    for item in assembly.contact.interfaces:
+        if isinstance(item, SpringRows):
+            raise UserError(
+                f"spring '{item.spring.name}': explicit schemes take linear springs: Theta, Newmark and "
+                "CentralDifference take a law"
+            )
     if any(not isinstance(law, Asperities) for point_laws in laws.regular for law in point_laws):
         raise UserError("explicit schemes take ImpactElement, Penalty and Asperities in contact")
     if laws.state_dependent:

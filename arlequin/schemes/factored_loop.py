@@ -172,7 +172,9 @@ class FactoredStepper(CompiledStepper):
             assembly,
             solved,
             BulkWork(external, external_path, internal, damping, losses, pulled),
-            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity, layer_gap),
+            StepEnergies(
+                kinetic, np.append(state.strain, works.strain), state.asperity, layer_gap, history=state.history
+            ),
             kinematics,
             paths,
             persistent,

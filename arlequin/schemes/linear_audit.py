@@ -37,13 +37,15 @@ class SolvedSteps(NamedTuple):
 
 class StepEnergies(NamedTuple):
     """Kinetic energy at the ends (b, …), strain energy at the start and the ends (b + 1, …), energy of the laws at the
-    start, J; layer_gap (b, …, k), m: gaps of the layers, where they differ from the gaps; plastic: dissipation, J."""
+    start, J; layer_gap (b, …, k), m: gaps of the layers, where they differ from the gaps; plastic: dissipation, J;
+    history (…, l, h): of the laws at the start, None where none has a memory."""
 
     kinetic: Array
     strain: Array
     asperity: Any
     layer_gap: Array | None = None
     plastic: float = 0.0
+    history: Array | None = None
 
 
 class EndImpulses(NamedTuple):
@@ -134,7 +136,8 @@ def audited(
     laws, (first, step, theta) = assembly.laws, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
     tractions = None if steps.springs is None else steps.springs[1]
-    asperity = laws.stored_energy(gaps, tractions) + np.zeros(energies.kinetic.shape)
+    histories = None if energies.history is None else laws.histories(energies.history, gaps, step, theta)
+    asperity = laws.stored_energy(gaps, tractions, histories) + np.zeros(energies.kinetic.shape)
     if acting is None:
         loss = None
         if steps.springs is not None:

@@ -724,7 +724,8 @@ class OneStepStepper(Stepper):
         layer_gap = None
         if single is not None and single.gaps_from_history:
             layer_gap = laws.layer_gaps(single.solution.history, gaps[0, 0])[None, None]
-        energies = StepEnergies(kinetic, trajectory.strain[: count + 1], state.asperity, layer_gap, dissipated)
+        strain, history = trajectory.strain[: count + 1], state.history
+        energies = StepEnergies(kinetic, strain, state.asperity, layer_gap, dissipated, history)
         end = None
         if projected is not None:
             impulse, still = projected.impulse[None, None], np.zeros_like(rows[0])

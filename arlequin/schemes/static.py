@@ -57,7 +57,7 @@ class Static:
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
         from arlequin.schemes.cut_back import CutBackStepper
 
-        if (assembly.laws.level == 2).any() or assembly.laws.damped:
+        if (assembly.laws.level == 2).any() or assembly.laws.viscous:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
         stepper = StaticStepper(assembly, step)
@@ -180,8 +180,8 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             contact=replace(
                 contact,
                 impulse=mean_contact,
+                # springs with a memory dissipate by the path of the step; all other works are those of the mean
                 stored=mean_contact[kinematics.first],
-                dissipated=zero_impulses,
                 multiplier=zero_impulses,
             ),
             stored_before=state.stored,

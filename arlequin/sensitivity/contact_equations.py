@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import RegularLaw
+from arlequin.multilevel.laws.springs import SpringBranch
 from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.differences import difference
@@ -41,6 +43,8 @@ _SHORTEST = 1e-4  # of `_SHORT`: smallest such step, with round-off of 1e-9
 _ROUND_OFF = 1e-9  # of the terms of a loss, below which it is round-off
 _FITS = 1e-6  # of an impulse or a rate: by which the residual of one equation of friction must be below another's
 _FIRST_STEP = 1e-7  # of the coefficients: step of a first estimate of p'
+_LONGEST = 1e4  # of this step: largest step of the differences
+_SAME = 1e-14  # change of a traction by the first step, relative to it, that is round-off
 
 
 class PointMotion(NamedTuple):
@@ -99,8 +103,8 @@ class PointBlocks(NamedTuple):
 class PointData(NamedTuple):
     """Constants of k points (k,): gap at u = 0, m, area, m², and those of the laws, see `PointLaws`; wear: worn depth
     by work, m/J; sliding (k, m): constants of the laws of friction that depend on the state; coefficients (l, m) of the
-    regular laws; top (k, n): gaps, m, at which these begin to act, nan where a point has fewer. Of derivatives:
-    complex, with the derivative as imaginary part."""
+    regular laws; top (k, n): gaps, m, at which these begin to act, or the kinks of a law of springs, nan where a point
+    has fewer. Of derivatives: complex, with the derivative as imaginary part."""
 
     gap: Any
     area: Any
@@ -123,9 +127,10 @@ class PointData(NamedTuple):
         # 1 at rigid points, where nothing depends on it
         stiffness = np.where(laws.elastic_stick, laws.tangential_stiffness, 1.0)
         wear = np.zeros(laws.count) if contact.wear_rate is None else contact.wear_rate
-        top = np.full((laws.count, max((len(point) for point in laws.regular), default=0)), np.nan)
-        for k, point in enumerate(laws.regular):
-            top[k, : len(point)] = [_top_of(law) for law in point]  # type: ignore[arg-type]
+        kinks = [[gap for law in point for gap in _kinks_of(law)] for point in laws.regular]
+        top = np.full((laws.count, max(map(len, kinks), default=0)), np.nan)
+        for row, gaps in zip(top, kinks, strict=True):
+            row[: len(gaps)] = gaps
         return cls(
             model.gap, laws.area, laws.compliance, laws.restitution, laws.friction, laws.tangential_compliance,
             stiffness, laws.tangential_damping, wear, law_constants(laws), laws.coefficients, top,
@@ -516,20 +521,34 @@ class ContactEquations:
             short_step = _short(tractions, guess, kink_distance)
             short_step = np.where(np.isfinite(short_step), np.maximum(short_step, 1e-15 * np.abs(start)), 0.0)
             by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short_step)
+            if self.form.staggered and self._bilateral.any():
+                instant = self._law_values(start, start, theta=1.0)[1]
+                by_both = np.where(self._bilateral, instant, by_both)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / EPS
-            first = _FIRST_STEP / np.max(np.abs(change) / np.maximum(np.abs(np.real(self.data.coefficients)), 1e-300))
+            sizes = np.abs(np.real(self.data.coefficients))
+            shares = np.divide(np.abs(change), sizes, out=np.zeros_like(change), where=sizes > 0.0)
+            first = _FIRST_STEP / (shares.max() or 1.0)
             steps = np.full_like(start, first)
             ends = [self._law_values(start, end, change, sign * steps)[0] for sign in (1.0, -1.0)]
             top_speed = np.nanmax(np.abs(np.imag(self.data.top)) / EPS, axis=1, initial=0.0)
             kink_distance = np.full_like(start, np.inf)
             kink_distance = np.divide(self._to_top(start, end), top_speed, out=kink_distance, where=top_speed > 0.0)
-            short_step = _short(tractions, (ends[0] - ends[1]) / (2.0 * first), kink_distance)
-            short_step = np.where(np.isfinite(short_step), short_step, 0.0)
+            growth = ends[0] - ends[1]
+            growth = np.where(np.abs(growth) > _SAME * np.abs(tractions), growth, 0.0)
+            short_step = _short(tractions, growth / (2.0 * first), kink_distance)
+            short_step = np.where(np.isfinite(short_step), np.minimum(short_step, _LONGEST * first), 0.0)
             by_constants = difference(lambda by: self._law_values(start, end, change, by)[0], short_step)
             out = out + 1j * EPS * by_constants
         return out
+
+    @cached_property
+    def _bilateral(self) -> NDArray[np.bool_]:
+        """Points (k,) of springs with a law."""
+        return np.array(
+            [any(isinstance(law, SpringBranch) for law in point) for point in self.laws.regular], dtype=bool
+        )
 
     def _to_top(self, start: Array, end: Array) -> Array:
         """Distance (b, k), m, of the gaps from those at which laws begin to act, where their derivatives have kinks."""
@@ -540,10 +559,15 @@ class ContactEquations:
         return out
 
     def _law_values(
-        self, start: Array, end: Array, change: Array | None = None, amount: Array | None = None
+        self,
+        start: Array,
+        end: Array,
+        change: Array | None = None,
+        amount: Array | None = None,
+        theta: float | None = None,
     ) -> tuple[Array, Array]:
         """Stored and dissipated mean tractions (2, b, k), Pa, and their derivatives by the gap at the end; with amount
-        (b, k) times `change` added to the coefficients."""
+        (b, k) times `change` added to the coefficients; theta: of another scheme."""
         from arlequin.sensitivity._law_kernels import mean_tractions
 
         laws, out = self.laws, np.empty((2, 2, *start.shape))
@@ -553,7 +577,7 @@ class ContactEquations:
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
             np.zeros_like(constants) if change is None else change,
             np.zeros(start.shape) if amount is None else np.ascontiguousarray(amount),
-            self._duration, self.form.theta, out,
+            self._duration, self.form.theta if theta is None else theta, out,
         )  # fmt: skip
         return out[0], out[1]
 
@@ -679,6 +703,11 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
     known = (size > 0.0) & (slope > 0.0)
     short_step = _SHORT * np.divide(size, slope, out=np.full_like(size, np.inf), where=known).min(axis=0)
     return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
+
+
+def _kinks_of(law: RegularLaw) -> tuple[float, ...]:
+    """Gaps, m, at which the slope of a regular law jumps."""
+    return law.kinks if isinstance(law, SpringBranch) else (_top_of(law),)
 
 
 @lru_cache(maxsize=4096)

@@ -311,6 +311,11 @@ def _spring(elongation: bool, response: Response, linear: LinearSteps) -> Series
     def rows(assembly: Assembly) -> dict[str, Array]:
         i = [spring.name for spring in assembly.system.springs].index(response.name)
         spring, links = assembly.system.springs[i], assembly.links
+        if not elongation and any(law is not None for law in spring.laws):
+            raise UserError(
+                f"Response of the force of spring '{spring.name}': it has a law; take its elongation as Response, or a "
+                "function of the result"
+            )
         at, axis = slice(*links.span[i : i + 2]), AXES.index(str(response.component))
         direction = np.tile(spring.frame[:, axis], len(spring.shares))
         rows_of_spring = sp.csr_array(links.rows[at])

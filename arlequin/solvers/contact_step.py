@@ -102,7 +102,8 @@ class ContactStep:
         """Energy stored by the laws at the end, at u (d,), that of elastic stick included, J."""
         gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
         gaps = laws.layer_gaps(self.solution.history, gaps) if self.gaps_from_history else gaps
-        return laws.stored_energy(gaps, None if self.springs is None else self.springs.after)
+        history = self.solution.history if laws.memory else None
+        return laws.stored_energy(gaps, None if self.springs is None else self.springs.after, history)
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
         """Friction loss with elastic stick under the motion du (d,), by the mean impulses (r,) if they differ."""

@@ -42,6 +42,7 @@ from arlequin.system.one_sided import warn_of_one_sided_loads
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.solid_tables import SolidTables
+from arlequin.system.spring_rows import SpringRows
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
@@ -474,7 +475,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
         junction_start=bounds_of([rows.shape[0] for rows in constraint_rows]),
-        contact=Contact.of(system.interfaces, layout, system.contact),
+        contact=Contact.of([*system.interfaces, *SpringRows.of(system.springs)], layout, system.contact),
         links=links,
         cell_weights=cell_weights,
     )

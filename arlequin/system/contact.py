@@ -23,6 +23,7 @@ from arlequin.multilevel.solvers.problem import ACTS
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.interference import Interference
+from arlequin.system.spring_rows import SpringRows
 from arlequin.system.system import surfaces_of
 
 
@@ -134,14 +135,15 @@ _DISTANT = 0.1  # factor on large coordinates, so that their ε is 1e-14 of the 
 class ContactScale:
     """Length scales of interfaces, from their initial kinematics."""
 
-    interfaces: Sequence[Interface]
+    interfaces: Sequence[Interface | SpringRows]
     reference: Sequence[Kinematics]
 
     @cached_property
     def extent(self) -> float:
         """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, their
         distance from their partners or the origin; 1 m where all of these are zero."""
-        sides = [side for item in self.interfaces for side in surfaces_of(item)]
+        touching = [item for item in self.interfaces if isinstance(item, Interface)] or self.interfaces
+        sides = [side for item in touching for side in surfaces_of(item)]
         extent = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
         extent = extent or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
         apart = max((float(np.abs(kin.gap[kin.paired]).max(initial=0.0)) for kin in self.reference), default=0.0)
@@ -183,14 +185,14 @@ class ContactScale:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """The interfaces with their pairings and laws.
+    """The interfaces, and after them the springs with a law (`SpringRows`), with their pairings and laws.
 
     start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces that are
     steady, whose pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span`
     (interfaces + 1,) bounds the rows). method: solution method of a step.
     """
 
-    interfaces: tuple[Interface, ...]
+    interfaces: tuple[Interface | SpringRows, ...]
     pairings: tuple[Pairing, ...]
     laws: PointLaws
     start: NDArray[np.int64]
@@ -203,20 +205,20 @@ class Contact:
     _last_subset: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, interfaces: Sequence[Interface], layout: DofLayout, method: ContactMethod) -> "Contact":
-        """The interfaces between parts of the layout."""
+    def of(cls, interfaces: Sequence[Interface | SpringRows], layout: DofLayout, method: ContactMethod) -> "Contact":
+        """The interfaces and springs between parts of the layout."""
         pairings = tuple(interface.pairing() for interface in interfaces)
         reference = tuple(
             pairing.at(*(_positions(side) for side in (interface.slave, interface.master)))
             for interface, pairing in zip(interfaces, pairings, strict=True)
         )
         laws = PointLaws.gather(
-            [interface.laws for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            [laws for item, kin in zip(interfaces, reference, strict=True) for laws in _point_laws(item, kin)],
             np.concatenate([pairing.areas for pairing in pairings]) if pairings else np.zeros(0),
             [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
             axes=reference[0].normals.shape[1] if reference else 1,
         )
-        sides = tuple((ContactSide.of(item.slave, layout), ContactSide.of(item.master, layout)) for item in interfaces)
+        sides = tuple(_sides(item, layout) for item in interfaces)
         steady, blocks = [], []
         for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
@@ -446,13 +448,26 @@ def _positions(surface: Surface | object) -> Array:
     return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
 
 
-def used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
+def _point_laws(item: Interface | SpringRows, kin: Kinematics) -> list[tuple[Any, ...]]:
+    """The normal laws of each point (k,)."""
+    return item.point_laws(kin) if isinstance(item, SpringRows) else [item.laws] * kin.gap.size
+
+
+def _sides(item: Interface | SpringRows, layout: DofLayout) -> tuple[ContactSide, ContactSide]:
+    """Slave and master; of a spring its elongations, and nothing."""
+    if isinstance(item, SpringRows):
+        rows = item.elongations(layout)
+        return ContactSide(None, rows, rows, None, False), ContactSide.of(None, layout)
+    return ContactSide.of(item.slave, layout), ContactSide.of(item.master, layout)
+
+
+def used_rows(interface: Interface | SpringRows, kin: Kinematics) -> sp.csr_array:
     """The rows of the kinematics, without tangents if there is no friction."""
     axes = kin.normals.shape[1]
     return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
 
 
-def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
+def _normal_rows(interface: Interface | SpringRows, kin: Kinematics) -> slice:
     return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
 
 

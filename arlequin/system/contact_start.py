@@ -14,6 +14,7 @@ from arlequin.multilevel.laws.wear import WearState
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.result_frame import ResultFrame
+from arlequin.system.spring_rows import SpringRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class ContactStart:
     def of(cls, contact: Contact, u: Array, frame: ResultFrame | None) -> "ContactStart":
         """The contact at u (d,); frame: of a former result, whose interfaces are matched by name."""
         basis_displacement = contact.basis_product(u)
+        if frame is not None:
+            SpringRows.refuse_memory(contact.interfaces, "whose state is not in the result of from_result")
         worn = None if frame is None else _worn(contact, frame)
         kinematics = contact.kinematics(basis_displacement, worn=worn)
         gaps = kinematics.gaps(basis_displacement, 1.0)

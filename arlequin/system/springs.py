@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
@@ -31,7 +32,7 @@ class SpringSet:
         """The springs between parts of the layout."""
         blocks, stiffness, damping, sizes = [], [], [], []
         for spring in springs:
-            rows = _ends(spring, layout)
+            rows = elongations(spring, layout)
             k, c = spring.values()
             blocks.append(rows)
             stiffness.append(np.outer(spring.shares, k).ravel())
@@ -71,8 +72,14 @@ class SpringSet:
             return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))
 
 
-def _ends(spring: Spring, layout: DofLayout) -> sp.csr_array:
+def elongations(spring: Spring, layout: DofLayout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
+
+    if isinstance(spring, Bushing):
+        ends = [
+            layout.widened(spring.motion(end), end.part) for end in (spring.first, spring.second) if end is not None
+        ]
+        return sp.csr_array(ends[0] - ends[1] if len(ends) > 1 else ends[0])
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
         rows = np.arange(surface.positions.size).reshape(-1, spring.axes)[nodes]

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.multilevel.interface import Interface
 from arlequin.system.absorption import Absorption
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
@@ -60,7 +61,7 @@ def restrict_assembly(
             assembly.system,
             parts=parts,
             junctions=(),
-            interfaces=chosen_interfaces,
+            interfaces=[item for item in chosen_interfaces if isinstance(item, Interface)],
             springs=springs,
             velocity=dict.fromkeys(names, 0.0),  # the stepper takes the velocity of the full system
             displacement=None,

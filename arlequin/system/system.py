@@ -268,7 +268,7 @@ class System:
         return np.array(values).ravel()
 
 
-def surfaces_of(item: Interface | Spring | Relation) -> list[Surface]:
+def surfaces_of(item: Any) -> list[Surface]:
     """The surfaces that an interface, a spring or a relation connects, without obstacles and the ground."""
     if isinstance(item, Relation):
         return [surface for surface, *_ in item.terms]

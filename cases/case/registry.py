@@ -51,6 +51,7 @@ NAMES = (
     "sdnd106",
     "rate_state_block",
     "stick_slip_belt",
+    "backlash_rig",
     "nonlinear_mode",
     "cylinder_impact",
     "sphere_impact",

@@ -110,6 +110,7 @@ GROUPS = (
             "read_superelement",
             "solids",
             "Spring",
+            "Bushing",
             "Pretension",
             "Relation",
             "Turbulence",
@@ -160,6 +161,13 @@ GROUPS = (
         "[how to](../how-to/weight.md).",
         (),
         (("arlequin.weights", None),),
+    ),
+    Group(
+        "springs",
+        "Laws of springs",
+        "Force over elongation of `Spring(…, law=…)` and `Bushing`: see [how to](../how-to/springs.md).",
+        (),
+        (("arlequin.springs", None),),
     ),
     Group(
         "interfaces",
@@ -280,6 +288,7 @@ AS_MODULES = (
     "plots",
     "results",
     "rough",
+    "springs",
     "weights",
     "zones",
 )  # names of `arlequin` that are modules, with pages or parts of pages of their own

@@ -1,7 +1,7 @@
 """Springs and dashpots between parts, or from a part to the ground."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,15 +12,28 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 
+@runtime_checkable
+class ForceLaw(Protocol):
+    """Law of a spring: branches in parallel, each with the force as a function of the elongation (`aq.springs`)."""
+
+    @property
+    def branches(self) -> tuple[Any, ...]: ...
+
+    @property
+    def hysteretic(self) -> bool: ...
+
+
 @checked_call
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """A linear spring with a dashpot: the force on the first end is f = −k (u₁ − u₂) − c (v₁ − v₂), N.
+    """A spring with a dashpot: the force on the first end is f = −k (u₁ − u₂) − c (v₁ − v₂) − law(u₁ − u₂), N.
 
     first: `part.boundary(name)`; second: another one, or None for the ground (u₂ = 0). stiffness k in N/m, damping c in
     N·s/m: one number for all axes, or one for each; with `direction` (axis,) a number, along it alone. On a
     surface they are distributed over the nodes in proportion to their areas; the second end is then one node, or has
-    as many nodes as the first, which are paired by distance. Small displacements: the axes do not rotate.
+    as many nodes as the first, which are paired by distance. Small displacements: the axes do not rotate. law: the
+    force as a function of the elongation, N, beside k and c: one of `aq.springs` for all axes, or one for each (None
+    for an axis without), each axis by itself.
 
     >>> import arlequin as aq
     >>> mass = aq.PointMasses("mass", 0.0, 2.0)  # m, kg
@@ -37,6 +50,7 @@ class Spring:
     stiffness: Any = 0.0
     damping: Any = field(default=0.0, kw_only=True)
     direction: Any = field(default=None, kw_only=True)
+    law: Any = field(default=None, kw_only=True)
 
     __repr__ = short_repr
 
@@ -51,8 +65,9 @@ class Spring:
         if self.second is not None and self.second.positions.shape[1] != self.axes:
             raise UserError(f"spring '{self.name}': its ends have {self.axes} and another number of coordinates")
         stiffness, damping = (self._values(parameter) for parameter in ("stiffness", "damping"))
-        if not (stiffness > 0.0).any() and not (damping > 0.0).any():
-            raise UserError(f"spring '{self.name}': needs a stiffness or a damping above 0")
+        lawless = all(law is None for law in self.laws)
+        if not (stiffness > 0.0).any() and not (damping > 0.0).any() and lawless:
+            raise UserError(f"spring '{self.name}': needs a stiffness or a damping above 0, or a law")
         _ = self.frame, self.partners
 
     @property
@@ -69,6 +84,21 @@ class Spring:
         if not np.linalg.norm(vector) > 0.0:
             raise UserError.parameter("direction", self.direction, "must not be zero")
         return np.asarray(vector / np.linalg.norm(vector))[None]
+
+    @property
+    def laws(self) -> tuple[ForceLaw | None, ...]:
+        """The law along each vector of the frame (s,), or None."""
+        count = 1 if self.direction is not None else self.axes
+        several = isinstance(self.law, list | tuple)
+        laws = tuple(self.law) if several else (self.law,) * count
+        name = f"spring '{self.name}': law"
+        if len(laws) != count:
+            raise UserError.parameter(name, f"{len(laws)} laws", f"must be one, or {count} of them")
+        for law in laws:
+            if law is not None and (isinstance(law, type) or not isinstance(law, ForceLaw)):
+                rule = "must be a law of springs, as aq.springs.Backlash(1e6, gap=1e-4)"
+                raise UserTypeError.parameter(name, law, rule)
+        return laws
 
     @property
     def shares(self) -> Array:
@@ -98,7 +128,7 @@ class Spring:
 
     def _values(self, parameter: str) -> Array:
         array = checks.finite_array(f"spring '{self.name}': {parameter}", getattr(self, parameter))
-        count = 1 if self.direction is not None else self.axes
+        count = len(self.frame)
         if array.shape not in ((), (count,)) or (array < 0.0).any():
             rule = f"must not be negative: one number{f', or {count} of them' if count > 1 else ''}"
             raise UserError.parameter(parameter, getattr(self, parameter), rule)

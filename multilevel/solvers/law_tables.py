@@ -14,6 +14,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState, VariableFriction
+from arlequin.multilevel.laws.springs import SpringBranch
 from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
@@ -113,6 +114,12 @@ class PointLaws:
     @property
     def damped(self) -> bool:
         return any(law.damped for point in self.regular for law in point)
+
+    @property
+    def viscous(self) -> bool:
+        """Whether the loss of a regular law depends on the rate: not that of springs with a memory."""
+        laws = (law for point in self.regular for law in point)
+        return any(law.damped and not isinstance(law, SpringBranch) for law in laws)
 
     def start_history(self, gap: Array) -> Array:
         """Initial history (l, h) at the gaps (k,)."""
@@ -418,10 +425,46 @@ class PointLaws:
         flexibility = 0.5 * self.area[points] / self.tangential_stiffness[points]
         return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
-    def stored_energy(self, gap: Array, traction: Array | None) -> Any:
+    @cached_property
+    def memory(self) -> list[tuple[int, float, SpringBranch]]:
+        """Row of the history, area and law of each branch of a spring whose force has a memory."""
+        each = ((law, self.area[k]) for k, point in enumerate(self.regular) for law in point)
+        return [
+            (row, float(area), law)
+            for row, (law, area) in enumerate(each)
+            if isinstance(law, SpringBranch) and law.variable
+        ]
+
+    def stiffness_at_rest(self) -> Array:
+        """Stiffness (k,), N/m, of the laws of springs at e = 0; 0 at other points."""
+        each = [sum(law.at_rest for law in point if isinstance(law, SpringBranch)) for point in self.regular]
+        return self.area * np.array(each, dtype=float)
+
+    def memory_energy(self, history: Array) -> Any:
+        """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
+        return sum((area * law.stored(history[..., row, :]) for row, area, law in self.memory), 0.0)
+
+    def histories(self, history: Array, gaps: Array, step: float, theta: float) -> Array | None:
+        """Histories (b, …, l, h) at the ends of steps to gaps (b, …, k) from that at the start (…, l, h); None where no
+        law has a memory."""
+        from arlequin.multilevel.solvers._law_path_kernels import histories_along
+
+        if not self.memory:
+            return None
+        kernels, kind = self.kernels
+        paths = np.ascontiguousarray(np.moveaxis(gaps, 0, -2)).reshape(-1, len(gaps), self.count)
+        starts = np.ascontiguousarray(history).reshape(len(paths), *history.shape[-2:])
+        each = [
+            histories_along(self.rows, kernels, kind, self.coefficients, start, path, step, theta)
+            for start, path in zip(starts, paths, strict=True)
+        ]
+        return np.stack(each, axis=1).reshape(*gaps.shape[:-1], *each[0].shape[1:])
+
+    def stored_energy(self, gap: Array, traction: Array | None, history: Array | None = None) -> Any:
         """Stored energy of the regular laws at gaps (k,) or (b, k) and of elastic stick, J, of spring tractions (r,) or
-        (b, r), None without."""
-        return self.energy(gap) + (0.0 if traction is None else self.elastic_stick_energy(traction))
+        (b, r), None without; history (l, h) or (b, l, h): of laws with a memory, None without."""
+        stored = self.energy(gap) + (0.0 if traction is None else self.elastic_stick_energy(traction))
+        return stored if history is None else stored + self.memory_energy(history)
 
     def energy(self, gap: Array) -> Any:
         """Stored energy of the regular laws, J, at gaps (k,) or (b, k): Σ_k area_k Σ_laws E(g_k)."""

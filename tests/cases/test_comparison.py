@@ -57,6 +57,7 @@ ALONE = {
     "press_fit": {"cells": 3, "step": 1e-5},
     "friction_pad": {"cells": 6, "transits": 1.0},
     "wear_pin": {"cells": 8, "steps": 20},
+    "backlash_rig": {"duration": 0.3, "step": 1e-3},
     "fretting_pad": {"cells": 5, "steps": 8, "cycles": 3},
     "grid_cell": {"refine": 0.3, "steps": 2},
     "sdnd100": {"step": 1e-3, "duration": 0.2},

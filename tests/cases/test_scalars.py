@@ -200,6 +200,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "press_fit": {"cells": 2, "duration": 2e-5},
     "friction_pad": {"cells": 4, "transits": 1.0},
     "wear_pin": {"cells": 4, "steps": 10},
+    "backlash_rig": {"duration": 0.3, "step": 1e-3},
     "fretting_pad": {"cells": 4, "steps": 4, "cycles": 6},
     "grid_cell": {"refine": 0.3, "length": 0.034, "steps": 1},
     "rolling_patch": {"ratio": 2, "cylinder_size": 6e-4, "duration": 2.5e-3, "step": 5e-5, "width": 6},

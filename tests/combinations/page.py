@@ -38,7 +38,7 @@ Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or 
 
 def reason(message: str) -> str:
     """A sentence without what names the study's own parts and the scheme, and without its cure."""
-    message = re.sub(r"^(member 0: )?((scheme|interface|part) (= \w+\(.*?\)|'[\w-]+'):? )?", "", message)
+    message = re.sub(r"^(member 0: )?((scheme|interface|part|spring) (= \w+\(.*?\)|'[\w-]+'):? )?", "", message)
     return message.replace("|", "¦")
 
 

@@ -28,9 +28,15 @@ class Loads:
 
 
 def masses(
-    normal: Any = None, friction: Any = None, wear: Any = None, floor: Any = None, statics: Any = None
+    normal: Any = None,
+    friction: Any = None,
+    wear: Any = None,
+    floor: Any = None,
+    statics: Any = None,
+    spring: Any = None,
 ) -> Callable[..., Ingredients]:
-    """Two masses in the plane, on damped springs; with a law they are pressed on a floor. statics: its law there."""
+    """Two masses in the plane, on damped springs; with a law they are pressed on a floor. statics: its law there;
+    spring: law of the springs to the ground."""
 
     def make(stiffness: float = 30.0, loads: Loads = Loads(), suffix: str = "", mass: str = "") -> Ingredients:
         x, y = loads.at(0.0, 2.0), loads.at(-4.0, 0.5, sine=True)
@@ -41,9 +47,9 @@ def masses(
         )  # fmt: skip
         a, b = two.boundary("a"), two.boundary("b")
         springs = [
-            aq.Spring(f"wall{suffix}", a, stiffness=(stiffness, 20.0), damping=(4.0, 6.0)),
+            aq.Spring(f"wall{suffix}", a, stiffness=(stiffness, 20.0), damping=(4.0, 6.0), law=spring),
             aq.Spring(f"between{suffix}", a, b, stiffness=(20.0, 10.0), damping=(2.0, 3.0)),
-            aq.Spring(f"other{suffix}", b, stiffness=(10.0, 20.0), damping=(4.0, 6.0)),
+            aq.Spring(f"other{suffix}", b, stiffness=(10.0, 20.0), damping=(4.0, 6.0), law=spring),
         ]
         law = statics if loads.grow and statics is not None else normal
         if law is None:
@@ -135,6 +141,10 @@ LAWS: dict[str, dict[str, Any]] = {
     "friction of the slip rate": {"normal": LAYER, "friction": SLOWS, "statics": UNDAMPED},
     "wear": {"normal": LAYER, "friction": RUBS, "wear": WEARS, "statics": UNDAMPED},
     "curved partner": {"normal": LAYER, "floor": BALL, "statics": UNDAMPED},
+}
+SPECIAL |= {
+    "spring with an elastic law": masses(spring=aq.springs.Bilinear(20.0, 60.0, 0.02)),
+    "spring with a memory": masses(spring=aq.springs.BoucWen(40.0, ratio=0.2, beta=20.0, gamma=10.0)),
 }
 FEATURES = {name: masses(**own) for name, own in LAWS.items()} | SPECIAL
 # of bodies that have several models
