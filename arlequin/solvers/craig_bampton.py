@@ -235,7 +235,8 @@ class Reduction:
     def static(self) -> Array:
         """Ψ (i, b): inner displacements under unit displacements of the retained coordinates."""
         partition = self.partition
-        coupling = sp.csr_array(partition.assembly.stiffness)[partition.inner][:, partition.retained].toarray()
+        stiffness: Any = sp.csr_array(partition.assembly.stiffness)
+        coupling = stiffness[partition.inner][:, partition.retained].toarray()
         values = self.constraints[:, partition.retained].toarray()
         return self.solve(-coupling, -values)
 

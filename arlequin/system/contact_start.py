@@ -87,14 +87,15 @@ def _interfaces(contact: Contact, frame: ResultFrame) -> list[tuple[str, slice, 
 def former_points(contact: Contact, frame: ResultFrame) -> Iterator[tuple[Interface, slice, Mapping[str, Array]]]:
     """Interfaces that a result has, their points, and the values of the result at them."""
     for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        if frame.takes(item):
+        if isinstance(item, Interface) and frame.takes(item):
             points = slice(int(a), int(b))
             yield item, points, frame.points(item.name, kin.positions, contact.laws.area[points])
 
 
 def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
     for item in contact.interfaces:
-        depth = frame.interfaces[item.name].get("worn_depth") if frame.takes(item) else None
+        taken = isinstance(item, Interface) and frame.takes(item)
+        depth = frame.interfaces[item.name].get("worn_depth") if taken else None
         if depth is not None and depth.any() and item.wear is None:
             raise UserError(f"from_result: interface '{item.name}' wore there: give it wear=Archard(…) here too")
     if contact.wear_rate is None:
