@@ -190,10 +190,11 @@ class Reduction:
         self.mass, self.stiffness = (
             sp.csr_array(matrix)[inner][:, inner] for matrix in (assembly.mass, assembly.stiffness)
         )
-        self.constraints = _independent(sp.csr_array(assembly.constraints), inner)
-        if self.constraints is None:
+        constraints = _independent(sp.csr_array(assembly.constraints), inner)
+        if constraints is None:
             raise UserError("interface: constraints act on the retained nodes alone: retain other nodes")
-        self._rows = sp.csr_array(self.constraints[:, inner])
+        self.constraints = constraints
+        self._rows = sp.csr_array(constraints[:, inner])
 
     @cached_property
     def _solve(self) -> Any:
@@ -235,8 +236,7 @@ class Reduction:
     def static(self) -> Array:
         """Ψ (i, b): inner displacements under unit displacements of the retained coordinates."""
         partition = self.partition
-        stiffness: Any = sp.csr_array(partition.assembly.stiffness)
-        coupling = stiffness[partition.inner][:, partition.retained].toarray()
+        coupling = sp.csr_array(partition.assembly.stiffness)[partition.inner][:, partition.retained].toarray()
         values = self.constraints[:, partition.retained].toarray()
         return self.solve(-coupling, -values)
 
