@@ -102,6 +102,17 @@ def test_given_interference_of_bars():
     assert work(result, "external_work")[-1] == pytest.approx(0.5 * exact * 1e-3, rel=1e-12)
 
 
+@pytest.mark.parametrize("interference", ["resolve", DEPTH])
+def test_statics_goes_on_from_a_closed_fit(interference):
+    """A second static run keeps the fit closed: the same pressure, no work."""
+    fitted = closed(shaft_in_hub(interference))
+    more = closed(shaft_in_hub(interference, aq.Unilateral("gap"), start=fitted), step=0.5)
+    before, after = (run["interface/fit"]["pressure"].values for run in (fitted, more))
+    np.testing.assert_allclose(after[1:], np.broadcast_to(before[-1], after[1:].shape), rtol=1e-9)
+    assert abs(work(more, "external_work")).max() < 1e-9 * work(fitted, "external_work").max()
+    assert worst(more) < 1e-10
+
+
 def test_a_layer_is_unloaded_at_the_start():
     """δ = p/κ + p (1/E₁ + 1/E₂) − h, where the layer's height h adds to what has to be closed."""
     height, stiffness = 2e-4, 1e14
