@@ -72,7 +72,7 @@ def test_space_motions():
 
 def test_strained_motions_are_named():
     mass, stiffness, points = frame()
-    wrong = [*points, [0.0, 0.0], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    wrong = points + np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]])
     with pytest.warns(UserWarning, match=r"rotation \(0\.0"):
         aq.Superelement("frame", mass=mass, stiffness=stiffness, positions=wrong)
     with pytest.warns(UserWarning, match=r"translation along x .*grounded=True"):
@@ -125,7 +125,7 @@ def test_attachment_modes():
 def test_facets():
     """Areas and normals of a unit square of two triangles, of one quadrilateral, and of a line."""
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
-    mass, stiffness, _ = frame([*points, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    mass, stiffness, _ = frame(points + np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]))
     for facets, areas in (([[0, 1, 2], [0, 2, 3]], [1 / 3, 1 / 6, 1 / 3, 1 / 6]), ([[0, 1, 2, 3]], [0.25] * 4)):
         part = aq.Superelement(
             "s", mass=mass, stiffness=stiffness, positions=points, interface={"top": {"facets": facets}}, grounded=True
