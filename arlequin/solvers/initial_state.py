@@ -47,7 +47,7 @@ def check_apart(assembly: Assembly, u: Array) -> None:
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
     for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
-        if not (assembly.laws.level[a:b] > 0).any():
+        if not isinstance(interface, Interface) or not (assembly.laws.level[a:b] > 0).any():
             continue
         slave, master = _node_positions(assembly, interface.slave, u), _node_positions(assembly, interface.master, u)
         kinematics = pairing.at(slave, master)

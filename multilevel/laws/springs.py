@@ -384,7 +384,7 @@ class Iwan(SpringLaw):
         object.__setattr__(self, "limits", tuple(f.tolist()))
 
     @cached_property
-    def branches(self) -> tuple[SpringBranch, ...]:  # type: ignore[override]
+    def branches(self) -> tuple[SpringBranch, ...]:
         elements = [Jenkins(k, f) for k, f in zip(self.stiffnesses, self.limits, strict=True)]
         return (*elements, *([Cubic(self.residual)] if self.residual > 0.0 else []))
 
