@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import registered
 from arlequin.models.mesh.foreign import SHAPES, CellBlock, ForeignMesh, Shape, plural, shape, shape_name
 from arlequin.models.types import Array, Indices
 
 # centres of the sides and of the cell behind the 20 nodes of VTK's hexahedron of 27
 _HEXAHEDRON_SIDES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
 _SPLIT = ("wedge", "wedge15", "pyramid", "pyramid13")
+_SERENDIPITY = ("quad8", "hexahedron20")
 _SECOND_ORDER = {"triangle": 6, "quad": 8, "tetra": 10, "pyramid": 13, "wedge": 15, "hexahedron": 20}
 
 
@@ -51,9 +53,11 @@ def converted(mesh: ForeignMesh, tetrahedra: bool = False) -> tuple[ForeignMesh,
 
     tetrahedra: hexahedra are split as well. A cell is split by pulling: tetrahedra from its corner of the smallest
     number to the sides away from it, which are cut by the diagonal of their own smallest number. Neighbours therefore
-    cut a common side alike, and so do other meshes with the same order of nodes. Sets keep their members: the
+    cut a common side alike, and so do other meshes with the same order of nodes. Kinds for which a finite element with
+    a mesh is registered stay. Sets keep their members: the
     tetrahedra of a cell are in its sets. Source: De Loera, Rambau & Santos, Triangulations, 2010, section 4.3.2.
     """
+    native = {element.cell_type for element in registered() if element.mesh is not None} & {*_SPLIT, *_SERENDIPITY}
     new, notes, blocks, origins = _NewPoints(mesh.points), dict[str, list[int]](), list[CellBlock](), list[Indices]()
 
     def keep(kind: str, nodes: Indices, block: CellBlock, origin: Indices, start: int) -> None:
@@ -65,11 +69,13 @@ def converted(mesh: ForeignMesh, tetrahedra: bool = False) -> tuple[ForeignMesh,
             if kind != block.kind:
                 _count(notes, f"collapsed {plural(shape_name(block.kind))} are {plural(shape_name(kind))}", len(nodes))
             name = shape_name(kind)
-            if kind in _SPLIT or (tetrahedra and kind in ("hexahedron", "hexahedron20")):
+            if kind in native:
+                keep(kind, nodes, block, origin, start)
+            elif kind in _SPLIT or (tetrahedra and kind in ("hexahedron", "hexahedron20")):
                 split_kind, tets, rows = _split(kind, nodes, new)
                 _count(notes, f"{plural(name)} are split into tetrahedra", len(nodes))
                 keep(split_kind, tets, block, origin[rows], start)
-            elif kind in ("quad8", "hexahedron20"):
+            elif kind in _SERENDIPITY:
                 _count(notes, f"{plural(kind)} get nodes in their sides and centre", len(nodes))
                 keep(*_completed(kind, nodes, new), block, origin, start)
             else:
