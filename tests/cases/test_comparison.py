@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 # small sizes of the cases that have other models to compare with, and the figures and curves that these add
 COMPARED = {
+    "imported_rod": {"duration": 2e-4},
     "multiscale_bar": {"duration": 2e-6},
     "junction_cantilever": {"duration": 6e-5, "fields_every": 1},
     "high_frequency": {"ratio": 3},
@@ -67,7 +68,6 @@ ALONE = {
     "rate_state_block": {"slides": 2.0},
     "nonlinear_mode": {"steps": 400, "points": 5},
     "rod_resonance": {"steps": 60, "points": 6, "rate": 0.5, "modes": 3, "lowest": 9.5},
-    "imported_rod": {"duration": 2e-4},
     "rod_identification": {"modes": 3, "duration": 0.04, "step": 2e-4, "trials": 1},
     "wear_confidence": {
         "duration": 0.01, "start": 0.002, "modes": 4, "cells": 2, "levels": 2, "samples": 4, "indices": 2,
