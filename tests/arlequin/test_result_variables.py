@@ -56,12 +56,13 @@ def inset() -> xarray.DataTree:
 
 
 def bent() -> xarray.DataTree:
-    """A beam on a spring."""
+    """A beam on a spring and in a bushing."""
     clamp = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
     mesh, section = aq.mesh.interval(0.0, 1.0, cells=2), aq.Section.circle(0.05)
     beam = aq.Beam("beam", mesh, STEEL, section, imposed=clamp)
     spring = aq.Spring("foot", beam.boundary("right"), stiffness=1e4)
-    system = aq.System([beam], springs=[spring], gravity=lambda t: (0.0, -10.0 * t, 0.0))
+    bushing = aq.Bushing("bearing", beam.boundary("right"), stiffness=(0.0, 0.0, 1e4, 1.0, 1.0, 1.0))
+    system = aq.System([beam], springs=[spring, bushing], gravity=lambda t: (0.0, -10.0 * t, 0.0))
     return aq.simulate(system, aq.Static(), duration=1.0, step=1.0, record=STRESS)
 
 
