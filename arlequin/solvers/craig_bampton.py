@@ -190,9 +190,10 @@ class Reduction:
         self.mass, self.stiffness = (
             sp.csr_array(matrix)[inner][:, inner] for matrix in (assembly.mass, assembly.stiffness)
         )
-        self.constraints = _independent(sp.csr_array(assembly.constraints), inner)
-        if self.constraints is None:
+        constraints = _independent(sp.csr_array(assembly.constraints), inner)
+        if constraints is None:
             raise UserError("interface: constraints act on the retained nodes alone: retain other nodes")
+        self.constraints = constraints
         self._rows = sp.csr_array(self.constraints[:, inner])
 
     @cached_property
