@@ -62,7 +62,7 @@ def build(parameters: Parameters) -> aq.Study:
     law = aq.springs.Backlash(p.stop, gap=p.play)
     shaft = aq.Spring("shaft", motor, load, stiffness=p.shaft, damping=p.shaft_damping, law=law)
     ground = aq.Spring("ground", load, stiffness=p.ground, damping=p.ground_damping)
-    schemes = {"theta": aq.Theta(0.5), "newmark": aq.Newmark(), "central": aq.CentralDifference()}
+    schemes: dict[str, Any] = {"theta": aq.Theta(0.5), "newmark": aq.Newmark(), "central": aq.CentralDifference()}
     system = aq.System([inertias], springs=[shaft, ground], velocity=np.array([[p.rate], [0.0]]))
     return aq.Study(system, schemes[p.scheme], p.duration, p.step)
 
@@ -79,7 +79,7 @@ class Comparison:
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Comparison":
         angle = result["part/inertias"].dataset["displacement"].values[:, :, 0]
         torque = -result["spring/shaft"].dataset["force"].values[:, 0]
-        return cls(angle, torque, reference(parameters).motion(result["time"].values))
+        return cls(angle, torque, reference(parameters).motion(result.dataset["time"].values))
 
     @property
     def twist_error(self) -> float:

@@ -23,6 +23,7 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.levels import Levels, MovingPatch
 from arlequin.system.same_data import same_data
+from arlequin.system.spring_rows import SpringRows
 from arlequin.system.system import System
 
 LevelChoice = tuple[int, ...]  # the active level of each `Levels`
@@ -368,7 +369,7 @@ def _former_interface(source: Assembly, target: Assembly, name: str) -> str | No
     if name in before:
         return name
 
-    def acting(interface: Interface) -> Any:
+    def acting(interface: Interface | SpringRows) -> Any:
         return (
             interface.normal,
             interface.friction,

@@ -70,7 +70,9 @@ def rows_of_corners(contact: Contact) -> CornerRows:
         directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
         columns, width = np.arange(a, b), 1
         if not contact.steady[i]:
-            directions, arms = corner_rows(contact.interfaces[i], contact.reference[i])
+            interface = contact.interfaces[i]
+            assert isinstance(interface, Interface)  # the rows of springs are steady
+            directions, arms = corner_rows(interface, contact.reference[i])
             sagitta, angle_row = contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0])), a + 2
             columns, width = np.full(len(directions), a), 3
         points = np.diff(contact.start)[i]

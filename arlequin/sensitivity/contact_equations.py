@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.base import RegularLaw
 from arlequin.multilevel.laws.springs import SpringBranch
 from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -699,7 +698,7 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
     return np.maximum(np.minimum(short_step, _WITHIN * smooth_length), _SHORTEST * short_step)
 
 
-def _kinks_of(law: RegularLaw) -> tuple[float, ...]:
+def _kinks_of(law: Any) -> tuple[float, ...]:
     """Gaps, m, at which the slope of a regular law jumps."""
     return law.kinks if isinstance(law, SpringBranch) else (_top_of(law),)
 
