@@ -13,7 +13,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.execution import execute, prepare
 
 # dimensionless is "1"
-UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m^3", "kg", "m/s", "J/m^2", "N/m", "rad", "Hz", "1/s"}
+UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "N m", "W", "m^3", "kg", "m/s", "J/m^2", "N/m", "rad", "Hz", "1/s"}
 
 
 def interface(force: Any, active: Any, gap: Any, **more: Any) -> xarray.Dataset:
