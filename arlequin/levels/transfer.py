@@ -15,6 +15,7 @@ Where fine parts are nonlinear, uᵀK u is the energy about the coarse motion, t
 and arms of the angular momenta are those of the deformed body.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -30,11 +31,52 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
 from arlequin.transfer.fields import field_at, has_field, model_of, on_columns, section_rotations
-from arlequin.transfer.least_energy import LeastEnergy
 
+_REGULARISATION = 1e-9  # of the multipliers, relative to the compliances of their rows, which may be linearly dependent
 _INDEPENDENT = 1e-10  # smallest pivot of linearly independent motions
+_MAX_REFINEMENTS = 40
 # shares of a part's nodes in the other level: of a part that is covered, of a part that extends beyond it
 _FULL_COVERAGE, _PARTIAL_COVERAGE = 0.99, 0.6
+
+
+@dataclass(frozen=True)
+class _LeastEnergy:
+    """min ½ xᵀK x − fᵀx with G x = g, by a factor of [K Gᵀ; G −ε] and iterative refinement on the equations without ε.
+
+    K is scaled by its largest diagonal term and each row of G by its largest, so that units do not change the solution.
+    """
+
+    stiffness: sp.csr_array
+    rows: sp.csr_array
+    largest: float
+    sizes: Array
+    factor: SuperLU
+
+    @classmethod
+    def of(cls, stiffness: sp.csr_array, rows: sp.csr_array) -> "_LeastEnergy":
+        """Factorise the scaled matrix."""
+        largest = float(stiffness.diagonal().max(initial=0.0)) or 1.0
+        sizes = np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+        sizes[sizes == 0.0] = 1.0
+        stiffness = sp.csr_array(stiffness / largest)
+        rows = sp.csr_array(sp.diags_array(1.0 / sizes) @ rows)
+        regularisation = sp.diags_array(np.full(rows.shape[0], -_REGULARISATION))
+        bordered = sp.block_array([[stiffness, rows.T], [rows, regularisation]], format="csc")
+        return cls(stiffness, rows, largest, sizes, splu(bordered))
+
+    def solve(self, load: Array, rhs: Array) -> Array:
+        """x (n,) under the forces f (n,) with G x = g (m,)."""
+        n, load, rhs = load.size, load / self.largest, rhs / self.sizes
+        first = self.factor.solve(np.concatenate([load, rhs]))
+        x, multipliers, previous = first[:n], first[n:], np.inf
+        for _ in range(_MAX_REFINEMENTS):
+            residual = np.concatenate([load - self.stiffness @ x - self.rows.T @ multipliers, rhs - self.rows @ x])
+            size = float(np.abs(residual[n:]).max(initial=0.0))
+            if size >= 0.5 * previous:
+                break
+            correction = self.factor.solve(residual)
+            x, multipliers, previous = x + correction[:n], multipliers + correction[n:], size
+        return x
 
 
 class LevelTransfer:
@@ -210,8 +252,8 @@ class LevelTransfer:
         return sp.csr_array(sp.vstack([weights, constraints[:, self._new]], format="csr"))
 
     @cached_property
-    def _prolongation(self) -> LeastEnergy:
-        return LeastEnergy.of(sp.csr_array(self._stiffness[:, self._new]), self._prolongation_rows)
+    def _prolongation(self) -> _LeastEnergy:
+        return _LeastEnergy.of(sp.csr_array(self._stiffness[:, self._new]), self._prolongation_rows)
 
     def _up(self, field: Array, force: Array | None, reference: Array | None = None) -> Array:
         """Prolongation of a field (coarse d,) to the fine level (d,) under forces (d,), N; 0 without a counterpart.

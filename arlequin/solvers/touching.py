@@ -4,13 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.contact_start import former_points
 from arlequin.system.system import surfaces_of
-from arlequin.transfer.least_energy import LeastEnergy
 
 _MAX_PASSES = 20
 _MARGIN = 1e-13  # gap, relative to the extent of the surfaces, that counts as zero
@@ -67,9 +67,8 @@ def _correction(assembly: Assembly, u: Array, kinematics: ContactKinematics, gap
     largest = float(mass.diagonal().max(initial=0.0)) or 1.0
     scale = float(stiffness.diagonal().max(initial=0.0)) / largest
     metric = sp.csr_array(stiffness + (_INERTIA * scale if scale else 1.0) * mass)
-    factor = LeastEnergy.of(sp.csr_array(sp.csr_array(metric[free])[:, free]), sp.csr_array(rows[:, free]))
     rhs = np.zeros(rows.shape[0])
     rhs[rhs.size - points.size :] = -gap[points]
-    out = np.zeros(u.size)
-    out[free] = factor.solve(np.zeros(free.size), rhs)
+    out, saddle_point = np.zeros(u.size), SaddlePoint(sp.csr_array(metric[free][:, free]), sp.csr_array(rows[:, free]))
+    out[free] = saddle_point.solve(np.zeros(free.size), rhs)[0]
     return out

@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.polynomial import legendre
 
@@ -31,13 +32,13 @@ from arlequin.junctions.coupling import Shapes, assemble, local_products, scatte
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.linalg.factor import Factor, factorise
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Part
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import MAX_DEGREE, Overlap, intersect
 from arlequin.transfer.fields import field_at, model_of, section_rotations
 from arlequin.transfer.former_part import former_part
-from arlequin.transfer.least_energy import LeastEnergy
 from arlequin.transfer.point_values import CellPolynomials
 from arlequin.transfer.rigid_modes import rigid_modes
 
@@ -240,10 +241,17 @@ class MeshTransfer:
         plastic: plastic strains (c, q, 6) at the points of the former and of the new mesh, xx, yy, zz, yz, xz, xy, of
         which the difference is added to that of the strains: energy is stored by the elastic strains.
         """
-        start = np.asarray(self._interpolation[0] @ field)
-        if isinstance(self.model, Beam) or not self._free.size:
+        start, free = np.asarray(self._interpolation[0] @ field), self._free
+        if isinstance(self.model, Beam) or not free.size:
             return start
-        return self._corrected(start, field, self._plastic_load(plastic), *self._energy)
+        (own, mixed), (mass, mixed_mass) = self._stiffness, self._mass
+        load = self._plastic_load(plastic) - np.asarray(own @ start - mixed @ field)
+        modes, unpinned, factor = self._pinned
+        weights = modes @ mass
+        gram = weights @ modes.T
+        load = load - weights.T @ np.linalg.solve(gram, modes @ load)  # in equilibrium: pins have no reaction
+        start[unpinned] += factor.solve(load[unpinned])
+        return start + modes.T @ np.linalg.solve(gram, modes @ (mixed_mass @ field) - weights @ start)
 
     def _plastic_load(self, plastic: tuple[Array, Array] | None) -> Array:
         """∫ 2μ (ε_p − ε_p'):ε(φ) (nodal,) of the plastic strains of the new and the former mesh."""
@@ -267,13 +275,13 @@ class MeshTransfer:
         return load.ravel()
 
     @cached_property
-    def _energy(self) -> tuple[tuple[sp.csr_array, sp.csr_array], sp.csr_array, sp.csr_array, LeastEnergy]:
-        """Forms of the stiffness, rows on both fields for the rigid motions that supports allow, and the factor."""
-        own, mixed = self._mass
-        modes = self._allowed(self._modes(self.model, None))
-        rows = sp.csr_array(modes @ own), sp.csr_array(modes @ mixed)
-        factor = LeastEnergy.of(self._on_free(self._stiffness[0]), sp.csr_array(rows[0][:, self._free]))
-        return self._stiffness, *rows, factor
+    def _pinned(self) -> tuple[Array, Indices, Factor]:
+        """Rigid motions (c, nodal) that supports allow, the free dofs without c pins, and the factor of K on them."""
+        modes, free = self._allowed(self._modes(self.model, None)), self._free
+        if len(modes):
+            pivots = scipy.linalg.qr(modes[:, free], mode="r", pivoting=True)[1]
+            free = np.sort(np.delete(free, pivots[: len(modes)]))
+        return modes, free, factorise(sp.csr_array(self._stiffness[0][free][:, free]))
 
     def _allowed(self, modes: Array) -> Array:
         """Combinations of the rigid motions of each connected piece of the mesh that are zero at all supports."""
@@ -287,29 +295,29 @@ class MeshTransfer:
             if imposed.size:
                 _, sizes, vectors = np.linalg.svd(each[:, imposed] @ each[:, imposed].T)
                 each = vectors[sizes <= _INDEPENDENT] @ each
+                each[:, imposed] = 0.0
             allowed.append(each)
         return np.concatenate(allowed)
 
     def velocity(self, field: Array, displacements: tuple[Array, Array] | None = None) -> Array:
         """The velocity (nodal,), m/s, of one of the former mesh; displacements: of the former and the new mesh where
         the arms of the angular momenta are those of the deformed body."""
-        start = np.asarray(self._interpolation[0] @ field)
-        if not self._free.size:
+        start, free = np.asarray(self._interpolation[0] @ field), self._free
+        if not free.size:
             return start
         own, mixed = self._mass
+        factor = factorise(sp.csr_array(own[free][:, free]))
+        start[free] -= factor.solve(np.asarray(own @ start - mixed @ field)[free])
         former_rows, rows = self._momentum_rows(displacements)
-        free_rows = rows[:, self._free]
-        # without the momentum of dofs at supports
-        momenta = former_rows @ field - rows @ start + free_rows @ start[self._free]
-        sizes = np.linalg.norm(free_rows, axis=1)
+        sizes = np.linalg.norm(rows[:, free], axis=1)
         acting = sizes > _INDEPENDENT * np.linalg.norm(rows, axis=1)
-        factor = LeastEnergy.of(self._on_free(own), sp.csr_array(free_rows[acting]))
-        x = start[self._free]
-        load = -np.asarray(own @ start - mixed @ field)[self._free]
-        start[self._free] = x + factor.solve(load, (momenta - free_rows @ x)[acting])
-        # once more: the rows are large numbers, of which the second solution takes the round-off
-        x = start[self._free]
-        start[self._free] = x + factor.solve(np.zeros(x.size), (momenta - free_rows @ x)[acting])
+        if not acting.any():
+            return start
+        free_rows = rows[acting][:, free] / sizes[acting, None]
+        columns = factor.solve(np.asfortranarray(free_rows.T))
+        for _ in range(2):  # the rows are large numbers: the second change takes the round-off
+            missing = (former_rows @ field - rows @ start)[acting] / sizes[acting]
+            start[free] += columns @ np.linalg.lstsq(free_rows @ columns, missing, rcond=_INDEPENDENT)[0]
         return start
 
     def _momentum_rows(self, displacements: tuple[Array, Array] | None) -> tuple[Array, Array]:
@@ -327,26 +335,6 @@ class MeshTransfer:
         size = np.abs(former) @ np.abs(fields[0])
         change = np.abs(own @ fields[1] - former @ fields[0])
         return float(np.divide(change, size, out=np.zeros_like(size), where=size > 0.0).max())
-
-    def _on_free(self, matrix: sp.csr_array) -> sp.csr_array:
-        return sp.csr_array(sp.csr_array(matrix[self._free])[:, self._free])
-
-    def _corrected(
-        self,
-        start: Array,
-        field: Array,
-        load: Array,
-        forms: tuple[sp.csr_array, sp.csr_array],
-        rows: sp.csr_array,
-        former_rows: sp.csr_array,
-        factor: LeastEnergy,
-    ) -> Array:
-        """The field of least energy of the difference, from the interpolated one."""
-        load = (load - np.asarray(forms[0] @ start - forms[1] @ field))[self._free]
-        rhs = np.asarray(former_rows @ field - rows @ start)
-        out = start.copy()
-        out[self._free] += factor.solve(load, rhs)
-        return out
 
 
 def mean_dilatations(model: Any, cells: Indices, volumes: Array) -> tuple[sp.csr_array, sp.csr_array]:
