@@ -367,15 +367,14 @@ def elastic_form(
     Pa; a bar has λ = 0, μ = E/2.
     """
     lam, mu = lame
-    axes = test.gradients.shape[1]
-    slopes = mu * sum(local_products(test.gradients[:, i], trial.gradients[:, i], dx) for i in range(axes))
+    axes = range(components)
+    products = [[local_products(test.gradients[:, i], trial.gradients[:, j], dx) for j in axes] for i in axes]
     rows, columns, values = [], [], []
-    for i in range(components):
-        for j in range(components):
-            local = lam * local_products(test.gradients[:, i], trial.gradients[:, j], dx)
-            local = local + mu * local_products(test.gradients[:, j], trial.gradients[:, i], dx)
+    for i in axes:
+        for j in axes:
+            local = lam * products[i][j] + mu * products[j][i]
             if i == j:
-                local = local + slopes
+                local = local + mu * sum(products[k][k] for k in axes)
             if radius is not None and i == 0:  # hoop strain of the test function
                 local = local + lam * local_products(test.values, trial.gradients[:, j], dx / radius)
             if radius is not None and j == 0:
