@@ -27,7 +27,7 @@ from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record, Recorder, SilentRecorder
 from arlequin.run.audit import Audit, ContactRounding, RefusedWork, growing_of
 from arlequin.run.doubts import warn_of_doubts, warn_of_random_loads
-from arlequin.run.handover import handover_attribute
+from arlequin.run.handover_attribute import handover_attribute
 from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.parallel import check_distributed, resumable, stops
 from arlequin.run.provenance import mean_gravity, run_attributes

@@ -28,9 +28,9 @@ from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.multilevel.solvers.orthotropic import OrthotropicRows
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
+from arlequin.solvers.closed_contact import close_contact
 from arlequin.solvers.condensed import RigidCondensed
 from arlequin.solvers.solver_choice import mass_system
-from arlequin.solvers.touching import touching
 from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
@@ -51,11 +51,12 @@ def check_apart(assembly: Assembly, u: Array, static: bool = False) -> None:
     as a facet.
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
-    for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
+    each = zip(contact.interfaces, contact.pairings, contact.reference, pairwise(contact.start), strict=True)
+    for interface, pairing, reference, (a, b) in each:
         if isinstance(interface, SpringRows):
             continue
-        if interference_of(assembly, interface, static):
-            _refuse_large(interface, contact.reference[contact.interfaces.index(interface)], pairing)
+        if _closes_interference(assembly, interface, static):
+            _refuse_large(interface, reference, pairing)
             continue
         if not (assembly.laws.level[a:b] > 0).any():
             continue
@@ -71,10 +72,10 @@ def check_apart(assembly: Assembly, u: Array, static: bool = False) -> None:
         _refuse_inside(interface, kinematics.positions[~kinematics.paired & (faces(pairing) >= 0)])
 
 
-def interference_of(assembly: Assembly, interface: Interface, static: bool) -> bool:
-    """Whether the run closes an interference of the interface; UserError in dynamics, unless a result has closed it."""
-    frame = assembly.system.from_result
-    if interface.interference is None or (frame is not None and interface.name in frame.interfaces):
+def _closes_interference(assembly: Assembly, interface: Interface, static: bool) -> bool:
+    """Whether the run closes an interference of the interface; UserError in dynamics."""
+    interference = assembly.open_interference
+    if interference is None or interface.name not in interference.names:
         return False
     if not static:
         raise UserError(
@@ -198,7 +199,7 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     positioned before, and their v is projected on G(u) v = 0 as well,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
     their cells; those of parts from a former result keep their displacements, under their contact,
-    * contact that a former result had on another mesh is closed (`arlequin.solvers.touching`).
+    * contact that a former result had on another mesh is closed (`arlequin.solvers.closed_contact`).
     """
     system = assembly.system
     fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
@@ -274,7 +275,7 @@ def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[A
             raise UserError("the displacements given to rigid parts contradict a relation or junction at the start")
     u = _settle(assembly, u)
     if assembly.contact.count and assembly.system.from_result is not None:
-        u = touching(assembly, u, _allowed_depths(assembly))
+        u = close_contact(assembly, u, _allowed_depths(assembly))
     _agree(assembly, u, v)
     check_apart(assembly, u, static)
     return u, v

@@ -400,11 +400,11 @@ class Assembly:
 
     @cached_property
     def open_interference(self) -> Interference | None:
-        """The interference that statics closes: of interfaces that are not in the result from which the run starts."""
+        """The interference that statics closes: of interfaces that the run does not take from a former result."""
         frame, interference = self.system.from_result, self.contact.interference
         if frame is None or interference is None:
             return interference
-        return interference.without(frame.interfaces)
+        return interference.without({item.name for item in self.system.interfaces if frame.takes(item)})
 
     @cached_property
     def _driven_parts(self) -> tuple[Assembled, ...]:

@@ -133,10 +133,11 @@ _DISTANT = 0.1  # factor on large coordinates, so that their ε is 1e-14 of the 
 
 @dataclass(frozen=True, eq=False)
 class ContactScale:
-    """Length scales of interfaces, from their initial kinematics."""
+    """Length scales of interfaces, from their initial kinematics and their interference."""
 
     interfaces: Sequence[Interface | SpringRows]
     reference: Sequence[Kinematics]
+    interference: Interference | None
 
     @cached_property
     def extent(self) -> float:
@@ -158,8 +159,7 @@ class ContactScale:
     def lasting(self) -> float:
         """Largest gap of persistent contact, m; in a press fit, whose release would be an impact, a share of the
         interference, as its slip lets the gaps drift at second order."""
-        fits = Interference.of(self.interfaces, self.reference)
-        fitted = 0.0 if fits is None else _FITTED * float(fits.overlap.max())
+        fitted = 0.0 if self.interference is None else _FITTED * float(self.interference.overlap.max())
         return max(_LASTING * self.extent, fitted) + self.round_off
 
     @property
@@ -295,7 +295,7 @@ class Contact:
     @cached_property
     def scale(self) -> ContactScale:
         """Length scales of the gaps."""
-        return ContactScale(self.interfaces, self.reference)
+        return ContactScale(self.interfaces, self.reference, self.interference)
 
     @cached_property
     def sizes(self) -> Array:

@@ -38,6 +38,11 @@ class Interference:
                 ramps.append((interface.name, slice(a, b), interface.ramp))
         return cls(overlap, tuple(ramps))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The interfaces with an interference."""
+        return tuple(name for name, *_ in self.ramps)
+
     def without(self, closed: Container[str]) -> "Interference | None":
         """The interference of the other interfaces; None where there is none."""
         ramps = tuple(item for item in self.ramps if item[0] not in closed)

@@ -13,7 +13,7 @@ from arlequin.models.part import Part, PathDependent, Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
-from arlequin.system.handover import PartHandover
+from arlequin.system.part_handover import PartHandover
 from arlequin.transfer.surface_values import SurfaceTransfer, distribute
 
 _SAME = 1e-9  # distance between equal points, relative to their coordinates
@@ -188,6 +188,14 @@ class ResultFrame:
             np.abs(former - positions).max(initial=0.0) <= _SAME * np.abs(positions).max(initial=0.0)
         ):
             return recorded
+        interpolated = _INTERPOLATED.setdefault(self, {})
+        if name not in interpolated or interpolated[name]["point_position"] is not positions:
+            interpolated[name] = self._interpolate(name, positions, areas)
+        return interpolated[name]
+
+    def _interpolate(self, name: str, positions: Array, areas: Array) -> Mapping[str, Array]:
+        recorded = self.interfaces[name]
+        former = recorded["point_position"]
         if former.shape[1] != positions.shape[1]:
             raise UserError(f"from_result: interface '{name}' has {former.shape[1]} axes there: keep its dimension")
         transfer = SurfaceTransfer.of(former, positions, name)
@@ -201,7 +209,9 @@ class ResultFrame:
         return out
 
 
+# of a frame, by the names of parts and interfaces; not its attributes, which are what it compares and hashes by
 _HANDOVERS: WeakKeyDictionary[ResultFrame, dict[str, PartHandover]] = WeakKeyDictionary()
+_INTERPOLATED: WeakKeyDictionary[ResultFrame, dict[str, Mapping[str, Array]]] = WeakKeyDictionary()
 
 
 def _chosen(parts: Iterable[str] | Mapping[str, str] | None, known: tuple[str, ...]) -> dict[str, str]:

@@ -49,8 +49,9 @@ class Archard:
 class WearState:
     """Wear of k contact points: accumulated depth (k,), m, and increment (k,), m, that opens the gap in the next step.
 
-    At the end of that step the gap is that of the unworn surfaces plus `depth`. imposed (k,), m: the part of the
-    opening that is no wear but an interference that is being closed (< 0), None without.
+    At the end of that step the gap is that of the unworn surfaces plus `depth`. Within a load step that closes an
+    interference, both include it, and imposed (k,), m, is its part of the opening (< 0); the wear of a `State` never
+    does.
     """
 
     depth: Array

@@ -10,7 +10,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.run.run import Run
-from arlequin.system.handover import PartHandover
+from arlequin.system.part_handover import PartHandover
 from arlequin.transfer.former_part import former_part
 from arlequin.transfer.mesh_transfer import MeshTransfer
 from arlequin.transfer.surface_values import SurfaceTransfer, distribute

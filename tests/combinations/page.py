@@ -29,8 +29,9 @@ TITLES = {
     ),
     "handover": (
         "Starts from a result",
-        "A run cut in two is the run, to 1e-9; on normals that turn to 1e-7 (central differences 1e-4), as gaps of layers "
-        "begin anew; to 1e-6 where past accelerations or sub-steps of a scheme do, to 1e-3 where its averages do.",
+        "A run cut in two is the run, to 1e-9; on normals that turn to 1e-7 (central differences 1e-4), as gaps of "
+        "layers begin anew; to 1e-6 where past accelerations or sub-steps of a scheme do, to 1e-3 where its averages "
+        "do.",
     ),
 }
 Outcomes = dict[tuple[str, str, str], str]  # of use, feature and scheme: "" or why it is refused

@@ -17,7 +17,7 @@ _MARGIN = 1e-13  # gap, relative to the extent of the surfaces, that counts as z
 _INERTIA = 1e-8  # of M beside K, by their largest terms: bodies that nothing holds are moved as little as possible
 
 
-def touching(assembly: Assembly, u: Array, allowed: Array) -> Array:
+def close_contact(assembly: Assembly, u: Array, allowed: Array) -> Array:
     """u (d,), m, with the contact of a former result closed: the nearest displacement, in strain energy, with
 
         g = −δ at points on the gap that were under pressure,   g ≥ −δ at all others,   C u = 0,
