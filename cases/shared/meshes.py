@@ -450,10 +450,12 @@ def quarter_ring(inner: float, outer: float, cells: int, around: int, *, heights
     """
     if not 0.0 < checks.positive("inner", inner) < checks.positive("outer", outer):
         raise UserError.parameter("inner", inner, f"must be below the outer radius, {outer:g} m")
-    radii = np.linspace(inner, outer, 2 * checks.positive_integer("cells", cells) + 1)
-    angles = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * checks.positive_integer("around", around) + 1)
+    cells, around = checks.positive_integer("cells", cells), checks.positive_integer("around", around)
+    layers = 1 if heights is None else len(heights)
+    limits.check_cells("cells, around", (cells, around), cells * around * layers, 3)
+    radii = np.linspace(inner, outer, 2 * cells + 1)
+    angles = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * around + 1)
     block = np.stack([np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles))])
-    limits.check_cells("cells, around", (cells, around), cells * around * (1 if heights is None else len(heights)), 3)
     if heights is not None:
         z = halved(checks.finite_array("heights", heights, (None,)))
         flat = [np.broadcast_to(plane[..., None], (*plane.shape, z.size)) for plane in block]

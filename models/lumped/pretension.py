@@ -103,10 +103,11 @@ class Pretension:
         first, second = self.section
         if first.positions.shape[1] != second.positions.shape[1]:
             raise UserError(f"pretension '{self.name}': its sides have different numbers of axes")
-        distances = np.linalg.norm(first.positions[:, None] - second.positions[None], axis=2)
-        near = distances.argmin(axis=1)
+        from scipy.spatial import cKDTree
+
+        distances, near = cKDTree(second.positions).query(first.positions)
         size = float(np.ptp(first.positions, axis=0).max()) or float(np.ptp(first.part.positions, axis=0).max())
-        apart = float(distances.min(axis=1).max())
+        apart = float(distances.max())
         if len(first.nodes) != len(second.nodes) or np.unique(near).size != near.size or apart > _SAME * size:
             raise UserError(
                 f"pretension '{self.name}': the {len(first.nodes)} nodes of '{first.name}' and the {len(second.nodes)} "
