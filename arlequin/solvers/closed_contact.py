@@ -20,30 +20,35 @@ _INERTIA = 1e-8  # of M beside K, by their largest terms: bodies that nothing ho
 def close_contact(assembly: Assembly, u: Array, allowed: Array) -> Array:
     """u (d,), m, with the contact of a former result closed: the nearest displacement, in strain energy, with
 
-        g = −δ at points on the gap that were under pressure,   g ≥ −δ at all others,   C u = 0,
+        g = −δ at points that were closed under pressure,   g ≥ −δ at all others,   C u = 0,
 
-    g (k,) the gaps and δ = `allowed` (k,), m, the depths that are admissible (worn off, or of a compliance). Only
-    interfaces whose points or parts have another mesh than in the result are considered.
+    g (k,) the gaps of the unworn surfaces and δ = `allowed` (k,), m, the depths that are admissible (worn off, or of a
+    compliance), at closed points without the wear of the last step, which still opens the gap. Only interfaces whose
+    points or parts have another mesh than in the result are considered.
     """
     system, contact = assembly.system, assembly.contact
     frame = system.from_result
     chosen, pressed = np.zeros((2, contact.count), dtype=bool)
     if frame is None:
         return u
+    depth = allowed.copy()
     for item, points, last_frame in former_points(contact, frame):
         parts = [side.part for side in surfaces_of(item) if isinstance(side, Surface)]
         if any(
             system.starts_from_result("displacement", part) and not frame.handover(part).same_mesh for part in parts
         ):
-            chosen[points] = contact.laws.level[points] > 0
-            pressed[points] = (contact.laws.level[points] == 1) & (last_frame["pressure"] > 0.0)
+            level = contact.laws.level[points]
+            # laws on the velocity press where the gap opens, too, at the end of a step
+            closed = (level == 1) | ((level == 2) & (last_frame["gap"] <= contact.scale.touching))
+            chosen[points], pressed[points] = level > 0, closed & (last_frame["pressure"] > 0.0)
+            depth[points] -= np.where(pressed[points], last_frame.get("worn_opening", 0.0), 0.0)
     if not chosen.any():
         return u
-    active, margin = pressed & chosen, _MARGIN * contact.scale.extent + contact.scale.round_off
+    active, margin = pressed.copy(), _MARGIN * contact.scale.extent + contact.scale.round_off
     for _ in range(_MAX_PASSES):
         displacement = contact.basis_product(u)
         kinematics = contact.kinematics(displacement)
-        gap = kinematics.gaps(displacement) + allowed
+        gap = kinematics.gaps(displacement) + depth
         considered = chosen & kinematics.paired
         behind = considered & (gap < -margin)
         if not (behind | (considered & active & (np.abs(gap) > margin))).any():

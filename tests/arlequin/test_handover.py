@@ -287,10 +287,14 @@ CONTACTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", CONTACTS)
 def test_contact_goes_on(name: str, cells: Any) -> None:
     options = CONTACTS[name]
-    first = aq.simulate(sliding((6, 2), **options), THETA, duration=8e-3, step=2e-4)
+    first = aq.simulate(sliding((6, 2), **options), THETA, duration=1.2e-3, step=2e-4)
     second = aq.simulate(sliding(cells, start=first, **options), THETA, duration=4e-3, step=2e-4)
     assert abs(second["balance"]).max() < 1e-12
-    whole = aq.simulate(sliding((6, 2), **options), THETA, duration=1.2e-2, step=2e-4)
+    floors = [run["interface/floor"] for run in (first, second)]
+    assert floors[0]["active"].values[-1] > 0
+    depths = [group["gap"].values[i].min() for group, i in zip(floors, (-1, 0), strict=True)]
+    assert depths[0] < 0.0 and abs(depths[1] / depths[0] - 1.0) < 1e-9
+    whole = aq.simulate(sliding((6, 2), **options), THETA, duration=5.2e-3, step=2e-4)
     ends = [run["part/body"]["momentum"].values[-1] for run in (second, whole)]
     assert np.abs(ends[0] - ends[1]).max() < 0.02 * np.abs(ends[1]).max()
     cost = json.loads(second.attrs["handover"])
@@ -299,8 +303,8 @@ def test_contact_goes_on(name: str, cells: Any) -> None:
     assert cost["before"]["kinetic"] == first["energy"].sel(kind="kinetic").values[-1]
     assert cost["after"]["strain"] == second["energy"].sel(kind="strain").values[0]
     if "friction" in options:
-        slips = [run["interface/floor"]["slip"].values[i] for run, i in ((first, -1), (second, 0))]
-        assert abs(slips[1].mean() / slips[0].mean() - 1.0) < 0.05
+        slips = [group["slip"].values[i].mean() for group, i in zip(floors, (-1, 0), strict=True)]
+        assert abs(slips[1] / slips[0] - 1.0) < 5e-3
 
 
 @pytest.mark.parametrize("cells", [(4, 4, 2), (3, 1, 1)], ids=["finer", "coarser"])
@@ -394,22 +398,24 @@ def test_values_along_a_surface_are_of_second_order() -> None:
 
 
 @pytest.mark.parametrize("cells", [(16, 16), (12, 12), (6, 6)], ids=["nested", "finer", "coarser"])
-def test_rest_on_another_mesh_is_rest_up_to_the_error_of_the_mesh(cells: Any) -> None:
+@pytest.mark.parametrize("level", ["gap", "velocity"])
+def test_rest_on_another_mesh_is_rest_up_to_the_error_of_the_mesh(level: Any, cells: Any) -> None:
     """A block pressed and pushed on a floor: it swings about the equilibrium of its mesh, by no more than twice the
     distance of both equilibria; the energy of the swing is a small part of that stored."""
 
-    def pushed(cells: Any, gravity: Any, **options: Any) -> aq.System:
+    def pushed(cells: Any, gravity: Any, level: Any = "gap", **options: Any) -> aq.System:
         mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), cells=cells)
         part = aq.Solid("body", mesh, SOFT, plane="strain")
-        floor = floor_of(part, aq.Unilateral(level="gap"), friction=aq.Coulomb(0.3, stiffness=1e9))
+        floor = floor_of(part, aq.Unilateral(level=level), friction=aq.Coulomb(0.3, stiffness=1e9))
         return aq.System([part], interfaces=[floor], gravity=gravity, **options)
 
     def pressed(cells: Any) -> Any:
         return aq.simulate(pushed(cells, lambda t: (2.0 * t, -GRAVITY * t)), aq.Static(), duration=1.0, step=0.5)
 
     former, exact = pressed((8, 8)), pressed(cells)["part/body"]["displacement"].values[-1]
-    system = pushed(cells, (2.0, -GRAVITY), from_result=former)
+    system = pushed(cells, (2.0, -GRAVITY), level, from_result=former)
     result = aq.simulate(system, THETA, duration=1e-2, step=1e-4)
+    assert (result["interface/floor"]["active"].values[1:] == cells[0] + 1).all()
     u = result["part/body"]["displacement"].values
     assert abs(result["balance"]).max() < 1e-12
     start = np.abs(u[0] - exact).max()
