@@ -7,7 +7,7 @@ hub of outer radius b, pressed together at r = a by the interference δ of the r
 
 in plane stress and of cylinders with free ends; in plane strain E → E/(1 − ν²), ν → ν/(1 − ν).
 
-Source: Timoshenko & Goodier, Theory of Elasticity, 3rd ed., McGraw-Hill 1970, §§ 28.
+Source: Timoshenko & Goodier, Theory of Elasticity, 3rd ed., McGraw-Hill 1970, § 28.
 """
 
 from dataclasses import dataclass
