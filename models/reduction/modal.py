@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse import csc_array, csr_array, diags_array, hstack
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from arlequin.models import checks
 from arlequin.models.beams.assembled import BeamAssembled
@@ -18,7 +17,7 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.short_waves import ShortWaveDamping
-from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.materials.elastic import Rayleigh, check_density
 from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
@@ -233,18 +232,14 @@ def _vibrations(flexibility: Flexibility, count: int) -> Array:
         _, vectors = scipy.linalg.eigh(stiffness.toarray(), mass.toarray())
         out[free] = vectors[:, rigid : rigid + count]
     else:
-        # ARPACK's threshold for an eigenvalue of zero is absolute
-        unit = binade(float((stiffness.diagonal() / mass.diagonal()).mean()))
 
         def flexible(b: Array) -> Array:
             forces = np.zeros(out.shape[0])
             forces[free] = b
-            return unit * flexibility.solve(forces)[free]
+            return flexibility.solve(forces)[free]
 
-        inverse = LinearOperator((size, size), matvec=flexible, dtype=float)
-        start = flexible(np.cos(1.0 + np.arange(size)) * mass.diagonal())
-        _, vectors = eigsh(stiffness / unit, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
-        out[free] = vectors
+        unit = float((stiffness.diagonal() / mass.diagonal()).mean())
+        _, out[free] = lowest_modes(stiffness, mass, count, flexible, unit=unit)
     return _orthonormal(assembled, flexibility.elastic(out))
 
 
