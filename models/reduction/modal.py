@@ -19,7 +19,7 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.materials.elastic import Rayleigh, check_density
-from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
+from arlequin.models.nodal import DelegatingPart, ExternalLoads, LinearCoordinates, Loaded, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.reduction.static_shapes import diagonalised, enriched
@@ -28,7 +28,7 @@ from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModalAssembled(LinearCoordinates):
+class ModalAssembled(Loaded, LinearCoordinates):
     """M, K, D, loads and imposed motions in the coordinates (q, s): u = Φ q + Ψ' s, s the displacements of supports.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
@@ -37,7 +37,7 @@ class ModalAssembled(LinearCoordinates):
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
-    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. basis: Φ; support_shapes: Ψ'; force: Sᵀ f.
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. basis: Φ; support_shapes: Ψ'; loads: Sᵀ f.
 
     Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
     """
@@ -52,11 +52,11 @@ class ModalAssembled(LinearCoordinates):
     rayleigh: tuple[float, float]
     ratios: Array | None
     drag: csr_array | None
-    force: Force
+    loads: ExternalLoads
 
     def carrying(self, nodal: Any) -> "ModalAssembled":
         """The same shapes with the loads of the part as assembled now."""
-        return replace(self, nodal=nodal, force=nodal.loads.projected(self.shapes))
+        return replace(self, nodal=nodal, loads=nodal.loads.projected(self.shapes))
 
     @cached_property
     def shapes(self) -> Array:
@@ -148,19 +148,6 @@ class ModalAssembled(LinearCoordinates):
         modal_forces, strain = self.squares * relative, self.support_strains @ s
         energy = 0.5 * float(modal_forces @ relative) + 0.5 * float(strain @ strain)
         return np.concatenate([modal_forces, self.support_strains.T @ strain - self.coupling.T @ modal_forces]), energy
-
-    def load(self, t: float) -> Array:
-        """Sᵀ f (d,) at the time t."""
-        return self.force(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """Sᵀ f (t, d) at the times (t,)."""
-        return self.force.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.nodal.steady
 
     def strain_form(self) -> tuple[csr_array, Array]:
         """e = q − C s of the modes that are strained, with ω², and G s with 1."""
@@ -382,7 +369,7 @@ class Modal(DelegatingPart):
             rayleigh=(damping.mass, damping.stiffness) if isinstance(damping, Rayleigh) else (0.0, 0.0),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
-            force=nodal.loads.projected(shapes),
+            loads=nodal.loads.projected(shapes),
         )
 
     def _forces(self, pulls: Sequence[csr_array]) -> csc_array:

@@ -16,7 +16,7 @@ from arlequin.models import checks
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.linalg.largest import largest_ratio
 from arlequin.models.loads.motions import Motions, make_imposed
-from arlequin.models.nodal import ExternalLoads, LinearCoordinates, LoadFunction
+from arlequin.models.nodal import ExternalLoads, LinearCoordinates, Loaded, LoadFunction, with_imposed
 from arlequin.models.part import Imposed, RecoveredField, Surface, Weighting
 from arlequin.models.reduction.facet_areas import FacetGeometry
 from arlequin.models.reduction.rigid_modes import rigid_motions
@@ -529,7 +529,7 @@ def _of_time(label: str, function: Callable[[float], Any], operator: Array) -> C
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SuperelementAssembled(LinearCoordinates):
+class SuperelementAssembled(Loaded, LinearCoordinates):
     """Matrices, loads and imposed motions of a superelement in its coordinates (nodes, generalised).
 
     strains: B (s, d) and w (s,), K = Bᵀ diag(w) B; None for large superelements.
@@ -575,11 +575,7 @@ class SuperelementAssembled(LinearCoordinates):
 
     def coordinates(self, field: Array, imposed: Array) -> Array:
         """Coordinates (d,) of a nodal field (nodal,), the generalised ones in static equilibrium with the nodes."""
-        values = self.part.coordinates_of(field[:, None])[:, 0]
-        if imposed.size:
-            numbers = np.concatenate([motion.dofs for motion in self.imposed])
-            values[numbers] = np.where(np.isnan(imposed), values[numbers], imposed)
-        return values
+        return with_imposed(self.part.coordinates_of(field[:, None])[:, 0], self.imposed, imposed)
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,), N, and stored energy, J, from the strains where they are known."""
@@ -592,19 +588,6 @@ class SuperelementAssembled(LinearCoordinates):
         strain = rows @ u
         stress = weights * strain
         return np.asarray(rows.T @ stress), 0.5 * float(stress @ strain)
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N."""
-        return self.loads(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,), N."""
-        return self.loads.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.loads.steady
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """B and w; None for large superelements."""
