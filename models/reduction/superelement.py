@@ -399,6 +399,24 @@ class Superelement:
         labels = () if count == 1 else AXES[:count] if count == axes else tuple(map(str, range(count)))
         return RecoveredField(name, np.ascontiguousarray(matrix), positions, labels, units)
 
+    @cached_property
+    def crossing_rate(self) -> float:
+        """c/L (1/s) of a bar that vibrates like the part: the least over the axes; 0 where no axis shows a stretch.
+
+        Of a bar the shape x − x̄ has xᵀK x / xᵀM x = 12 (c/L)².
+        """
+        offset = self.positions - self.positions.mean(axis=0)
+        fields = np.zeros((self.node_count, self.components, offset.shape[1]))
+        for axis in range(offset.shape[1]):
+            fields[:, axis, axis] = offset[:, axis]
+        shapes = self.coordinates_of(fields.reshape(self.dof_count, -1))
+        squares = [
+            float(shape @ (self.stiffness @ shape)) / float(shape @ (self.mass @ shape))
+            for shape in shapes.T
+            if shape @ (self.mass @ shape) > 0.0
+        ]
+        return math.sqrt(max(min(squares, default=0.0), 0.0) / 12.0)
+
     @property
     def motion_names(self) -> list[str]:
         """Names of the translations and rotations of a body with these axes, those of `rigid_modes.rigid_motions`."""
@@ -587,7 +605,13 @@ class SuperelementAssembled(Loaded, LinearCoordinates):
         rows, weights = self.strains
         strain = rows @ u
         stress = weights * strain
-        return np.asarray(rows.T @ stress), 0.5 * float(stress @ strain)
+        return np.asarray(self._strains_transposed @ stress), 0.5 * float(stress @ strain)
+
+    @cached_property
+    def _strains_transposed(self) -> csr_array:
+        """Bᵀ (d, s)."""
+        assert self.strains is not None
+        return csr_array(self.strains[0].T)
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """B and w; None for large superelements."""

@@ -122,6 +122,20 @@ def test_statics_without_supports():
         aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
 
 
+def test_statics_by_contact_alone():
+    """As many iterations as of the part itself: the proximal term is that of a bar of the same speed of waves."""
+    assert complete(bar()).crossing_rate == pytest.approx(np.sqrt(2e11 / 7800.0) / 0.1, rel=1e-9)
+    part, results = block(), []
+    for each in (part, complete(part)):
+        floor = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+        law = aq.Unilateral(level="gap")
+        touch = aq.Interface("floor", each.boundary("right"), floor, law, friction=aq.Coulomb(0.3))
+        system = aq.System([each], interfaces=[touch], gravity=lambda t: (9.81 * t, t))
+        results.append(aq.simulate(system, aq.Static(), duration=1.0, step=0.25))
+    assert_same(*results, tolerance=1e-8)
+    assert results[1].attrs["newton_iterations"] <= 1.2 * results[0].attrs["newton_iterations"]
+
+
 def test_relations_springs_and_masses():
     part, results = block(), []
     for each in (part, complete(part)):
