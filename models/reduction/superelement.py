@@ -20,7 +20,14 @@ from arlequin.models.nodal import ExternalLoads, LinearCoordinates, Loaded, Load
 from arlequin.models.part import Imposed, RecoveredField, Surface, Weighting
 from arlequin.models.reduction.facet_areas import FacetGeometry
 from arlequin.models.reduction.rigid_modes import rigid_motions
-from arlequin.models.reduction.semidefinite import DENSE, check_semidefinite, squares, symmetric_matrix, unit_diagonal
+from arlequin.models.reduction.semidefinite import (
+    DENSE,
+    check_semidefinite,
+    least_eigenvalue,
+    squares,
+    symmetric_matrix,
+    unit_diagonal,
+)
 from arlequin.models.reduction.superelement_writing import write_superelement
 from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
@@ -133,9 +140,10 @@ class Superelement:
         object.__setattr__(self, "components", ComponentCount.of(count, self.retained))
         # cached: errors in boundaries, loads, motions and matrices are raised by the constructor
         _ = self._groups, self.motions, self._loads, self.recovered_fields
-        if self.damping is not None:
-            check_semidefinite(self._label("damping"), self.damping)
-        _ = self._assembled, self._least_mass
+        for kind in ("mass", "damping"):
+            if getattr(self, kind) is not None:
+                check_semidefinite(self._label(kind), getattr(self, kind))
+        _ = self._assembled
         if not self.mass.nnz:
             raise UserError(f"{self._label('mass')}: is zero")
         self._check_rigid()
@@ -299,7 +307,8 @@ class Superelement:
 
     @cached_property
     def _least_mass(self) -> float:
-        return check_semidefinite(self._label("mass"), self.mass)
+        """μ, the least eigenvalue of the mass matrix with unit diagonal; 0 where a coordinate has no mass."""
+        return least_eigenvalue(self._label("mass"), self.mass)
 
     @cached_property
     def motions(self) -> tuple[Imposed, ...]:
@@ -521,12 +530,14 @@ class Superelement:
 
     @cached_property
     def _highest(self) -> float:
-        """Largest angular frequency, rad/s."""
+        """The largest angular frequency, of a large superelement a bound, rad/s."""
         if not self._least_mass > 0.0:
             raise UserError(
                 f"{self._label('mass')}: is singular, so that the largest frequency is not bounded: explicit schemes "
                 "need a mass on every coordinate"
             )
+        if self.mass.shape[0] > DENSE:
+            return math.sqrt(largest_ratio(self.stiffness, 1.0 / self._assembled.least_mass))
         return math.sqrt(max(float(self._eigenvalues[-1]), 0.0))
 
 
@@ -619,18 +630,12 @@ class SuperelementAssembled(Loaded, LinearCoordinates):
 
     def highest_frequency(self) -> float:
         """The largest angular frequency, of a large superelement a bound, rad/s."""
-        if self.mass.shape[0] > DENSE:
-            return math.sqrt(largest_ratio(self.stiffness, 1.0 / self.least_mass))
         return self.part._highest
 
     @property
     def least_mass(self) -> Array:
         """μ M_ii (d,), kg, μ the least eigenvalue of the mass matrix with unit diagonal."""
-        diagonal = self.mass.diagonal()
-        if self.mass.shape[0] > DENSE:
-            others = np.asarray(abs(self.mass).sum(axis=1)).ravel() - diagonal
-            return np.asarray(np.maximum(diagonal - others, 0.0))
-        return np.asarray(max(self.part._least_mass, 0.0) * diagonal)
+        return np.asarray(self.part._least_mass * self.mass.diagonal())
 
     @property
     def recovered(self) -> tuple[RecoveredField, ...]:
