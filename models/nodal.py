@@ -4,7 +4,7 @@ The nodal displacements of a part are S u of its coordinates u. Of a finite-elem
 reduced or rigid part, which delegates its mesh to the finite elements, S holds the shapes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -91,6 +91,34 @@ class ExternalLoads:
         return not self.varying
 
 
+class Loaded:
+    """Base class of assembled parts with external loads on their coordinates."""
+
+    loads: ExternalLoads
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N (N·m on rotations); dead load: direction and size do not follow u."""
+        return self.loads(t)
+
+    def loads_at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,)."""
+        return self.loads.at(times)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.loads.steady
+
+
+def with_imposed(values: Array, motions: Sequence[Imposed], imposed: Array) -> Array:
+    """Coordinates (d,) with the values `imposed` (p,) of motions; nan: those given."""
+    out = values.copy()
+    if imposed.size:
+        dofs = np.concatenate([motion.dofs for motion in motions])
+        out[dofs] = np.where(np.isnan(imposed), values[dofs], imposed)
+    return out
+
+
 class UniformMotion:
     """Base class of assembled parts whose nodes all have a mass: inertia of a uniform motion of the nodes."""
 
@@ -169,30 +197,11 @@ class NodalCoordinates(LinearCoordinates):
 
     def coordinates(self, field: Array, imposed: Array) -> Array:
         """The field (d,) with the values `imposed` (p,); nan: the value of the field."""
-        values = field.copy()
-        if imposed.size:
-            dofs = np.concatenate([motion.dofs for motion in self.imposed])
-            values[dofs] = np.where(np.isnan(imposed), field[dofs], imposed)
-        return values
+        return with_imposed(field, self.imposed, imposed)
 
 
-class LoadedCoordinates(NodalCoordinates):
+class LoadedCoordinates(Loaded, NodalCoordinates):
     """Base class of assembled parts with external loads and S = 1."""
-
-    loads: ExternalLoads
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N (N·m on rotations); dead load: direction and size do not follow u."""
-        return self.loads(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,)."""
-        return self.loads.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.loads.steady
 
 
 class DelegatingPart:

@@ -27,6 +27,7 @@ from arlequin.levels.consistency import Consistency, centre, inertia_rows
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, Part, PathDependent
+from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
@@ -195,6 +196,11 @@ class LevelTransfer:
                     f"{100 * share:.0f} % of its nodes: levels must cover the same body"
                 )
             return None
+        if isinstance(part, Superelement):
+            raise UserError(
+                f"levels '{self._name}': superelement '{part.name}' switches to a superelement of the same nodes and "
+                "coordinates alone"
+            )
         if model is part:
             return nodal
         inertia = sp.csr_array(sp.csr_array(assembled.inertia) @ nodal)
@@ -209,6 +215,8 @@ class LevelTransfer:
         fine_parts = {id(other) for other in fine.system.parts}
         for other, place in zip(coarse.system.parts, coarse.places, strict=True):
             equal = type(other) is type(part) and np.array_equal(other.positions, part.positions)
+            if isinstance(other, Superelement) and isinstance(part, Superelement):
+                equal &= other.retained == part.retained and other.generalised.size == part.generalised.size
             if equal and id(other) not in fine_parts:
                 return place
         return None

@@ -18,8 +18,8 @@ from arlequin.system.spring_rows import SpringRows
 @checked_call
 @dataclass(frozen=True)
 class CentralDifference:
-    """Central differences of parts with mass="lumped" or "dispersion"; contact impulses act on the velocities
-    at half steps:
+    """Central differences of parts with mass="lumped" or "dispersion", and of superelements; contact impulses act on
+    the velocities at half steps:
 
         M (v_{n+½} − v_{n−½}) = Δt [F(u_n, v_{n−½}) − D_a v̄_n] + Cᵀφ + BᵀP,   C v_{n+½} = 0
         u_{n+1} = u_n + Δt v_{n+½},   v̄_n = (v_{n−½} + v_{n+½})/2
@@ -44,8 +44,9 @@ class CentralDifference:
     same pressures on its own normals. K_{n+1} − K_n is then the work of (c'_n + c_{n+1})/2 on u_{n+1} − u_n and ½ Δt
     v_{n−½}·(c'_n − c_n), which belongs to `scheme`: of first order in Δt, as c'_n.
 
-    The mass of dispersion-corrected parts is factored once; the masses of other parts must be lumped. It grows with
-    Δt²: for such a part alone the stable step is √6/ω, ω of Δt = 0, cΔt < H on bars.
+    The mass of dispersion-corrected parts and of superelements is factored once; the masses of other parts must be
+    lumped. That of dispersion-corrected parts grows with Δt²: for such a part alone the stable step is √6/ω, ω of
+    Δt = 0, cΔt < H on bars.
 
     >>> import arlequin as aq
     >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg

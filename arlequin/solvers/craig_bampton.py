@@ -10,20 +10,21 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.factor import factorise
-from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.nodal import LoadFunction
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.part import Part, Surface
+from arlequin.models.reduction.static_shapes import signs
 from arlequin.models.reduction.superelement import AXES, ROTATIONS, Superelement
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
-from arlequin.solvers.natural_frequencies import natural_frequencies
+from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.natural_frequencies import assembled_modes
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.densities import check_densities
 from arlequin.system.system import System
@@ -190,46 +191,37 @@ class Reduction:
         self.mass, self.stiffness = (
             sp.csr_array(matrix)[inner][:, inner] for matrix in (assembly.mass, assembly.stiffness)
         )
-        constraints = _independent(sp.csr_array(assembly.constraints), inner)
-        if constraints is None:
+        self.constraints = sp.csr_array(assembly.constraints)
+        self._rows = sp.csr_array(self.constraints[:, inner])
+        filled, filled_inner = (abs(rows).sum(axis=1) > 0.0 for rows in (self.constraints, self._rows))
+        if (filled & ~filled_inner).any():
             raise UserError("interface: constraints act on the retained nodes alone: retain other nodes")
-        self.constraints = constraints
-        self._rows = sp.csr_array(constraints[:, inner])
 
     @cached_property
-    def _solve(self) -> Any:
-        """(forces (i, k), constraint values (m, k)) → displacements (i, k) of K_ii y + C_iᵀ λ = f, C_i y = c."""
-        inner, rows = self.partition.inner.size, self._rows
-        refusal = (
-            "interface: the retained nodes do not hold the model: with them at rest it still moves freely; retain more "
-            "nodes (three that are not in line, or two of a beam)"
-        )
-        if not rows.shape[0]:
-            try:
-                factor = factorise(sp.csr_array(self.stiffness))
-            except UserError:
-                raise UserError(refusal) from None
-            return lambda f, c: factor.solve(np.asfortranarray(f))
-        # scaled to the stiffness, for the pivots
-        scale = float(self.stiffness.diagonal().mean()) / max(float(np.abs(rows.data).max(initial=0.0)), 1e-300)
-        scaled = scale * rows
-        saddle = sp.csc_array(sp.block_array([[self.stiffness, scaled.T], [scaled, None]], format="csc"))
+    def _system(self) -> Condensed:
+        """K_ii y + C_iᵀ λ = f, C_i y = c, factored."""
+        assembly, inner = self.partition.assembly, np.zeros(self.partition.assembly.dof_count, dtype=bool)
+        inner[self.partition.inner] = True
         try:
-            factor = splu(saddle)
-        except RuntimeError:
-            raise UserError(refusal) from None
-        return lambda f, c: factor.solve(np.concatenate([f, scale * c]))[:inner]
+            return Condensed(assembly, assembly.stiffness, inner, contact=False)
+        except UserError:
+            raise UserError(
+                "interface: the retained nodes do not hold the model: with them at rest it still moves freely; retain "
+                "more nodes (three that are not in line, or two of a beam)"
+            ) from None
 
     def solve(self, forces: Array, values: Array | None = None) -> Array:
         """Static displacements (i, k) of forces (i, k), with C_i y = values (m, k), 0 by default."""
-        out = np.zeros((self.partition.inner.size, forces.shape[1]))
+        assembly, inner = self.partition.assembly, self.partition.inner
+        out = np.zeros(forces.shape)
         if values is None:
             values = np.zeros((self._rows.shape[0], forces.shape[1]))
         for first in range(0, forces.shape[1], _COLUMNS):
             columns = slice(first, first + _COLUMNS)
-            out[:, columns] = self._solve(forces[:, columns], values[:, columns])
-        if not np.isfinite(out).all():
-            raise UserError("interface: the retained nodes do not hold the model: retain more nodes")
+            load = np.zeros((assembly.dof_count, out[:, columns].shape[1]))
+            load[inner] = forces[:, columns]
+            rest = np.zeros((assembly.imposed_dofs.size, load.shape[1]))
+            out[:, columns] = self._system.predict(load, values[:, columns], rest).y[inner]
         return out
 
     @cached_property
@@ -257,11 +249,10 @@ class Reduction:
 
     def free_modes(self, modes: int | None, below: float | None) -> Array:
         """Φ (i, k) = φ_i − Ψ φ_b of the modes φ of the model with a free boundary."""
-
         partition = self.partition
 
         def free(count: int) -> tuple[Array, Array]:
-            found = natural_frequencies(partition.assembly.system, min(count + _RIGID, max(count, self._largest)))
+            found = assembled_modes(partition.assembly, min(count + _RIGID, max(count, self._largest)))
             shapes = found.shapes[partition.inner] - self.static @ found.shapes[partition.retained]
             # rigid motions are those of the boundary
             strained = np.einsum("ik,ik->k", shapes, self.mass @ shapes) > _SPANNED
@@ -306,15 +297,11 @@ class Reduction:
             matrices = (basis.T @ (matrix @ basis) for matrix in (self.stiffness, self.mass))
             values, vectors = scipy.linalg.eigh(*matrices)
             return values[:count], basis @ vectors[:, :count]
-        unit = binade(float((self.stiffness.diagonal() / self.mass.diagonal()).mean()))
-        inverse = LinearOperator((size, size), matvec=lambda b: unit * self.solve(b.reshape(-1, 1))[:, 0], dtype=float)
-        start = self.solve((np.cos(1.0 + np.arange(size)) * self.mass.diagonal())[:, None])[:, 0]
+        unit = float((self.stiffness.diagonal() / self.mass.diagonal()).mean())
         try:
-            values, vectors = eigsh(self.stiffness / unit, count, self.mass, sigma=0.0, OPinv=inverse, v0=start)
+            return lowest_modes(self.stiffness, self.mass, count, lambda b: self.solve(b[:, None])[:, 0], unit=unit)
         except ArpackError as error:
             raise UserError(f"craig_bampton: the modes do not converge: {error}", code=1) from None
-        order = np.argsort(values)
-        return unit * values[order], vectors[:, order]
 
     def orthonormal(self, shapes: Array) -> tuple[Array, Array]:
         """Φ (i, k) with ΦᵀM_iiΦ = 1, ΦᵀK_iiΦ = diag(ω²), and ω² (k,), of inner shapes; dependent ones are left out."""
@@ -331,18 +318,8 @@ class Reduction:
         stiffness = shapes.T @ (self.stiffness @ shapes)
         mass = shapes.T @ (self.mass @ shapes)
         squares, rotation = scipy.linalg.eigh(0.5 * (stiffness + stiffness.T), 0.5 * (mass + mass.T))
-        return squares, shapes @ rotation
-
-
-def _independent(constraints: sp.csr_array, inner: Indices) -> sp.csr_array | None:
-    """The rows of C with entries on the inner coordinates; None where rows act on others alone."""
-    if not constraints.shape[0]:
-        return constraints
-    sums = np.asarray(abs(constraints[:, inner]).sum(axis=1)).ravel()
-    filled = np.asarray(abs(constraints).sum(axis=1)).ravel() > 0.0
-    if ((sums == 0.0) & filled).any():
-        return None
-    return constraints[np.flatnonzero(sums > 0.0)]
+        shapes = shapes @ rotation
+        return squares, shapes * signs(shapes, np.abs(shapes).max(axis=0))
 
 
 def _superelement(

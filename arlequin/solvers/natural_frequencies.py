@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError
 
 from arlequin.models.checks import instance, positive_integer
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.signatures import checked_call
@@ -53,6 +53,11 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     assembly = assemble(system)
     if isinstance(assembly.mass, DistributedMatrix):
         refuse_ranks("natural_frequencies")
+    return assembled_modes(assembly, count)
+
+
+def assembled_modes(assembly: Assembly, count: int) -> Modes:
+    """`natural_frequencies` of a system that is assembled."""
     assembly.rigidity.refuse("natural frequencies: take the solid itself, of a stiffer material")
     with_mass = assembly.free & ~assembly.massless
     if not with_mass.any():
@@ -61,7 +66,7 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     first_shift = (
         1e-6 * float((assembly.stiffness.diagonal()[with_mass] / assembly.mass.diagonal()[with_mass]).mean()) or 1.0
     )
-    small, lanczos = with_mass.sum() <= DENSE, _Lanczos(assembly, binade(first_shift))
+    small, lanczos = with_mass.sum() <= DENSE, _Lanczos(assembly, first_shift)
     if not small or (count <= lanczos.max_count and not assembly.massless.any()):
         try:
             return _modes(lanczos, first_shift, count)
@@ -87,30 +92,24 @@ class _Lanczos:
     """Shift-invert Lanczos: the inverse of K + sM condensed on C φ = 0 is one solve of a linear step."""
 
     def __init__(self, assembly: Assembly, unit: float) -> None:
-        """unit, 1/s²: scale of the eigenvalues for ARPACK, whose smallest nonzero eigenvalue is absolute."""
+        """unit, 1/s²: scale of the eigenvalues, see `lowest_modes`."""
         self._assembly, self._unit = assembly, unit
         self.max_count = int((assembly.free & ~assembly.massless).sum()) - assembly.constraints.shape[0] - 2
 
     def lowest(self, shift: float, count: int, tolerance: float) -> tuple[Array, Array]:
         """The lowest eigenvalues (m,), 1/s², in increasing order, and shapes (d, m); relative tolerance."""
-        assembly, unit = self._assembly, self._unit
-        size, mass = assembly.dof_count, assembly.mass
+        assembly, mass = self._assembly, self._assembly.mass
         rest, no_rates = np.zeros(assembly.imposed_dofs.size), np.zeros(assembly.constraints.shape[0])
         step = factored(assembly, assembly.stiffness + shift * mass, contact=False)
-        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, no_rates, rest).y, dtype=float)
-        start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), no_rates, rest).y
-        values, shapes = eigsh(
-            assembly.stiffness / unit,
-            count,
+        return lowest_modes(
+            assembly.stiffness,
             mass,
-            sigma=-shift / unit,
-            OPinv=inverse,
-            v0=start,
-            tol=tolerance,
-            which="LM",
+            count,
+            lambda b: step.predict(b, no_rates, rest).y,
+            unit=self._unit,
+            shift=shift,
+            tolerance=tolerance,
         )
-        order = np.argsort(values)
-        return unit * values[order], shapes[:, order]
 
 
 class _Dense:

@@ -9,6 +9,7 @@ from arlequin.linalg.anderson import AndersonAcceleration
 from arlequin.models.errors import UserError
 from arlequin.models.parallel.matrix import compressed, scaled
 from arlequin.models.part import MeshedPart
+from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.newton import NewtonPass, NewtonPolicy, NewtonSolver, StepEquations
@@ -313,6 +314,8 @@ def proximal_matrix(assembly: Assembly) -> sp.csr_array:
         last = first + assembled.mass.shape[0]
         if isinstance(part, MeshedPart):
             square = (part.wave_speed / float(np.ptp(part.positions, axis=0).max())) ** 2
+        elif isinstance(part, Superelement) and part.crossing_rate:
+            square = part.crossing_rate**2
         else:  # as soft relative to its springs, those of the system or its layers; without any, s is arbitrary
             layers = float(assembly.laws.stiffness_bound().max() / mass.max())
             square = float(squares[first:last].max()) or float(squares.max()) or layers or 1.0

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from skfem import ElementLineP1, ElementQuad1, ElementTriP1
+from skfem.quadrature import get_quadrature
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
@@ -13,7 +15,7 @@ from arlequin.models.types import Array, Indices
 
 KEYS = ("nodes", "facets", "areas", "normals")
 _CORNERS = {1: (1,), 2: (2,), 3: (3, 4)}  # of facets whose areas are computed, by the number of axes
-_GAUSS = 0.5 * (1.0 + np.array([-1.0, 1.0]) / np.sqrt(3.0))
+_ELEMENTS = {2: ElementLineP1, 3: ElementTriP1, 4: ElementQuad1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,30 +93,21 @@ def _numbers(label: str, value: Any, count: int) -> Indices:
 def _measured(positions: Array, nodes: Indices, facets: Indices) -> tuple[Array, Array]:
     """∫ φ_k dΓ (k,), m² (in the plane for a thickness of 1 m), and mean outward unit normals (k, axis).
 
-    Facets: lines with the part on their left; triangles, and bilinear quadrilaterals by 2 × 2 Gauss points,
-    counter-clockwise seen from outside.
+    Facets: lines with the part on their left; triangles and bilinear quadrilaterals, counter-clockwise seen from
+    outside.
     """
-    axes, corners = positions.shape[1], positions[facets]
-    shares = np.zeros((*facets.shape, axes))  # ∫ φ n dΓ
-    if axes == 2:
-        edge = corners[:, 1] - corners[:, 0]
-        shares += 0.5 * np.stack([edge[:, 1], -edge[:, 0]], axis=1)[:, None]
-        sizes = np.linalg.norm(shares, axis=2)
-    elif facets.shape[1] == 3:
-        shares += np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, None] / 6.0
-        sizes = np.linalg.norm(shares, axis=2)
+    element = _ELEMENTS[facets.shape[1]]()
+    points, weights = get_quadrature(element.refdom, 2)
+    values, gradients = (
+        np.stack(each) for each in zip(*(element.lbasis(points, a) for a in range(facets.shape[1])), strict=True)
+    )
+    tangents = np.einsum("niq,fnj->ifqj", gradients, positions[facets])
+    if len(tangents) == 1:
+        normals = np.stack([tangents[0, ..., 1], -tangents[0, ..., 0]], axis=-1)
     else:
-        sizes = np.zeros(facets.shape)
-        for x in _GAUSS:
-            for y in _GAUSS:
-                shape = np.array([(1 - x) * (1 - y), x * (1 - y), x * y, (1 - x) * y])
-                along = np.einsum("n,fni->fi", np.array([y - 1, 1 - y, y, -y]), corners)
-                across = np.einsum("n,fni->fi", np.array([x - 1, -x, x, 1 - x]), corners)
-                normal = 0.25 * np.cross(along, across)
-                shares += shape[:, None] * normal[:, None]
-                sizes += shape * np.linalg.norm(normal, axis=1)[:, None]
+        normals = np.cross(tangents[0], tangents[1])
     total, vector = np.zeros(len(positions)), np.zeros(positions.shape)
-    np.add.at(total, facets, sizes)
-    np.add.at(vector, facets, shares)
+    np.add.at(total, facets, np.einsum("nq,q,fq->fn", values, weights, np.linalg.norm(normals, axis=2)))
+    np.add.at(vector, facets, np.einsum("nq,q,fqj->fnj", values, weights, normals))
     length = np.maximum(np.linalg.norm(vector[nodes], axis=1, keepdims=True), np.finfo(float).tiny)
     return total[nodes], vector[nodes] / length

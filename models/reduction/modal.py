@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse import csc_array, csr_array, diags_array, hstack
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from arlequin.models import checks
 from arlequin.models.beams.assembled import BeamAssembled
@@ -18,9 +17,9 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.short_waves import ShortWaveDamping
-from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.materials.elastic import Rayleigh, check_density
-from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
+from arlequin.models.nodal import DelegatingPart, ExternalLoads, LinearCoordinates, Loaded, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.reduction.static_shapes import diagonalised, enriched
@@ -29,7 +28,7 @@ from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModalAssembled(LinearCoordinates):
+class ModalAssembled(Loaded, LinearCoordinates):
     """M, K, D, loads and imposed motions in the coordinates (q, s): u = Φ q + Ψ' s, s the displacements of supports.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
@@ -38,7 +37,7 @@ class ModalAssembled(LinearCoordinates):
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
-    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. basis: Φ; support_shapes: Ψ'; force: Sᵀ f.
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. basis: Φ; support_shapes: Ψ'; loads: Sᵀ f.
 
     Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
     """
@@ -53,11 +52,11 @@ class ModalAssembled(LinearCoordinates):
     rayleigh: tuple[float, float]
     ratios: Array | None
     drag: csr_array | None
-    force: Force
+    loads: ExternalLoads
 
     def carrying(self, nodal: Any) -> "ModalAssembled":
         """The same shapes with the loads of the part as assembled now."""
-        return replace(self, nodal=nodal, force=nodal.loads.projected(self.shapes))
+        return replace(self, nodal=nodal, loads=nodal.loads.projected(self.shapes))
 
     @cached_property
     def shapes(self) -> Array:
@@ -150,19 +149,6 @@ class ModalAssembled(LinearCoordinates):
         energy = 0.5 * float(modal_forces @ relative) + 0.5 * float(strain @ strain)
         return np.concatenate([modal_forces, self.support_strains.T @ strain - self.coupling.T @ modal_forces]), energy
 
-    def load(self, t: float) -> Array:
-        """Sᵀ f (d,) at the time t."""
-        return self.force(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """Sᵀ f (t, d) at the times (t,)."""
-        return self.force.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.nodal.steady
-
     def strain_form(self) -> tuple[csr_array, Array]:
         """e = q − C s of the modes that are strained, with ω², and G s with 1."""
         elastic = self.squares > 0.0
@@ -233,18 +219,14 @@ def _vibrations(flexibility: Flexibility, count: int) -> Array:
         _, vectors = scipy.linalg.eigh(stiffness.toarray(), mass.toarray())
         out[free] = vectors[:, rigid : rigid + count]
     else:
-        # ARPACK's threshold for an eigenvalue of zero is absolute
-        unit = binade(float((stiffness.diagonal() / mass.diagonal()).mean()))
 
         def flexible(b: Array) -> Array:
             forces = np.zeros(out.shape[0])
             forces[free] = b
-            return unit * flexibility.solve(forces)[free]
+            return flexibility.solve(forces)[free]
 
-        inverse = LinearOperator((size, size), matvec=flexible, dtype=float)
-        start = flexible(np.cos(1.0 + np.arange(size)) * mass.diagonal())
-        _, vectors = eigsh(stiffness / unit, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
-        out[free] = vectors
+        unit = float((stiffness.diagonal() / mass.diagonal()).mean())
+        _, out[free] = lowest_modes(stiffness, mass, count, flexible, unit=unit)
     return _orthonormal(assembled, flexibility.elastic(out))
 
 
@@ -387,7 +369,7 @@ class Modal(DelegatingPart):
             rayleigh=(damping.mass, damping.stiffness) if isinstance(damping, Rayleigh) else (0.0, 0.0),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
-            force=nodal.loads.projected(shapes),
+            loads=nodal.loads.projected(shapes),
         )
 
     def _forces(self, pulls: Sequence[csr_array]) -> csc_array:

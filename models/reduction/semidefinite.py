@@ -9,10 +9,12 @@ from scipy.sparse import csr_array
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.linalg.factor import factorise
+from arlequin.models.linalg.lowest import lowest_modes
 from arlequin.models.types import Array, Indices
 
 DENSE = 2000  # rows up to which eigenvalues are computed
 SYMMETRIC = 1e-8  # largest |A_ij − A_ji| of a symmetric matrix, relative to √(A_ii A_jj) or the largest entry
+_LANCZOS = 1e-9  # relative error of an eigenvalue by Lanczos' method, more than it has
 _DEFINITE = 1e-7  # least eigenvalue below 0 of a semidefinite matrix of unit diagonal: that of single precision
 
 
@@ -94,19 +96,35 @@ def squares(label: str, matrix: csr_array) -> Squares | None:
     return Squares(csr_array(sp.vstack(rows, format="csr")), np.concatenate(weights))
 
 
-def check_semidefinite(label: str, matrix: csr_array) -> float:
-    """The least eigenvalue of D^−½ A D^−½, D the diagonal of A (rows of zeros left out); nan for large matrices.
-
-    UserError for an eigenvalue below 0.
-    """
+def check_semidefinite(label: str, matrix: csr_array) -> None:
+    """UserError where a symmetric matrix has an eigenvalue below 0."""
     scaled = _scaled(matrix, unit_diagonal(label, matrix))
     if matrix.shape[0] > DENSE:
         check_large(label, scaled)
-        return float("nan")
+    else:
+        _check_least(label, _least(scaled))
+
+
+def least_eigenvalue(label: str, matrix: csr_array) -> float:
+    """The least eigenvalue of D^−½ A D^−½, D the diagonal of a semidefinite A; 0 where A has a row of zeros."""
+    root = unit_diagonal(label, matrix)
+    if not root.all():
+        return 0.0
+    scaled = _scaled(matrix, root)
+    if matrix.shape[0] <= DENSE:
+        return max(_least(scaled), 0.0)
+    try:
+        factor = factorise(scaled)
+    except UserError:
+        return 0.0
+    values, _ = lowest_modes(scaled, sp.eye_array(matrix.shape[0], format="csr"), 1, factor.solve, unit=1.0)
+    return max(float(values[0]), 0.0) * (1.0 - _LANCZOS)
+
+
+def _least(scaled: csr_array) -> float:
+    """The least eigenvalue of a matrix (d, d), block by block; rows of zeros are left out."""
     blocks = [scaled[members][:, members].toarray() for members in _blocks(scaled)]
-    least = min((float(scipy.linalg.eigvalsh(block, subset_by_index=(0, 0))[0]) for block in blocks), default=0.0)
-    _check_least(label, least)
-    return least
+    return min((float(scipy.linalg.eigvalsh(block, subset_by_index=(0, 0))[0]) for block in blocks), default=0.0)
 
 
 def unit_diagonal(label: str, matrix: csr_array) -> Array:

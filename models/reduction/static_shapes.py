@@ -96,16 +96,25 @@ def diagonalised(assembled: Assembled, rigid: int, enriched_basis: Enriched) -> 
         rotated = shapes[rows] @ rotation
         shapes[rows, rigid:] = rotated
         np.maximum(largest, np.abs(rotated).max(axis=0), out=largest)
-    sign = np.zeros(values.size)  # the first large value is positive
-    for rows in _chunks(shapes):
-        if sign.all():
-            break
-        block = shapes[rows, rigid:]
-        large = np.abs(block) > 0.5 * largest
-        block_sign = np.sign(block[large.argmax(axis=0), np.arange(values.size)])
-        sign = np.where((sign == 0.0) & large.any(axis=0), block_sign, sign)
-    shapes[:, rigid:] *= sign
+    shapes[:, rigid:] *= signs(shapes[:, rigid:], largest)
     return shapes, np.concatenate([np.zeros(rigid), np.maximum(values, 0.0)])
+
+
+def signs(shapes: Array, largest: Array) -> Array:
+    """±1 (k,) by which shapes (nodal, k) are multiplied so that the first large value of each is positive; largest
+    (k,): their largest absolute values.
+
+    Eigenvectors of nearly equal matrices, as of a parameter and its changes, then have the same sign.
+    """
+    out = np.zeros(largest.size)
+    for rows in _chunks(shapes):
+        if out.all():
+            break
+        block = shapes[rows]
+        large = np.abs(block) > 0.5 * largest
+        block_sign = np.sign(block[large.argmax(axis=0), np.arange(largest.size)])
+        out = np.where((out == 0.0) & large.any(axis=0), block_sign, out)
+    return out
 
 
 def _independent(products: Array, energies: Array) -> tuple[np.ndarray, Array]:

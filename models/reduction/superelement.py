@@ -16,11 +16,18 @@ from arlequin.models import checks
 from arlequin.models.errors import ModelWarning, UserError, UserTypeError, warn_user
 from arlequin.models.linalg.largest import largest_ratio
 from arlequin.models.loads.motions import Motions, make_imposed
-from arlequin.models.nodal import ExternalLoads, LinearCoordinates, LoadFunction
+from arlequin.models.nodal import ExternalLoads, LinearCoordinates, Loaded, LoadFunction, with_imposed
 from arlequin.models.part import Imposed, RecoveredField, Surface, Weighting
 from arlequin.models.reduction.facet_areas import FacetGeometry
 from arlequin.models.reduction.rigid_modes import rigid_motions
-from arlequin.models.reduction.semidefinite import DENSE, check_semidefinite, squares, symmetric_matrix, unit_diagonal
+from arlequin.models.reduction.semidefinite import (
+    DENSE,
+    check_semidefinite,
+    least_eigenvalue,
+    squares,
+    symmetric_matrix,
+    unit_diagonal,
+)
 from arlequin.models.reduction.superelement_writing import write_superelement
 from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
@@ -133,9 +140,10 @@ class Superelement:
         object.__setattr__(self, "components", ComponentCount.of(count, self.retained))
         # cached: errors in boundaries, loads, motions and matrices are raised by the constructor
         _ = self._groups, self.motions, self._loads, self.recovered_fields
-        if self.damping is not None:
-            check_semidefinite(self._label("damping"), self.damping)
-        _ = self._assembled, self._least_mass
+        for kind in ("mass", "damping"):
+            if getattr(self, kind) is not None:
+                check_semidefinite(self._label(kind), getattr(self, kind))
+        _ = self._assembled
         if not self.mass.nnz:
             raise UserError(f"{self._label('mass')}: is zero")
         self._check_rigid()
@@ -299,7 +307,8 @@ class Superelement:
 
     @cached_property
     def _least_mass(self) -> float:
-        return check_semidefinite(self._label("mass"), self.mass)
+        """μ, the least eigenvalue of the mass matrix with unit diagonal; 0 where a coordinate has no mass."""
+        return least_eigenvalue(self._label("mass"), self.mass)
 
     @cached_property
     def motions(self) -> tuple[Imposed, ...]:
@@ -398,6 +407,24 @@ class Superelement:
                 )
         labels = () if count == 1 else AXES[:count] if count == axes else tuple(map(str, range(count)))
         return RecoveredField(name, np.ascontiguousarray(matrix), positions, labels, units)
+
+    @cached_property
+    def crossing_rate(self) -> float:
+        """c/L (1/s) of a bar that vibrates like the part: the least over the axes; 0 where no axis shows a stretch.
+
+        Of a bar the shape x − x̄ has xᵀK x / xᵀM x = 12 (c/L)².
+        """
+        offset = self.positions - self.positions.mean(axis=0)
+        fields = np.zeros((self.node_count, self.components, offset.shape[1]))
+        for axis in range(offset.shape[1]):
+            fields[:, axis, axis] = offset[:, axis]
+        shapes = self.coordinates_of(fields.reshape(self.dof_count, -1))
+        squares = [
+            float(shape @ (self.stiffness @ shape)) / float(shape @ (self.mass @ shape))
+            for shape in shapes.T
+            if shape @ (self.mass @ shape) > 0.0
+        ]
+        return math.sqrt(max(min(squares, default=0.0), 0.0) / 12.0)
 
     @property
     def motion_names(self) -> list[str]:
@@ -503,12 +530,14 @@ class Superelement:
 
     @cached_property
     def _highest(self) -> float:
-        """Largest angular frequency, rad/s."""
+        """The largest angular frequency, of a large superelement a bound, rad/s."""
         if not self._least_mass > 0.0:
             raise UserError(
                 f"{self._label('mass')}: is singular, so that the largest frequency is not bounded: explicit schemes "
                 "need a mass on every coordinate"
             )
+        if self.mass.shape[0] > DENSE:
+            return math.sqrt(largest_ratio(self.stiffness, 1.0 / self._assembled.least_mass))
         return math.sqrt(max(float(self._eigenvalues[-1]), 0.0))
 
 
@@ -529,7 +558,7 @@ def _of_time(label: str, function: Callable[[float], Any], operator: Array) -> C
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SuperelementAssembled(LinearCoordinates):
+class SuperelementAssembled(Loaded, LinearCoordinates):
     """Matrices, loads and imposed motions of a superelement in its coordinates (nodes, generalised).
 
     strains: B (s, d) and w (s,), K = Bᵀ diag(w) B; None for large superelements.
@@ -575,11 +604,7 @@ class SuperelementAssembled(LinearCoordinates):
 
     def coordinates(self, field: Array, imposed: Array) -> Array:
         """Coordinates (d,) of a nodal field (nodal,), the generalised ones in static equilibrium with the nodes."""
-        values = self.part.coordinates_of(field[:, None])[:, 0]
-        if imposed.size:
-            numbers = np.concatenate([motion.dofs for motion in self.imposed])
-            values[numbers] = np.where(np.isnan(imposed), values[numbers], imposed)
-        return values
+        return with_imposed(self.part.coordinates_of(field[:, None])[:, 0], self.imposed, imposed)
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,), N, and stored energy, J, from the strains where they are known."""
@@ -591,20 +616,13 @@ class SuperelementAssembled(LinearCoordinates):
         rows, weights = self.strains
         strain = rows @ u
         stress = weights * strain
-        return np.asarray(rows.T @ stress), 0.5 * float(stress @ strain)
+        return np.asarray(self._strains_transposed @ stress), 0.5 * float(stress @ strain)
 
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N."""
-        return self.loads(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,), N."""
-        return self.loads.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.loads.steady
+    @cached_property
+    def _strains_transposed(self) -> csr_array:
+        """Bᵀ (d, s)."""
+        assert self.strains is not None
+        return csr_array(self.strains[0].T)
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """B and w; None for large superelements."""
@@ -612,18 +630,12 @@ class SuperelementAssembled(LinearCoordinates):
 
     def highest_frequency(self) -> float:
         """The largest angular frequency, of a large superelement a bound, rad/s."""
-        if self.mass.shape[0] > DENSE:
-            return math.sqrt(largest_ratio(self.stiffness, 1.0 / self.least_mass))
         return self.part._highest
 
     @property
     def least_mass(self) -> Array:
         """μ M_ii (d,), kg, μ the least eigenvalue of the mass matrix with unit diagonal."""
-        diagonal = self.mass.diagonal()
-        if self.mass.shape[0] > DENSE:
-            others = np.asarray(abs(self.mass).sum(axis=1)).ravel() - diagonal
-            return np.asarray(np.maximum(diagonal - others, 0.0))
-        return np.asarray(max(self.part._least_mass, 0.0) * diagonal)
+        return np.asarray(self.part._least_mass * self.mass.diagonal())
 
     @property
     def recovered(self) -> tuple[RecoveredField, ...]:

@@ -12,7 +12,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.solid import AssumedThickness
 from arlequin.models.loads.motions import Motions, make_imposed
-from arlequin.models.nodal import UniformMotion
+from arlequin.models.nodal import UniformMotion, with_imposed
 from arlequin.models.part import Imposed, Surface, Weighting
 from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
@@ -242,11 +242,7 @@ class RigidAssembled(UniformMotion):
         nodal = field.reshape(-1, 2)
         arms, relative = self.part.arms, nodal - nodal[0]
         rotation = (arms[:, 0] * relative[:, 1] - arms[:, 1] * relative[:, 0]).sum() / (arms**2).sum()
-        values = np.array([*nodal[0], rotation])
-        if imposed.size:
-            dofs = np.concatenate([motion.dofs for motion in self.imposed])
-            values[dofs] = np.where(np.isnan(imposed), values[dofs], imposed)
-        return values
+        return with_imposed(np.array([*nodal[0], rotation]), self.imposed, imposed)
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Displacements and velocities (f, nodal) of the nodes for coordinates and their rates (f, 3)."""

@@ -29,9 +29,9 @@ def test_fixed_modes_of_a_bar():
     kh = np.arange(1, 5) * np.pi / 40
     exact = np.sqrt(2e11 / 7800.0) * 40 * np.sqrt(6 * (1 - np.cos(kh)) / (2 + np.cos(kh)))
     matrix = short.stiffness.toarray()
-    np.testing.assert_allclose(np.sqrt(matrix.diagonal()[2:]), exact, rtol=1e-9)
+    np.testing.assert_allclose(np.sqrt(matrix.diagonal()[2:]), exact, rtol=1e-13)
     # EA/L between the ends, and no coupling with the modes
-    np.testing.assert_allclose(matrix[:2, :2], 2e11 * 1e-4 * np.array([[1.0, -1.0], [-1.0, 1.0]]), rtol=1e-11)
+    np.testing.assert_allclose(matrix[:2, :2], 2e11 * 1e-4 * np.array([[1.0, -1.0], [-1.0, 1.0]]), rtol=1e-13)
     assert not matrix[:2, 2:].any()
     assert short.total_mass == pytest.approx(7800.0 * 1e-4, rel=1e-12)
 
@@ -41,7 +41,9 @@ def test_frequencies_below_the_cut_off(boundary):
     part = block()
     short = aq.craig_bampton(part, [part.boundary("right")], modes=40, boundary=boundary)
     taken = 40 if boundary == "free" else 20
-    np.testing.assert_allclose(frequencies(short, taken)[3:], frequencies(part, taken)[3:], rtol=1e-6)
+    np.testing.assert_allclose(
+        frequencies(short, taken)[3:], frequencies(part, taken)[3:], rtol=1e-11 if boundary == "free" else 1e-7
+    )
     assert frequencies(short, 3).max() < 1e-6 * frequencies(part, 4)[3]
 
 
@@ -51,7 +53,7 @@ def test_modes_below_a_frequency():
     exact = np.sqrt(2e11 / 7800.0) * 40 * np.sqrt(6 * (1 - np.cos(kh)) / (2 + np.cos(kh))) / (2 * np.pi)
     limit = 0.5 * (exact[6] + exact[7])
     short = aq.craig_bampton(part, [part.boundary("right")], below=limit, boundary="free")
-    np.testing.assert_allclose(frequencies(short, 7), exact[:7], rtol=1e-9)
+    np.testing.assert_allclose(frequencies(short, 7), exact[:7], rtol=1e-12)
     assert short.generalised.size <= 7
 
 
@@ -77,7 +79,7 @@ def test_statics_is_exact():
     results = [aq.simulate(aq.System([each]), aq.Static(), duration=1.0, step=1.0) for each in (full, loaded)]
     expected = results[0]["part/block"]["displacement"].values
     found = results[1]["part/block"]["inner_displacement"].values
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10 * abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=5e-12 * abs(expected).max())
 
 
 def test_glued_system():
@@ -87,11 +89,11 @@ def test_glued_system():
     system = aq.System([coarse, fine], [aq.Junction(coarse, fine)])
     short = aq.craig_bampton(system, [coarse.boundary("left"), fine.boundary("right")], modes=20, name="glued")
     expected = aq.natural_frequencies(system, count=10).frequencies
-    np.testing.assert_allclose(frequencies(short, 10)[1:], expected[1:], rtol=1e-6)
+    np.testing.assert_allclose(frequencies(short, 10)[1:], expected[1:], rtol=5e-9)
     assert sorted(field.name for field in short.recovered_fields) == ["coarse_displacement", "fine_displacement"]
     # a rigid motion moves all nodes of both
     for field in short.recovered_fields:
-        np.testing.assert_allclose(field.matrix @ short.translations[:, 0], 1.0, rtol=1e-9)
+        np.testing.assert_allclose(field.matrix @ short.translations[:, 0], 1.0, rtol=1e-12)
     assert short.total_mass == pytest.approx(7800.0, rel=1e-12)
 
 
@@ -120,7 +122,7 @@ def test_glued_plane_system_in_motion():
         results.append(aq.simulate(model, aq.Theta(0.5), duration=4e-5, step=1e-6))
     expected = results[0]["part/fine"]["displacement"].values
     found = results[1]["part/glued"]["fine_displacement"].values
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * abs(expected).max())
 
 
 def test_beam():
@@ -128,9 +130,23 @@ def test_beam():
     part = aq.Beam.between("beam", (0.0, 0.0), (1.0, 0.0), 20, STEEL, aq.Section.circle(0.01))
     short = aq.craig_bampton(part, [part.boundary("left"), part.boundary("right")], modes=16)
     assert short.retained == (("x", "y", "rz"),) * 2
-    np.testing.assert_allclose(frequencies(short, 8)[3:], frequencies(part, 8)[3:], rtol=1e-6)
+    np.testing.assert_allclose(frequencies(short, 8)[3:], frequencies(part, 8)[3:], rtol=2e-7)
     result = aq.simulate(aq.System([short], velocity=(0.0, 1.0, 0.0)), aq.Theta(0.5), duration=1e-3, step=1e-4)
-    np.testing.assert_allclose(result["part/beam"]["displacement"][-1, :, 1], 1e-3, rtol=1e-9)
+    np.testing.assert_allclose(result["part/beam"]["displacement"][-1, :, 1], 1e-3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("boundary, modes", [("fixed", 30), ("free", 30), ("both", 10)])
+def test_shapes_of_nearly_equal_parts_are_nearly_equal(boundary, modes):
+    """No shape changes its sign with a parameter, so that gradients go through a reduction: of E, shapes of unit mass
+    do not depend on it."""
+    fields = []
+    for young in 2e11 * (1.0 + 1e-7 * np.arange(4)):
+        steel = aq.LinearElastic(young=young, poisson=0.3, density=7800.0)
+        part = aq.Solid("block", block().mesh, steel, plane="strain")
+        (field,) = aq.craig_bampton(part, [part.boundary("right")], modes=modes, boundary=boundary).recovered_fields
+        fields.append(field.matrix)
+    for other in fields[1:]:
+        np.testing.assert_allclose(other, fields[0], rtol=0.0, atol=5e-11 * abs(fields[0]).max())
 
 
 def test_reduction_of_a_superelement():
@@ -139,7 +155,7 @@ def test_reduction_of_a_superelement():
     ends = [part.boundary("left"), part.boundary("right")]
     large = aq.craig_bampton(part, ends, modes=30)
     small = aq.craig_bampton(large, [large.boundary("right")], modes=14)
-    np.testing.assert_allclose(frequencies(small, 6)[3:], frequencies(large, 6)[3:], rtol=1e-6)
+    np.testing.assert_allclose(frequencies(small, 6)[3:], frequencies(large, 6)[3:], rtol=2e-7)
 
 
 def test_loads_and_damping_are_reduced():
@@ -148,7 +164,7 @@ def test_loads_and_damping_are_reduced():
     results = [aq.simulate(aq.System([each]), aq.Theta(0.5), duration=1e-3, step=1e-5) for each in (part, short)]
     expected = results[0]["part/bar"]["displacement"].values
     found = results[1]["part/bar"]["inner_displacement"].values
-    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0.0, atol=1e-10 * abs(expected).max())
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0.0, atol=1e-12 * abs(expected).max())
 
 
 def test_generalised_pencil():
@@ -158,16 +174,16 @@ def test_generalised_pencil():
     assembled = part.assemble()
     (field,) = short.recovered_fields
     shapes = np.asarray(field.matrix)
-    np.testing.assert_allclose(shapes.T @ (assembled.mass @ shapes), short.mass.toarray(), atol=1e-10)
+    np.testing.assert_allclose(shapes.T @ (assembled.mass @ shapes), short.mass.toarray(), atol=1e-13)
     stiffness = shapes.T @ (assembled.stiffness @ shapes)
-    np.testing.assert_allclose(stiffness, short.stiffness.toarray(), atol=1e-9 * abs(stiffness).max())
+    np.testing.assert_allclose(stiffness, short.stiffness.toarray(), atol=1e-13 * abs(stiffness).max())
     values = scipy.linalg.eigvalsh(short.stiffness.toarray(), short.mass.toarray())
-    np.testing.assert_allclose(np.sqrt(np.maximum(values[:3], 0.0)), 0.0, atol=1e-4 * np.sqrt(values[3]))
+    np.testing.assert_allclose(np.sqrt(np.maximum(values[:3], 0.0)), 0.0, atol=1e-7 * np.sqrt(values[3]))
 
 
 @pytest.mark.slow
 def test_impact_of_a_large_part():
-    """200 coordinates for 5,103: frequencies 1e-6, forces of an impact on a layer 0.5 %."""
+    """200 coordinates for 5,103: frequencies 5e-8, forces of an impact on a layer 0.5 %."""
     size, count, step = 0.04, (20, 8), 5e-7
     near = size / count[1] * 2.01
     mesh = aq.mesh.box((0.0, 0.1), (0.0, size), (0.0, size), cells=(count[0], count[1], count[1]))
@@ -177,7 +193,7 @@ def test_impact_of_a_large_part():
     part = aq.Solid("block", mesh, STEEL)
     short = aq.craig_bampton(part, [part.boundary("tip")], modes=125, recovery=False)
     assert short.stiffness.shape[0] <= 200
-    np.testing.assert_allclose(frequencies(short, 60)[6:], frequencies(part, 60)[6:], rtol=1e-6)
+    np.testing.assert_allclose(frequencies(short, 60)[6:], frequencies(part, 60)[6:], rtol=5e-8)
     wall, law = aq.RigidPlane(point=(0.1 + 1e-6, 0.0, 0.0), normal=(-1.0, 0.0, 0.0)), aq.Penalty(1e9 / 0.02**2)
     forces = []
     for each in (part, short):

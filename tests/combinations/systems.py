@@ -116,6 +116,28 @@ def rigid(stiffness: float = 1e3, loads: Loads = Loads(), suffix: str = "", mass
     return {"parts": [body], "springs": [held], "interfaces": [touch]}
 
 
+def superelement(
+    stiffness: float = 2e4, loads: Loads = Loads(), suffix: str = "", mass: str = "consistent"
+) -> Ingredients:
+    """The damped block of `solid`, reduced to its left and lower side and some modes, on a layer."""
+    elastic = aq.LinearElastic(young=stiffness, poisson=0.3, density=1000.0)
+    x, y = loads.at(0.0, 300.0, sine=True), loads.at(-200.0, 0.0)
+    block = aq.Solid(
+        f"block{suffix}", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), (2, 2)), elastic, plane="strain",
+        mass=mass, damping=aq.Rayleigh(2.0),
+        tractions={"top": lambda at, t: np.broadcast_to([[x(t)], [y(t)]], np.shape(at))},
+    )  # fmt: skip
+    sides = [block.boundary("left"), block.boundary("bottom")]
+    part = aq.craig_bampton(block, sides, modes=4, boundary="fixed")
+    held = [
+        aq.Spring(f"held{suffix}", part.boundary("left"), stiffness=(2e4, 2e4), damping=(500.0, 500.0)),
+        aq.Spring(f"foot{suffix}", part.boundary("bottom"), stiffness=(2e4, 2e4), damping=(500.0, 500.0)),
+    ]
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    touch = aq.Interface(f"floor{suffix}", part.boundary("bottom"), floor, STIFF)
+    return {"parts": [part], "interfaces": [touch], "springs": held}
+
+
 RIGID, GAP, BOUNCES = aq.Unilateral(), aq.Unilateral(level="gap"), aq.Unilateral(restitution=0.5)
 LAYER, UNDAMPED = aq.Asperities(stiffness=400.0, damping=20.0), aq.Asperities(stiffness=400.0)
 STIFF = aq.Asperities(stiffness=1e5)
@@ -128,6 +150,7 @@ SPECIAL: dict[str, Callable[..., Ingredients]] = {
     "rigid body that turns": rigid,
     "finite strain": solid(STIFF, "finite"),
     "plasticity": solid(STIFF, material=METAL),
+    "superelement": superelement,
 }
 LAWS: dict[str, dict[str, Any]] = {
     "linear parts and springs": {},

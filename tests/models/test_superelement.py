@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
 
 import arlequin as aq
 from arlequin.models.reduction.semidefinite import squares, symmetric_matrix
@@ -273,6 +274,33 @@ def test_single_precision_is_accepted():
         positions=points,
     )
     assert len([energy for energy in part.rigid_energies.values() if energy < 1e-6]) == 3
+
+
+def test_coordinate_without_mass():
+    """It is in static equilibrium; the largest frequency has no bound."""
+    stiffness = 1e6 * np.pad(SPRING, (0, 1)) + np.diag([0.0, 0.0, 5.0])
+    part = rod(mass=np.diag([2.0, 3.0, 0.0]), stiffness=stiffness)
+    assert "natural frequencies" not in part.describe()
+    result = aq.simulate(aq.System([part], velocity=1.0), aq.Theta(0.5), duration=1e-3, step=1e-3)
+    np.testing.assert_allclose(result["part/rod"]["displacement"][-1, :, 0], 1e-3, rtol=1e-12)
+    with pytest.raises(aq.UserError, match="the largest frequency is not bounded"):
+        part.assemble().highest_frequency()
+
+
+def test_bounds_of_a_large_mass():
+    """A consistent mass, whose sums of rows bound nothing: M_e of a square of unit diagonal has the least eigenvalue
+    1/4, the product of 1/2 along both axes, and so has that of many cells."""
+    steel = aq.LinearElastic(young=1.0, poisson=0.0, density=1.0)
+    solid = aq.Solid("b", aq.mesh.rectangle((0.0, 2.0), (0.0, 1.0), cells=(50, 25)), steel, plane="strain")
+    assembled = solid.assemble()
+    part = aq.Superelement("b", mass=assembled.mass, stiffness=assembled.stiffness, positions=solid.positions)
+    reduced = part.assemble()
+    share = reduced.least_mass / assembled.mass.diagonal()
+    np.testing.assert_allclose(share, share[0], rtol=1e-14)
+    assert share[0] == pytest.approx(0.25, rel=2e-9)
+    pencil = assembled.stiffness, sp.csc_array(assembled.mass)
+    exact = eigsh(pencil[0], 1, pencil[1], return_eigenvectors=False)[0]
+    assert np.sqrt(exact) <= reduced.highest_frequency() <= 2.0 * np.sqrt(exact)
 
 
 def test_large_matrices():
