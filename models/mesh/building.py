@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.conformity import check_conforming
 from arlequin.models.fem.elements import registered
+from arlequin.models.mesh.conversion import CONVERTED
 from arlequin.models.mesh.foreign import CellBlock, ForeignMesh, pad, shape
 from arlequin.models.mesh.gmsh_format import unsupported
 from arlequin.models.signatures import meant
@@ -250,11 +251,10 @@ def _require(path: Path, mesh: ForeignMesh, what: str, names: Sequence[str], gro
             raise UserError(f"{path}: the {nodes} nodes of the set {name!r} {why}")
         exist = ", ".join(sorted(groups)) or "none"
         exist = exist if len(exist) < 2000 else f"{exist[:2000]} …"
-        line = f"{path}: no {what} {noun} is named {name!r}{meant(name, groups)} ({noun}s of that kind: {exist})"
-        raise UserError(line.replace("(physical groups of that kind", "(groups of that kind"))
+        which = f"{noun.rpartition(' ')[2]}s of that kind: {exist}"
+        raise UserError(f"{path}: no {what} {noun} is named {name!r}{meant(name, groups)} ({which})")
 
 
 def unsupported_kinds(mesh: ForeignMesh) -> list[str]:
     """Kinds of cells, of the highest dimension, that no mesh of this library has, converted or not."""
-    split = ("wedge", "wedge15", "pyramid", "pyramid13", "quad8", "hexahedron20")
-    return [kind for kind in kinds(mesh) if kind not in _elements() and kind not in split]
+    return [kind for kind in kinds(mesh) if kind not in _elements() and kind not in CONVERTED]

@@ -13,7 +13,7 @@ from arlequin.models.mesh import abaqus, ansys, gmsh, hdf, nastran, vtu
 from arlequin.models.mesh.building import build, kinds, restricted
 from arlequin.models.mesh.conversion import converted
 from arlequin.models.mesh.foreign import ForeignMesh, plural
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
 
 FORMATS = (
@@ -85,16 +85,15 @@ def parts(
     """
     path = Path(checks.path("path", path))
     mesh = load_converted(path, scaled, tetrahedra)
-    meshes, notes = {}, list[str]()
-    for kind in kinds(mesh):
-        built = build(path, restricted(mesh, cells_of_kind(mesh, kind)))
-        meshes[kind] = built.mesh
-        notes.extend(note for note in built.notes if len(kinds(mesh)) == 1)
+    built = {kind: build(path, restricted(mesh, cells_of_kind(mesh, kind))) for kind in kinds(mesh)}
+    meshes = {kind: one.mesh for kind, one in built.items()}
     known = {name for one in meshes.values() for name in one.boundaries or {}}
     for name in [boundaries] if isinstance(boundaries, str) else boundaries:
         if name not in known:
-            raise UserError(f"{path}: no boundary set is named {name!r} ({', '.join(sorted(known)) or 'none'})")
-    tell(path, notes)
+            exist = ", ".join(sorted(known)) or "none"
+            raise UserError(f"{path}: no boundary set is named {name!r}{meant(name, known)} ({exist})")
+    if len(built) == 1:  # sides of another kind's cells are no mistake
+        tell(path, next(iter(built.values())).notes)
     return meshes
 
 
