@@ -69,6 +69,11 @@ def solids(
     """
     path = Path(checks.path("path", path))
     checks.mapping("materials", materials, "must map element sets to materials")
+    if not materials:
+        raise UserError.parameter("materials", materials, "must map element sets to materials, one at least")
+    special = {} if options is None else checks.mapping("options", options, "must map parts to parameters of a Solid")
+    for part, parameters in special.items():
+        checks.mapping(f"options[{part!r}]", parameters, "must map parameters of a Solid to their values")
     mesh = load_converted(path, scaled, tetrahedra)
     top = np.concatenate([np.full(len(block.nodes), block.dimension == mesh.dimension) for block in mesh.blocks])
     owner = np.full(top.size, -1, dtype=np.int64)
@@ -96,7 +101,6 @@ def solids(
     shared = {
         (a, b): facets for a, b in combinations(built, 2) if (facets := _shared(outsides[a], outsides[b])) is not None
     }
-    special = dict(options or {})
     for part in special:
         if part not in built:
             raise UserError.parameter("options", part, f"must name parts{meant(part, built)} ({', '.join(built)})")

@@ -251,7 +251,7 @@ def _middles(mesh: ForeignMesh) -> tuple[Indices, Indices]:
 
 def _require(path: Path, mesh: ForeignMesh, what: str, names: Sequence[str], groups: dict[str, np.ndarray]) -> None:
     noun = "physical group" if mesh.format == _GMSH else "set"
-    for name in [names] if isinstance(names, str) else names:
+    for name in names:
         if name in groups:
             continue
         if what == "boundary" and name in mesh.node_sets:
