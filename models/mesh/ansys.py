@@ -8,7 +8,7 @@ Source: Mechanical APDL Guide to Interfacing, chapter 3 (coded database file).
 import re
 from pathlib import Path
 
-from arlequin.models.mesh.foreign import ForeignMesh, MeshTables, damaged, node_count, understood
+from arlequin.models.mesh.foreign import ForeignMesh, MeshTables, damaged, node_count, shape, understood
 
 # element types of ANSYS by the cells that they are
 _TYPES = {
@@ -130,7 +130,7 @@ class _Archive:
             named = f"elements of type {element}" if element else f"elements of the undefined type {type_number}"
             self.tables.leave_out(named)
             return
-        corners = {"hexahedron20": 8, "quad8": 4}.get(kind, node_count(kind))
+        corners = shape(kind).corners
         if len(nodes) < corners and kind.startswith("hexahedron"):
             kind = {4: "tetra", 5: "pyramid", 6: "wedge"}.get(len(nodes), kind)
         elif len(nodes) == 10 and kind == "hexahedron20":

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,12 @@ class ForeignMesh:
 
     def outer_sides(self, cells: Indices) -> Indices:
         """Corners (f, 4) of the sides of these cells that no other cell of the mesh has."""
+        sides, owners = self._outside
+        return sides[np.isin(owners, cells)]
+
+    @cached_property
+    def _outside(self) -> tuple[Indices, Indices]:
+        """Corners (f, 4) of the sides that one cell of the highest dimension has, and that cell (f,)."""
         rows, owners = [np.zeros((0, 4), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for block, start in zip(self.blocks, self.starts, strict=False):
             if block.dimension == self.dimension:
@@ -173,7 +180,8 @@ class ForeignMesh:
                     owners.append(start + np.arange(len(block.nodes)))
         sides = np.vstack(rows)
         _, number, count = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True)
-        return sides[(count[number.ravel()] == 1) & np.isin(np.concatenate(owners), cells)]
+        once = count[number.ravel()] == 1
+        return sides[once], np.concatenate(owners)[once]
 
 
 def pad(corners: Indices) -> Indices:
