@@ -152,7 +152,7 @@ def _shared(first: tuple[Indices, Indices], second: tuple[Indices, Indices]) -> 
     nodes = first[1], second[1]
     common = np.intersect1d(*nodes)
     # quadrilaterals may lie on triangles: only their corners are common
-    near: list[np.ndarray] = [np.isin(rows, common).all(axis=1) for rows in nodes]
+    near = [np.asarray(np.isin(rows, common).all(axis=1)) for rows in nodes]
     if nodes[0].shape[1] == nodes[1].shape[1] and near[0].any() and near[1].any():
         rows = [every[some] for every, some in zip(nodes, near, strict=True)]
         _, number = np.unique(np.vstack(rows), axis=0, return_inverse=True)
