@@ -72,12 +72,14 @@ def _fault(item: Any, function: Callable[..., Any], args: tuple[Any, ...], kwarg
         signature.bind(*args, **kwargs)
     except TypeError as error:
         bound = next(iter(signature.parameters), "") in ("self", "cls")
-        known, label = list(signature.parameters.values())[bound:], item.__qualname__.rpartition("<locals>.")[2]
+        every, label = list(signature.parameters.values())[bound:], item.__qualname__.rpartition("<locals>.")[2]
+        known = [p for p in every if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in every)
         names = [parameter.name for parameter in known]
         places = [p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD]
         positional, listing = len(args) - bound, f"the parameters are {', '.join(names)}"
         for name in kwargs:
-            if name not in names:
+            if name not in names and not takes_all:
                 return f"{label}: no parameter is named {name!r}{meant(name, names)}; {listing}"
         if positional > len(places):
             unnamed = ", ".join(f"{p.name}=…" for p in known if p.kind is p.KEYWORD_ONLY and p.name not in kwargs)

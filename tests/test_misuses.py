@@ -145,6 +145,26 @@ aq.mesh.interval(0, 1, cells="ten")
     → cells = 'ten': must be a whole number of at least 1
 aq.mesh.read(3)
     → path = 3: must be a path
+aq.mesh.read("no.inp", boundaries=3)
+    → boundaries = 3: must be a list of names
+aq.mesh.describe(3)
+    → path = 3: must be a path
+aq.mesh.parts("no.inp", boundaries=[3])
+    → boundaries = 3: must be a list of names
+aq.mesh.parts("no.inp", tetrahedra=1)
+    → tetrahedra = 1: must be True or False
+aq.mesh.points("no.inp", 1e-3)
+    → points: takes at most 1 parameters without names, 2 given; name the others: scaled=…
+aq.mesh.points("no.inp", scaled="mm")
+    → scaled = 'mm': must be a number
+aq.solids("no.inp", plane="strain")
+    → solids: materials must be given; the parameters are path, materials, scaled, tetrahedra, options
+aq.solids("no.inp", STEEL)
+    → materials = LinearElastic(young=200000000000.0, poisson=0.3, density=...: must map element sets to materials
+aq.solids("no.inp", {"rod": STEEL}, options=["rod"])
+    → options = ['rod']: must map parts to parameters of a Solid
+aq.solids("no.inp", {"rod": STEEL}, options={"rod": "strain"})
+    → options['rod'] = 'strain': must map parameters of a Solid to their values
 solid(imposed={"left": 0.0})
     → a: imposed displacement on 'left' must map components to values
 solid(imposed=["left"])
@@ -383,6 +403,16 @@ aq.mesh.rectangle((0, 1), (0, 1), cells=4)
     → cells = 4: must be 2 whole numbers, one per axis
 aq.mesh.read("no.msh")
     → no.msh: no such mesh file
+aq.mesh.describe("no.inp")
+    → no.inp: no such mesh file
+aq.mesh.parts("no.inp", scaled=0.0)
+    → scaled = 0.0: must be positive
+aq.mesh.points("no.inp", scaled=-1e-3)
+    → scaled = -0.001: must be positive
+aq.solids("no.inp", {})
+    → materials = {}: must map element sets to materials, one at least
+aq.solids("no.inp", {"rod": STEEL})
+    → no.inp: no such mesh file
 BAR.boundary("rihgt")
     → bar: no boundary is named 'rihgt', did you mean right? (boundaries: left, right)
 solid(body_force=9.81)

@@ -69,6 +69,11 @@ def solids(
     """
     path = Path(checks.path("path", path))
     checks.mapping("materials", materials, "must map element sets to materials")
+    if not materials:
+        raise UserError.parameter("materials", materials, "must map element sets to materials, one at least")
+    special = {} if options is None else checks.mapping("options", options, "must map parts to parameters of a Solid")
+    for part, parameters in special.items():
+        checks.mapping(f"options[{part!r}]", parameters, "must map parameters of a Solid to their values")
     mesh = load_converted(path, scaled, tetrahedra)
     top = np.concatenate([np.full(len(block.nodes), block.dimension == mesh.dimension) for block in mesh.blocks])
     owner = np.full(top.size, -1, dtype=np.int64)
@@ -92,10 +97,10 @@ def solids(
             cells_alike = restricted(subdomain, cells_of_kind(subdomain, kind))
             part = name if len(several) == 1 else f"{name}_{kind}"
             built[part] = build(path, _without_foreign(cells_alike)), name
+    outsides = {part: _outside(one) for part, (one, _) in built.items()}
     shared = {
-        (a, b): facets for a, b in combinations(built, 2) if (facets := _shared(built[a][0], built[b][0])) is not None
+        (a, b): facets for a, b in combinations(built, 2) if (facets := _shared(outsides[a], outsides[b])) is not None
     }
-    special = dict(options or {})
     for part in special:
         if part not in built:
             raise UserError.parameter("options", part, f"must name parts{meant(part, built)} ({', '.join(built)})")
@@ -136,18 +141,23 @@ def _without_foreign(mesh: ForeignMesh) -> ForeignMesh:
     return replace(mesh, surfaces={name: rows for name, rows in sides.items() if len(rows)})
 
 
-def _shared(first: BuiltMesh, second: BuiltMesh) -> tuple[np.ndarray, np.ndarray] | None:
-    """Facets (f,) of two meshes that lie on each other, of the first and of the second; None where there are none."""
-    outside = [one.mesh.boundary_facets() for one in (first, second)]
-    nodes = [one.side_nodes(facets) for one, facets in zip((first, second), outside, strict=True)]
-    if nodes[0].shape[1] == nodes[1].shape[1]:
-        _, number = np.unique(np.vstack(nodes), axis=0, return_inverse=True)
-        number = number.ravel()
-        ours, theirs = number[: len(nodes[0])], number[len(nodes[0]) :]
-        chosen = [np.isin(ours, theirs), np.isin(theirs, ours)]
-    else:  # quadrilaterals on triangles: all corners are common
-        common = np.intersect1d(nodes[0], nodes[1])
-        chosen = [np.asarray(np.isin(rows, common).all(axis=1)) for rows in nodes]
-    if not chosen[0].any() or not chosen[1].any():
+def _outside(built: BuiltMesh) -> tuple[Indices, Indices]:
+    """Facets (f,) on the outside of a mesh, and their corners (f, corner)."""
+    facets = built.mesh.boundary_facets()
+    return facets, built.side_nodes(facets)
+
+
+def _shared(first: tuple[Indices, Indices], second: tuple[Indices, Indices]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Facets (f,) of the outsides of two meshes that lie on each other; None where there are none."""
+    nodes = first[1], second[1]
+    common = np.intersect1d(*nodes)
+    # quadrilaterals may lie on triangles: only their corners are common
+    near = [np.asarray(np.isin(rows, common).all(axis=1)) for rows in nodes]
+    if nodes[0].shape[1] == nodes[1].shape[1] and near[0].any() and near[1].any():
+        rows = [every[some] for every, some in zip(nodes, near, strict=True)]
+        _, number = np.unique(np.vstack(rows), axis=0, return_inverse=True)
+        ours, theirs = np.split(number.ravel(), [len(rows[0])])
+        near[0][near[0]], near[1][near[1]] = np.isin(ours, theirs), np.isin(theirs, ours)
+    if not near[0].any() or not near[1].any():
         return None
-    return outside[0][chosen[0]].astype(np.int32), outside[1][chosen[1]].astype(np.int32)
+    return first[0][near[0]].astype(np.int32), second[0][near[1]].astype(np.int32)

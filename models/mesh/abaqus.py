@@ -8,14 +8,26 @@ Source: Abaqus Keywords Reference Guide; element library for the numbers of node
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from arlequin.models.errors import UserError
-from arlequin.models.mesh.foreign import CellBlock, ForeignMesh, MeshTables, damaged, node_count, pad, shape
+from arlequin.models.mesh.foreign import (
+    CellBlock,
+    ForeignMesh,
+    Includes,
+    MeshTables,
+    damaged,
+    node_count,
+    pad,
+    shape,
+    understood,
+    without_centres,
+)
 from arlequin.models.types import Array, Indices
 
 _SOLIDS = {
@@ -33,7 +45,6 @@ _FAMILIES = (
     (re.compile(r"B[23]([12])"), {1: "line", 2: "line3"}),
 )
 _GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
-_MOST_INCLUDES = 100
 
 
 def kind_of(element: str) -> str | None:
@@ -83,7 +94,6 @@ class _Reader:
         self.instances: list[_Instance] = []
         self.assembly = _Scope("")
         self.scope = self.assembly
-        self.outer: list[_Scope] = []
         self.foreign: list[tuple[str, str, str, list[str]]] = []  # sets of an instance, defined in the assembly
 
     # one method for each keyword: parameters, rows of the data lines
@@ -136,17 +146,20 @@ class _Reader:
         if kind is None:
             self.scope.tables.leave_out(f"elements of type {element.upper()}", len(rows))
             return
-        needed = 1 + (27 if element.upper().startswith("C3D27") else node_count(kind))
+        count = node_count(kind)
+        needed = 1 + (27 if element.upper().startswith("C3D27") else count)
         numbers, pending = [], list[int]()
         for row in rows:  # an element may go on in the next line, and have more nodes than we take (orientations)
             pending += [int(word) for word in row if word]
             if len(pending) >= needed:
-                self.scope.tables.add_cell(kind, pending[0], pending[1 : 1 + node_count(kind)])
+                self.scope.tables.add_cell(kind, pending[0], pending[1 : 1 + count])
                 numbers.append(pending[0])
                 pending = []
         if pending:
             what = f"the last element of *ELEMENT, TYPE={element} has {len(pending) - 1} of {needed - 1} nodes"
             raise damaged(self.path, what)
+        if needed > 1 + count:
+            self.scope.tables.leave_out(without_centres(kind, needed - 1), len(numbers))
         if "ELSET" in parameters:
             self._members("ELSET", self._named("ELEMENT", parameters, "ELSET")).extend(numbers)
 
@@ -185,9 +198,8 @@ class _Reader:
         numbers = [int(word) for word in row if word]
         if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] < 1):
             raise damaged(self.path, f"*{keyword}, GENERATE needs first, last and increment, not {', '.join(row)}")
-        known = len(self.scope.tables.nodes) + sum(len(n) for n, _ in self.scope.tables.cells.values())
         out = range(numbers[0], numbers[1] + 1, *numbers[2:])
-        if len(out) > 1000 * (known + 1000):
+        if not self.scope.tables.plausible(len(out)):
             raise damaged(self.path, f"*{keyword}, GENERATE names {len(out):,} members")
         return out
 
@@ -212,17 +224,13 @@ def _is_number(word: str) -> bool:
 def load(path: Path, content: bytes) -> ForeignMesh:
     """The mesh of an Abaqus input file."""
     reader = _Reader(path)
-    try:
-        for keyword, parameters, rows in _keywords(path, content.decode("utf-8", errors="replace"), [0]):
+    with understood(path):
+        for keyword, parameters, rows in _keywords(path, content.decode("utf-8", errors="replace"), Includes()):
             reader.take(keyword, parameters, rows)
         return _assembled(reader)
-    except UserError:
-        raise
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        raise damaged(path, str(error)) from None
 
 
-def _keywords(path: Path, text: str, depth: list[int]) -> Iterator[tuple[str, dict[str, str], list[list[str]]]]:
+def _keywords(path: Path, text: str, includes: Includes) -> Iterator[tuple[str, dict[str, str], list[list[str]]]]:
     """Keywords with their parameters (in upper case → value) and the words of their data lines, includes resolved."""
     keyword, parameters, rows = "", dict[str, str](), list[list[str]]()
     head: str | None = None
@@ -250,7 +258,7 @@ def _keywords(path: Path, text: str, depth: list[int]) -> Iterator[tuple[str, di
         keyword, parameters = heading(head)
         head = None
         if keyword == "INCLUDE":
-            yield from _included(path, parameters, depth)
+            yield from _keywords(*includes.text(path, parameters.get("INPUT", "")), includes)
             keyword = ""
     if head is not None:
         keyword, parameters = heading(head)
@@ -264,40 +272,52 @@ def _words(line: str) -> list[str]:
     return [word.strip() for word in re.findall(r'(?:"[^"]*"|[^,"])+', line)]
 
 
-def _included(
-    path: Path, parameters: dict[str, str], depth: list[int]
-) -> Iterator[tuple[str, dict[str, str], list[list[str]]]]:
-    other = path.parent / parameters.get("INPUT", "")
-    depth[0] += 1
-    if depth[0] > _MOST_INCLUDES:
-        raise UserError(f"{path}: more than {_MOST_INCLUDES} files are included: one includes itself", code=1)
-    if not other.is_file():
-        raise UserError(f"{path}: includes {other}, which is not there", code=1)
-    try:
-        text = other.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"{other}: cannot be read ({error.strerror})", code=1) from None
-    yield from _keywords(other, text, depth)
+@dataclass(eq=False)
+class _Piece:
+    """The mesh of an instance, or of what stands outside of parts (name ""), and its places in the mesh of all."""
+
+    name: str
+    scope: _Scope
+    mesh: ForeignMesh
+    first_point: int = 0
+    cells: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # of each cell, its number there
+
+    def knows(self, what: str, word: str) -> bool:
+        """Whether a word is a number or a set of the piece."""
+        return _is_number(word) or self._set(what, word) is not None
+
+    def members(self, what: str, words: Iterable[str]) -> Indices:
+        """Points (NSET) or cells (ELSET), in the mesh of all, of numbers and sets; other words mean none."""
+        numbers = [block.numbers for block in self.mesh.blocks] if what == "ELSET" else [self.mesh.numbers]
+        named = np.array([int(word) for word in words if _is_number(word)], dtype=np.int64)
+        known = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
+        rows = [np.flatnonzero(np.isin(known, named))]
+        rows += [one for word in words if not _is_number(word) and (one := self._set(what, word)) is not None]
+        every = np.concatenate(rows)
+        return self.cells[every] if what == "ELSET" else every + self.first_point
+
+    def _set(self, what: str, word: str) -> Indices | None:
+        sets = self.mesh.element_sets if what == "ELSET" else self.mesh.node_sets
+        return sets.get(self.scope.spelling.get((what, word.upper()), word))
 
 
 def _assembled(reader: _Reader) -> ForeignMesh:
     """One mesh of all instances and of what stands outside of parts."""
-    pieces: list[tuple[str, _Scope, ForeignMesh]] = []
+    meshes = {part: scope.tables.mesh(reader.path, "Abaqus") for part, scope in reader.parts.items()}
+    pieces = []
     for instance in reader.instances:
-        part = reader.parts.get(instance.part.upper())
-        if part is None and not instance.scope.tables.nodes:
-            raise damaged(
-                reader.path, f"*INSTANCE {instance.scope.name} is of the part {instance.part!r}, which is not there"
-            )
-        scope = instance.scope if part is None or instance.scope.tables.nodes else part
-        mesh = scope.tables.mesh(reader.path, "Abaqus")
-        pieces.append((instance.scope.name, scope, _placed(mesh, instance.lines, reader.path)))
-    if not reader.instances and reader.parts:  # parts that are not assembled stand where they are
-        pieces = [(scope.name, scope, scope.tables.mesh(reader.path, "Abaqus")) for scope in reader.parts.values()]
-    own = reader.assembly.tables
-    foreign = {(what, name.upper()): name for what, _, name, _ in reader.foreign}
-    pieces.append(("", reader.assembly, own.mesh(reader.path, "Abaqus")))
-    return _joined(reader, pieces, foreign)
+        part, scope = instance.part.upper(), instance.scope
+        if part not in meshes and not scope.tables.nodes:
+            raise damaged(reader.path, f"*INSTANCE {scope.name} is of the part {instance.part!r}, which is not there")
+        if part in meshes and not scope.tables.nodes:
+            mesh, scope = meshes[part], reader.parts[part]
+        else:
+            mesh = scope.tables.mesh(reader.path, "Abaqus")
+        pieces.append(_Piece(instance.scope.name, scope, _placed(mesh, instance.lines, reader.path)))
+    if not reader.instances:  # parts that are not assembled stand where they are
+        pieces = [_Piece(scope.name, scope, meshes[part]) for part, scope in reader.parts.items()]
+    pieces.append(_Piece("", reader.assembly, reader.assembly.tables.mesh(reader.path, "Abaqus")))
+    return _joined(reader, pieces)
 
 
 def _placed(mesh: ForeignMesh, lines: list[list[float]], path: Path) -> ForeignMesh:
@@ -321,77 +341,65 @@ def rotation(axis: Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross)
 
 
-def _joined(
-    reader: _Reader, pieces: list[tuple[str, _Scope, ForeignMesh]], foreign: dict[tuple[str, str], str]
-) -> ForeignMesh:
-    kinds = list(dict.fromkeys(block.kind for _, _, mesh in pieces for block in mesh.blocks))
-    offsets = np.cumsum([0, *(len(mesh.points) for _, _, mesh in pieces)])
-    blocks: list[CellBlock] = []
-    places: list[list[tuple[int, int, int]]] = [[] for _ in pieces]  # of a piece: its first cell, ours, their number
-    count = 0
+def _joined(reader: _Reader, pieces: list[_Piece]) -> ForeignMesh:
+    kinds = list(dict.fromkeys(block.kind for piece in pieces for block in piece.mesh.blocks))
+    points = 0
+    for piece in pieces:
+        piece.first_point, piece.cells = points, np.zeros(int(piece.mesh.starts[-1]), dtype=np.int64)
+        points += len(piece.mesh.points)
+    blocks, count = list[CellBlock](), 0
     for kind in kinds:
         nodes, numbers = [], []
-        for number, (_, _, mesh) in enumerate(pieces):
-            for block, start in zip(mesh.blocks, mesh.starts, strict=False):
+        for piece in pieces:
+            for block, start in zip(piece.mesh.blocks, piece.mesh.starts, strict=False):
                 if block.kind == kind:
-                    nodes.append(np.where(block.nodes < 0, -1, block.nodes + offsets[number]))
+                    nodes.append(np.where(block.nodes < 0, -1, block.nodes + piece.first_point))
                     numbers.append(block.numbers)
-                    places[number].append((int(start), count, len(block.nodes)))
+                    piece.cells[start : start + len(block.nodes)] = count + np.arange(len(block.nodes))
                     count += len(block.nodes)
         blocks.append(CellBlock(kind, np.vstack(nodes), np.concatenate(numbers)))
-    maps = []
-    for number, (_, _, mesh) in enumerate(pieces):
-        cells = np.zeros(int(mesh.starts[-1]), dtype=np.int64)
-        for start, ours, length in places[number]:
-            cells[start : start + length] = ours + np.arange(length)
-        maps.append(cells)
 
-    taken: dict[str, set[int]] = {}
-    for what in ("NSET", "ELSET", "SURFACE"):
-        for number, (_, scope, _) in enumerate(pieces):
-            for (kind, upper), _ in scope.spelling.items():
-                if kind == what:
-                    taken.setdefault(what + upper, set()).add(number)
+    assembled = {(what, name.upper()): name for what, _, name, _ in reader.foreign}
+    taken = Counter(key for piece in pieces for key in piece.scope.spelling)
 
-    def name_in(what: str, number: int, name: str) -> str:
-        instance = pieces[number][0]
-        unique = len(taken.get(what + name.upper(), {0})) == 1 and (what, name.upper()) not in foreign
-        return name if unique or not instance else f"{instance}.{name}"
+    def name_in(what: str, piece: _Piece, name: str) -> str:
+        key = what, name.upper()
+        return name if not piece.name or (taken[key] <= 1 and key not in assembled) else f"{piece.name}.{name}"
 
     node_sets: dict[str, list[Indices]] = {}
     element_sets: dict[str, list[Indices]] = {}
-    for number, (instance, _, mesh) in enumerate(pieces):
-        for name, members in mesh.node_sets.items():
-            node_sets.setdefault(name_in("NSET", number, name), []).append(members + offsets[number])
-        for name, members in mesh.element_sets.items():
-            element_sets.setdefault(name_in("ELSET", number, name), []).append(maps[number][members])
-        if instance and len(maps[number]) and instance not in element_sets and len(pieces) > 2:
-            element_sets[instance] = [np.sort(maps[number])]
-    by_name = {instance.upper(): number for number, (instance, _, _) in enumerate(pieces)}
+    for piece in pieces:
+        for name, members in piece.mesh.node_sets.items():
+            node_sets.setdefault(name_in("NSET", piece, name), []).append(members + piece.first_point)
+        for name, members in piece.mesh.element_sets.items():
+            element_sets.setdefault(name_in("ELSET", piece, name), []).append(piece.cells[members])
+        if piece.name and len(piece.cells) and piece.name not in element_sets and len(pieces) > 2:
+            element_sets[piece.name] = [piece.cells]
+    by_name = {piece.name.upper(): piece for piece in pieces}
     for what, instance, name, words in reader.foreign:
         if instance not in by_name:
             raise damaged(reader.path, f"the set {name!r} is of the instance {instance!r}, which is not there")
-        number = by_name[instance]
         target = node_sets if what == "NSET" else element_sets
-        target.setdefault(foreign[what, name.upper()], []).append(
-            _of_instance(what, pieces[number], words, offsets[number], maps[number])
-        )
+        target.setdefault(assembled[what, name.upper()], []).append(by_name[instance].members(what, words))
     mesh = ForeignMesh(
         "Abaqus",
-        np.vstack([mesh.points for _, _, mesh in pieces]),
-        np.concatenate([mesh.numbers for _, _, mesh in pieces]),
+        np.vstack([piece.mesh.points for piece in pieces]),
+        np.concatenate([piece.mesh.numbers for piece in pieces]),
         tuple(blocks),
         {name: np.unique(np.concatenate(rows)) for name, rows in node_sets.items()},
         {name: np.unique(np.concatenate(rows)) for name, rows in element_sets.items()},
-        left_out=_counts([piece.left_out for _, _, piece in pieces]),
+        left_out=_counts([piece.mesh.left_out for piece in pieces]),
     )
     surfaces: dict[str, list[Indices]] = {}
-    for at, (_, scope, piece) in enumerate(pieces):
-        for name, sides in scope.surfaces.items():
-            faces = surfaces.setdefault(name_in("SURFACE", at, name), [])
-            for which, face in sides:
-                chosen = _surface_cells(mesh, piece, maps[at], scope, which, pieces, maps)
-                faces.append(_faces(mesh, chosen, face))
+    for piece in pieces:
+        for name, sides in piece.scope.surfaces.items():
+            faces = surfaces.setdefault(name_in("SURFACE", piece, name), [])
+            of_face: dict[str, list[str]] = {}
+            for word, face in sides:
+                of_face.setdefault(face, []).append(word)
+            faces += [
+                _faces(mesh, _surface_cells(mesh, piece, by_name, words), face) for face, words in of_face.items()
+            ]
     joined = {name: np.vstack(every) for name, every in surfaces.items() if every}
     return replace(mesh, surfaces=joined)
 
@@ -404,50 +412,20 @@ def _counts(tables: list[Mapping[str, int]]) -> dict[str, int]:
     return out
 
 
-def _of_instance(
-    what: str, piece: tuple[str, _Scope, ForeignMesh], words: list[str], offset: int, cells: Indices
-) -> Indices:
-    """Members of a set that the assembly makes of numbers and sets of an instance."""
-    _, scope, mesh = piece
-    sets = mesh.node_sets if what == "NSET" else mesh.element_sets
-    numbers = mesh.numbers if what == "NSET" else np.concatenate([b.numbers for b in mesh.blocks] or [np.zeros(0, int)])
-    named = np.array([int(word) for word in words if _is_number(word)], dtype=np.int64)
-    rows = [np.flatnonzero(np.isin(numbers, named))]
-    rows += [sets[name] for word in words if (name := scope.spelling.get((what, word.upper()), word)) in sets]
-    every = np.concatenate(rows)
-    return every + offset if what == "NSET" else cells[every]
-
-
-def _surface_cells(
-    mesh: ForeignMesh,
-    piece: ForeignMesh,
-    cells: Indices,
-    scope: _Scope,
-    members: str,
-    pieces: list[tuple[str, _Scope, ForeignMesh]],
-    maps: list[Indices],
-) -> Indices:
-    """Cells that a row of a *SURFACE names by a number or a set."""
-    if _is_number(members):
-        numbers = np.concatenate([block.numbers for block in piece.blocks] or [np.zeros(0, dtype=np.int64)])
-        return cells[np.flatnonzero(numbers == int(members))]
-    name = scope.spelling.get(("ELSET", members.upper()), members)
-    if name in piece.element_sets:
-        return cells[piece.element_sets[name]]
-    if "." in members:
-        instance, other = members.split(".", 1)
-        for number, (known, owner, their) in enumerate(pieces):
-            if known.upper() != instance.upper():
-                continue
-            if _is_number(other):
-                return maps[number][np.flatnonzero(np.concatenate([b.numbers for b in their.blocks]) == int(other))]
-            name = owner.spelling.get(("ELSET", other.upper()), other)
-            if name in their.element_sets:
-                return maps[number][their.element_sets[name]]
-    for known, rows in mesh.element_sets.items():  # one that the assembly made of an instance's
-        if known.upper() == members.upper():
-            return rows
-    return np.zeros(0, dtype=np.int64)
+def _surface_cells(mesh: ForeignMesh, piece: _Piece, by_name: Mapping[str, _Piece], words: list[str]) -> Indices:
+    """Cells that rows of a *SURFACE name by numbers and sets: of its piece, of an instance, of the assembly."""
+    own = [word for word in words if piece.knows("ELSET", word)]
+    rows = [piece.members("ELSET", own)]
+    sets = {name.upper(): members for name, members in mesh.element_sets.items()}
+    for word in words:
+        if piece.knows("ELSET", word):
+            continue
+        instance, _, other = word.partition(".")
+        if other and instance.upper() in by_name and by_name[instance.upper()].knows("ELSET", other):
+            rows.append(by_name[instance.upper()].members("ELSET", [other]))
+        elif word.upper() in sets:  # one that the assembly made of an instance's
+            rows.append(sets[word.upper()])
+    return np.concatenate(rows)
 
 
 def _faces(mesh: ForeignMesh, cells: Indices, face: str) -> Indices:

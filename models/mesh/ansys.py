@@ -8,8 +8,7 @@ Source: Mechanical APDL Guide to Interfacing, chapter 3 (coded database file).
 import re
 from pathlib import Path
 
-from arlequin.models.errors import UserError
-from arlequin.models.mesh.foreign import ForeignMesh, MeshTables, damaged, node_count
+from arlequin.models.mesh.foreign import ForeignMesh, MeshTables, damaged, node_count, shape, understood
 
 # element types of ANSYS by the cells that they are
 _TYPES = {
@@ -34,12 +33,8 @@ _FORMAT = re.compile(r"\(\s*(\d+)i(\d+)\s*(?:,\s*(\d+)(?:e|f|g)(\d+))?", re.IGNO
 
 def load(path: Path, content: bytes) -> ForeignMesh:
     """The mesh of an ANSYS archive."""
-    try:
+    with understood(path):
         return _Archive(path, content.decode("utf-8", errors="replace").splitlines()).mesh()
-    except UserError:
-        raise
-    except (ValueError, IndexError, OverflowError) as error:
-        raise damaged(path, str(error)) from None
 
 
 class _Archive:
@@ -135,7 +130,7 @@ class _Archive:
             named = f"elements of type {element}" if element else f"elements of the undefined type {type_number}"
             self.tables.leave_out(named)
             return
-        corners = {"hexahedron20": 8, "quad8": 4}.get(kind, node_count(kind))
+        corners = shape(kind).corners
         if len(nodes) < corners and kind.startswith("hexahedron"):
             kind = {4: "tetra", 5: "pyramid", 6: "wedge"}.get(len(nodes), kind)
         elif len(nodes) == 10 and kind == "hexahedron20":
@@ -165,7 +160,7 @@ class _Archive:
         for value in values[:count]:
             if value >= 0:
                 members.append(value)
-            elif members and -value - members[-1] <= 1000 * (len(self.tables.nodes) + 1000):
+            elif members and self.tables.plausible(-value - members[-1]):
                 members.extend(range(members[-1] + 1, -value + 1))
             else:
                 raise damaged(self.path, f"CMBLOCK {name} with a range up to {-value:,}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.conformity import check_conforming
 from arlequin.models.fem.elements import registered
+from arlequin.models.mesh.conversion import CONVERTED
 from arlequin.models.mesh.foreign import CellBlock, ForeignMesh, pad, shape
 from arlequin.models.mesh.gmsh_format import unsupported
 from arlequin.models.signatures import meant
@@ -150,18 +152,24 @@ def _facet_groups(
             names[name] = rows
     groups: dict[str, np.ndarray] = {}
     known = np.sort(vertex_nodes[plain.facets].T, axis=1)
+    facet_of, side_of = _matched(known, np.vstack([np.zeros((0, 4), dtype=np.int64), *names.values()]))
+    stop = 0
     for name, sides in names.items():
-        facets, foreign = _matched(known, sides)
+        start, stop = stop, stop + len(sides)
+        here = slice(*np.searchsorted(side_of, (start, stop)))
+        foreign = len(sides) - len(np.unique(side_of[here]))
         if foreign:
             if mesh.format == _GMSH:
                 raise UserError(f"{path}: the physical group {name!r} has facets that are not sides of cells", code=1)
             notes.append(f"{foreign:,} of {len(sides):,} sides of {name!r} are no sides of these cells")
+        facets = np.unique(facet_of[here]).astype(np.int32)
         if facets.size:
             groups[name] = facets
     outside = plain.boundary_facets()
+    edges = _middles(mesh) if mesh.node_sets else (np.zeros(0, dtype=np.int64),) * 2
     for name, members in mesh.node_sets.items():
         if name not in groups:
-            facets = _inside(mesh, known, outside, members)
+            facets = _inside(mesh, known, outside, members, edges)
             if facets.size:
                 groups[name] = facets
     return groups, notes
@@ -177,8 +185,8 @@ def _rows_of_sides(mesh: ForeignMesh, members: Indices) -> Indices:
     return np.vstack(rows)
 
 
-def _matched(known: Indices, sides: Indices) -> tuple[np.ndarray, int]:
-    """Facets that are sides (f, 4), in any order of their corners, and how many sides are none.
+def _matched(known: Indices, sides: Indices) -> tuple[Indices, Indices]:
+    """Facets (m,) that are sides (f, 4), in any order of their corners, and the sides (m,), increasing, that they are.
 
     A quadrilateral side matches the triangles into which it is split. known (facets, corner): increasing nodes.
     """
@@ -195,53 +203,55 @@ def _matched(known: Indices, sides: Indices) -> tuple[np.ndarray, int]:
     facet_of = np.full(number.max(initial=-1) + 1, -1)
     facet_of[number[: len(known)]] = np.arange(len(known))
     facets = facet_of[number[len(known) :]]
-    matched = np.zeros(len(sides), dtype=bool)
-    matched[owners[facets >= 0]] = True
-    return np.unique(facets[facets >= 0]).astype(np.int32), int((~matched).sum())
+    order = np.argsort(owners, kind="stable")
+    order = order[facets[order] >= 0]
+    return facets[order], owners[order]
 
 
-def _inside(mesh: ForeignMesh, known: Indices, facets: Indices, members: Indices) -> np.ndarray:
-    """The facets whose nodes are all in a set; their middle nodes, too, where the set has any of the mesh's."""
+def _inside(
+    mesh: ForeignMesh, known: Indices, facets: Indices, members: Indices, edges: tuple[Indices, Indices]
+) -> np.ndarray:
+    """The facets whose nodes are all in a set; their middle nodes, too, where the set has any of the mesh's.
+
+    edges: those of `_middles`.
+    """
     chosen = np.zeros(len(mesh.points), dtype=bool)
     chosen[members] = True
     chosen[len(mesh.numbers[mesh.numbers >= 0]) :] = True  # nodes that the conversion added
     facets = facets[chosen[known[facets]].all(axis=1)]
-    if not facets.size:
-        return np.zeros(0, dtype=np.int32)
-    middle_of = _middles(mesh)
-    if not len(middle_of[0]) or not np.isin(members, middle_of[1]).any():
-        return facets.astype(np.int32)
-    # edges of a facet by their ends: each middle node that the mesh has there must be in the set
-    ends, middles = middle_of
-    size = len(mesh.points)
-    key = ends[:, 0] * size + ends[:, 1]
-    order = np.argsort(key)
-    corners = known[facets]
-    good = np.ones(len(facets), dtype=bool)
-    for a in range(corners.shape[1]):
-        for b in range(a + 1, corners.shape[1]):
-            wanted = corners[:, a] * size + corners[:, b]
-            at = np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)
-            found = key[order[at]] == wanted
-            good &= ~found | chosen[middles[order[at]]]
-    return facets[good].astype(np.int32)
+    key, middles = edges
+    if facets.size and np.isin(members, middles).any():
+        # edges of a facet by their ends: each middle node that the mesh has there must be in the set
+        corners = known[facets]
+        good = np.ones(len(facets), dtype=bool)
+        for a, b in combinations(range(corners.shape[1]), 2):
+            wanted = corners[:, a] * len(mesh.points) + corners[:, b]
+            at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+            good &= (key[at] != wanted) | chosen[middles[at]]
+        facets = facets[good]
+    return facets.astype(np.int32)
 
 
 def _middles(mesh: ForeignMesh) -> tuple[Indices, Indices]:
-    """Ends (e, 2), increasing, and middle nodes (e,) of the edges of second-order cells of the highest dimension."""
-    ends, middles = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    """Edges (e,) of second-order cells of the highest dimension, and their middle nodes (e,).
+
+    An edge between the points a < b is a · points + b; in increasing order, each once.
+    """
+    keys, middles = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for block in mesh.blocks:
         form = shape(block.kind)
         if block.dimension == mesh.dimension and block.nodes.shape[1] > form.corners:
             for number, edge in enumerate(form.edges):
-                ends.append(np.sort(block.nodes[:, list(edge)], axis=1))
+                ends = np.sort(block.nodes[:, list(edge)], axis=1)
+                keys.append(ends[:, 0] * len(mesh.points) + ends[:, 1])
                 middles.append(block.nodes[:, form.corners + number])
-    return np.vstack(ends), np.concatenate(middles)
+    key, first = np.unique(np.concatenate(keys), return_index=True)
+    return key, np.concatenate(middles)[first]
 
 
 def _require(path: Path, mesh: ForeignMesh, what: str, names: Sequence[str], groups: dict[str, np.ndarray]) -> None:
     noun = "physical group" if mesh.format == _GMSH else "set"
-    for name in [names] if isinstance(names, str) else names:
+    for name in names:
         if name in groups:
             continue
         if what == "boundary" and name in mesh.node_sets:
@@ -250,11 +260,10 @@ def _require(path: Path, mesh: ForeignMesh, what: str, names: Sequence[str], gro
             raise UserError(f"{path}: the {nodes} nodes of the set {name!r} {why}")
         exist = ", ".join(sorted(groups)) or "none"
         exist = exist if len(exist) < 2000 else f"{exist[:2000]} …"
-        line = f"{path}: no {what} {noun} is named {name!r}{meant(name, groups)} ({noun}s of that kind: {exist})"
-        raise UserError(line.replace("(physical groups of that kind", "(groups of that kind"))
+        which = f"{noun.rpartition(' ')[2]}s of that kind: {exist}"
+        raise UserError(f"{path}: no {what} {noun} is named {name!r}{meant(name, groups)} ({which})")
 
 
 def unsupported_kinds(mesh: ForeignMesh) -> list[str]:
     """Kinds of cells, of the highest dimension, that no mesh of this library has, converted or not."""
-    split = ("wedge", "wedge15", "pyramid", "pyramid13", "quad8", "hexahedron20")
-    return [kind for kind in kinds(mesh) if kind not in _elements() and kind not in split]
+    return [kind for kind in kinds(mesh) if kind not in _elements() and kind not in CONVERTED]

@@ -8,14 +8,14 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import registered
-from arlequin.models.mesh.foreign import SHAPES, CellBlock, ForeignMesh, Shape, plural, shape, shape_name
+from arlequin.models.mesh.foreign import SHAPES, CellBlock, ForeignMesh, Shape, plural, shape, shape_name, with_middles
 from arlequin.models.types import Array, Indices
 
 # centres of the sides and of the cell behind the 20 nodes of VTK's hexahedron of 27
 _HEXAHEDRON_SIDES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
 _SPLIT = ("wedge", "wedge15", "pyramid", "pyramid13")
 _SERENDIPITY = ("quad8", "hexahedron20")
-_SECOND_ORDER = {"triangle": 6, "quad": 8, "tetra": 10, "pyramid": 13, "wedge": 15, "hexahedron": 20}
+CONVERTED = (*_SPLIT, *_SERENDIPITY)  # kinds that `converted` takes, whatever elements are registered
 
 
 @dataclass(eq=False)
@@ -54,10 +54,10 @@ def converted(mesh: ForeignMesh, tetrahedra: bool = False) -> tuple[ForeignMesh,
     tetrahedra: hexahedra are split as well. A cell is split by pulling: tetrahedra from its corner of the smallest
     number to the sides away from it, which are cut by the diagonal of their own smallest number. Neighbours therefore
     cut a common side alike, and so do other meshes with the same order of nodes. Kinds for which a finite element with
-    a mesh is registered stay. Sets keep their members: the
-    tetrahedra of a cell are in its sets. Source: De Loera, Rambau & Santos, Triangulations, 2010, section 4.3.2.
+    a mesh is registered stay. Sets keep their members: the tetrahedra of a cell are in its sets.
+    Source: De Loera, Rambau & Santos, Triangulations, 2010, section 4.3.2.
     """
-    native = {element.cell_type for element in registered() if element.mesh is not None} & {*_SPLIT, *_SERENDIPITY}
+    native = {element.cell_type for element in registered() if element.mesh is not None} & {*CONVERTED}
     new, notes, blocks, origins = _NewPoints(mesh.points), dict[str, list[int]](), list[CellBlock](), list[Indices]()
 
     def keep(kind: str, nodes: Indices, block: CellBlock, origin: Indices, start: int) -> None:
@@ -152,7 +152,7 @@ def _collapsed(block: CellBlock) -> Iterator[tuple[str, Indices, Indices]]:
             of_edge |= {(b, a): column for (a, b), column in of_edge.items()}
             columns += [of_edge.get((order[a], order[b]), -1) for a, b in SHAPES[name].edges]
         nodes = np.where(np.array(columns) < 0, -1, block.nodes[rows][:, columns])
-        yield name + (str(_SECOND_ORDER[name]) if middles else ""), nodes, rows
+        yield with_middles(name) if middles else name, nodes, rows
 
 
 def _shape_left(form: Shape, equal: list[int], block: CellBlock, rows: Indices) -> tuple[str, list[int]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from arlequin.models import checks
-from arlequin.models.mesh.building import unsupported_kinds
+from arlequin.models.mesh.building import kinds, unsupported_kinds
 from arlequin.models.mesh.conversion import corners_and_middles
 from arlequin.models.mesh.foreign import ForeignMesh, plural, shape, shape_name
 from arlequin.models.mesh.reading import left_out, load
@@ -115,7 +115,7 @@ def describe(path: str | Path) -> MeshDescription:
             quality = _scaled_jacobian(mesh.points, block.kind, block.nodes)
             cells.append(CellSummary(block.kind, len(block.nodes), quality, _ratio(lengths)))
     refused = [f"{plural(kind)} are not supported" for kind in unsupported_kinds(mesh)]
-    several = sorted({b.kind for b in mesh.blocks if b.dimension == mesh.dimension and len(b.nodes)})
+    several = kinds(mesh)
     if len(several) > 1:
         refused.append(f"cells of several kinds ({', '.join(several)}): aq.mesh.parts, or tetrahedra=True where solid")
     low, high = points.min(axis=0), points.max(axis=0)

@@ -1,7 +1,9 @@
 """The mesh of a file as its writer meant it: points, cells of all kinds, node sets, element sets and surfaces."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,12 @@ SHAPES = {
         3, 8, _HEXAHEDRON, ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0))
     ),
 }
+# Nastran and Exodus number the middles of the upright edges before those of the top
+UPRIGHT_FIRST = {
+    "wedge15": [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 9, 10, 11],
+    "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
+}
+_MOST_INCLUDES = 100
 _PLURALS = {"vertex": "points", "tetra": "tetrahedra", "hexahedron": "hexahedra"}
 
 
@@ -63,11 +71,21 @@ def node_count(kind: str) -> int:
     return int(digits) if digits else shape(kind).corners
 
 
+def with_middles(name: str) -> str:
+    """The kind of the cells of a shape with a node in the middle of each edge: "hexahedron20" of "hexahedron"."""
+    return f"{name}{SHAPES[name].corners + len(SHAPES[name].edges)}"
+
+
 def plural(kind: str) -> str:
     """A kind of cells in words: "hexahedra of 20 nodes"."""
     name = shape_name(kind)
     words = _PLURALS.get(name, f"{name}s")
     return words if name == kind else f"{words} of {kind[len(name) :]} nodes"
+
+
+def without_centres(kind: str, stored: int) -> str:
+    """What is left out where cells of a kind have `stored` nodes in the file: those behind the middles of the edges."""
+    return f"{plural(f'{shape_name(kind)}{stored}')}: the nodes in their sides and centres"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +166,12 @@ class ForeignMesh:
 
     def outer_sides(self, cells: Indices) -> Indices:
         """Corners (f, 4) of the sides of these cells that no other cell of the mesh has."""
+        sides, owners = self._outside
+        return sides[np.isin(owners, cells)]
+
+    @cached_property
+    def _outside(self) -> tuple[Indices, Indices]:
+        """Corners (f, 4) of the sides that one cell of the highest dimension has, and that cell (f,)."""
         rows, owners = [np.zeros((0, 4), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for block, start in zip(self.blocks, self.starts, strict=False):
             if block.dimension == self.dimension:
@@ -156,7 +180,8 @@ class ForeignMesh:
                     owners.append(start + np.arange(len(block.nodes)))
         sides = np.vstack(rows)
         _, number, count = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True)
-        return sides[(count[number.ravel()] == 1) & np.isin(np.concatenate(owners), cells)]
+        once = count[number.ravel()] == 1
+        return sides[once], np.concatenate(owners)[once]
 
 
 def pad(corners: Indices) -> Indices:
@@ -174,6 +199,39 @@ def pad(corners: Indices) -> Indices:
 def damaged(path: Path, why: str) -> UserError:
     """The error for a file that cannot be understood."""
     return UserError(f"{path}: the mesh file is damaged ({why})", code=1)
+
+
+@contextmanager
+def understood(
+    path: Path, errors: tuple[type[BaseException], ...] = (ValueError, IndexError, KeyError, OverflowError)
+) -> Iterator[None]:
+    """Whatever a damaged file raises within, as one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except errors as error:
+        raise damaged(path, " ".join(str(error).split()) or type(error).__name__) from None
+
+
+@dataclass(eq=False)
+class Includes:
+    """Files that a file includes, with their number so far."""
+
+    count: int = 0
+
+    def text(self, path: Path, name: str) -> tuple[Path, str]:
+        """Path and text of a file that `path` includes by its name; UserError where it is not there."""
+        other = path.parent / name
+        self.count += 1
+        if self.count > _MOST_INCLUDES:
+            raise UserError(f"{path}: more than {_MOST_INCLUDES} files are included: one includes itself", code=1)
+        if not other.is_file():
+            raise UserError(f"{path}: includes {other}, which is not there", code=1)
+        try:
+            return other, other.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise UserError(f"{other}: cannot be read ({error.strerror})", code=1) from None
 
 
 @dataclass(eq=False)
@@ -195,6 +253,10 @@ class MeshTables:
     def leave_out(self, what: str, count: int = 1) -> None:
         """Count what the mesh does not take over."""
         self.left_out[what] = self.left_out.get(what, 0) + count
+
+    def plausible(self, count: int) -> bool:
+        """Whether a set may have a range of so many numbers: few numbers of a mesh can be missing."""
+        return count <= 1000 * (len(self.nodes) + sum(len(numbers) for numbers, _ in self.cells.values()) + 1000)
 
     def mesh(self, path: Path, form: str) -> ForeignMesh:
         """The mesh of these tables, the points in the order of the numbers of the nodes."""

@@ -13,21 +13,31 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.errors import UserError
-from arlequin.models.mesh.foreign import CellBlock, ForeignMesh, damaged, pad, shape, shape_name
-from arlequin.models.mesh.nastran import UPRIGHT_FIRST
+from arlequin.models.mesh.foreign import (
+    UPRIGHT_FIRST,
+    CellBlock,
+    ForeignMesh,
+    damaged,
+    node_count,
+    pad,
+    shape,
+    shape_name,
+    understood,
+    without_centres,
+)
 from arlequin.models.types import Indices
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 CLASSIC = (b"CDF\x01", b"CDF\x02")
 _MOST_BYTES = 1000  # of an array, per byte of the file
 
-# MED's types of cells: our kind, and how many nodes are taken
+# MED's types of cells: our kind, and the number of nodes in the file
 _MED = {
     "PO1": ("vertex", 1), "SE2": ("line", 2), "SE3": ("line3", 3), "TR3": ("triangle", 3), "TR6": ("triangle6", 6),
-    "TR7": ("triangle6", 6), "QU4": ("quad", 4), "QU8": ("quad8", 8), "QU9": ("quad9", 9), "TE4": ("tetra", 4),
+    "TR7": ("triangle6", 7), "QU4": ("quad", 4), "QU8": ("quad8", 8), "QU9": ("quad9", 9), "TE4": ("tetra", 4),
     "T10": ("tetra10", 10), "PY5": ("pyramid", 5), "P13": ("pyramid13", 13), "PE6": ("wedge", 6),
-    "P15": ("wedge15", 15), "P18": ("wedge15", 15), "HE8": ("hexahedron", 8), "H20": ("hexahedron20", 20),
-    "H27": ("hexahedron20", 20),
+    "P15": ("wedge15", 15), "P18": ("wedge15", 18), "HE8": ("hexahedron", 8), "H20": ("hexahedron20", 20),
+    "H27": ("hexahedron20", 27),
 }  # fmt: skip
 # the beginning of Exodus' names → kinds by the number of nodes
 _EXODUS = (
@@ -59,13 +69,8 @@ def _h5py(path: Path) -> Any:
 def _opened(path: Path) -> Iterator[Any]:
     """An HDF5 file; whatever a damaged one raises as one line."""
     h5py = _h5py(path)
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except UserError:
-        raise
-    except Exception as error:  # h5py raises errors of many types on damaged files
-        raise damaged(path, " ".join(str(error).split()) or type(error).__name__) from None
+    with understood(path, (Exception,)), h5py.File(path, "r") as file:  # h5py raises errors of many types
+        yield file
 
 
 def _array(path: Path, data: Any) -> Any:
@@ -108,9 +113,11 @@ def load_med(path: Path) -> ForeignMesh:
             if code not in _MED:
                 left_out[f"cells of type {code}"] = count
                 continue
-            kind, taken = _MED[code]
+            kind, stored = _MED[code]
+            if stored > node_count(kind):
+                left_out[without_centres(kind, stored)] = count
             rows = np.asarray(_array(path, entity["NOD"]), dtype=np.int64).reshape(-1, count).T - 1
-            blocks.append(CellBlock(kind, rows[:, :taken], _numbers(path, entity, count)))
+            blocks.append(CellBlock(kind, rows[:, : node_count(kind)], _numbers(path, entity, count)))
             entities.append(entity)
         element_sets = _family_sets(path, families.get("ELEME", {}), entities)
         return ForeignMesh("MED", points, numbers, tuple(blocks), node_sets, element_sets, left_out=left_out)
@@ -160,7 +167,7 @@ def load_exodus(path: Path, content: bytes) -> ForeignMesh:
 
     from scipy.io import netcdf_file
 
-    try:
+    with understood(path, (Exception,)):
         with netcdf_file(io.BytesIO(content), "r", mmap=False) as file:
             chosen = {name: data for name, data in file.variables.items() if _wanted(name)}
             values = {name: np.array(_array(path, _Shaped(data))) for name, data in chosen.items()}
@@ -168,10 +175,6 @@ def load_exodus(path: Path, content: bytes) -> ForeignMesh:
                 name: {"elem_type": data.elem_type} for name, data in chosen.items() if name.startswith("connect")
             }
         return _exodus(path, values, attributes)
-    except UserError:
-        raise
-    except Exception as error:
-        raise damaged(path, " ".join(str(error).split()) or type(error).__name__) from None
 
 
 class _Shaped:
@@ -236,10 +239,11 @@ def _exodus(path: Path, values: Mapping[str, Any], attributes: Mapping[str, Mapp
             left_out[f"elements of type {word or 'without a name'}"] = len(rows)
             cell_of.append(np.full(len(rows), -1))
             continue
-        taken = rows[:, : len(UPRIGHT_FIRST[kind])][:, UPRIGHT_FIRST[kind]] if kind in UPRIGHT_FIRST else rows
+        taken = rows[:, UPRIGHT_FIRST.get(kind, range(node_count(kind)))]
         known = element_numbers[every] if len(element_numbers) >= total else every + 1
-        digits = kind[len(shape_name(kind)) :]
-        taken = taken[:, : int(digits) if digits else shape(kind).corners]
+        if rows.shape[1] > node_count(kind):
+            lost = without_centres(kind, rows.shape[1])
+            left_out[lost] = left_out.get(lost, 0) + len(rows)
         blocks.append(CellBlock(kind, taken, known))
         shells.append(word.startswith(("SHE", "TRISHELL")))
         cell_of.append(np.arange(cells, cells + len(rows)))
@@ -251,7 +255,6 @@ def _exodus(path: Path, values: Mapping[str, Any], attributes: Mapping[str, Mapp
     sets = sorted(int(name[7:]) for name in values if name.startswith("node_ns") and name[7:].isdigit())
     for k, name in zip(sets, _names(values, "ns", "nodeset", max(sets, default=0)), strict=False):
         node_sets[name] = np.unique(np.asarray(values[f"node_ns{k}"], dtype=np.int64) - 1)
-    every_name = _names(values, "ss", "sideset", 0)
     listed = sorted(int(name[7:]) for name in values if name.startswith("elem_ss") and name[7:].isdigit())
     every_name = _names(values, "ss", "sideset", max(listed, default=0))
     for k in listed:

@@ -13,7 +13,7 @@ from arlequin.models.mesh import abaqus, ansys, gmsh, hdf, nastran, vtu
 from arlequin.models.mesh.building import build, kinds, restricted
 from arlequin.models.mesh.conversion import converted
 from arlequin.models.mesh.foreign import ForeignMesh, plural
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
 
 FORMATS = (
@@ -59,8 +59,9 @@ def read(
     (1, ['foot'], ['plate'])
     """
     path = Path(checks.path("path", path))
+    required = _names("boundaries", boundaries), _names("cells", cells)
     mesh = load_converted(path, scaled, tetrahedra)
-    built = build(path, mesh, boundaries, cells)
+    built = build(path, mesh, *required)
     tell(path, built.notes)
     return built.mesh
 
@@ -84,17 +85,17 @@ def parts(
     {'quad': 1, 'triangle': 1}
     """
     path = Path(checks.path("path", path))
+    required = _names("boundaries", boundaries)
     mesh = load_converted(path, scaled, tetrahedra)
-    meshes, notes = {}, list[str]()
-    for kind in kinds(mesh):
-        built = build(path, restricted(mesh, cells_of_kind(mesh, kind)))
-        meshes[kind] = built.mesh
-        notes.extend(note for note in built.notes if len(kinds(mesh)) == 1)
+    built = {kind: build(path, restricted(mesh, cells_of_kind(mesh, kind))) for kind in kinds(mesh)}
+    meshes = {kind: one.mesh for kind, one in built.items()}
     known = {name for one in meshes.values() for name in one.boundaries or {}}
-    for name in [boundaries] if isinstance(boundaries, str) else boundaries:
+    for name in required:
         if name not in known:
-            raise UserError(f"{path}: no boundary set is named {name!r} ({', '.join(sorted(known)) or 'none'})")
-    tell(path, notes)
+            exist = ", ".join(sorted(known)) or "none"
+            raise UserError(f"{path}: no boundary set is named {name!r}{meant(name, known)} ({exist})")
+    if len(built) == 1:  # sides of another kind's cells are no mistake
+        tell(path, next(iter(built.values())).notes)
     return meshes
 
 
@@ -117,6 +118,10 @@ def points(path: str | Path, *, scaled: float = 1.0) -> dict[str, Array]:
     factor = checks.positive("scaled", scaled)
     mesh = load(path)
     return {name: mesh.points[members] * factor for name, members in mesh.node_sets.items()}
+
+
+def _names(parameter: str, value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else checks.items(parameter, value, str, "must be a list of names")
 
 
 def load_converted(path: Path, scaled: float, tetrahedra: bool) -> ForeignMesh:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError, UserTypeError
-from arlequin.models.reduction.bulk_data import Label, read_bulk_data
+from arlequin.models.reduction.dmig import Label, read_bulk_data
 from arlequin.models.reduction.superelement import Superelement
 from arlequin.models.reduction.superelement_writing import BULK_ENDINGS, KINDS, NUMBERS, optional, sibling
 from arlequin.models.signatures import checked_call, meant

@@ -45,9 +45,9 @@ def test_three_tied_parts_are_the_whole(tmp_path):
     found = field(results[1], SETS)
     assert found.keys() == exact.keys()
     for place, u in exact.items():
-        assert found[place] == pytest.approx(u, abs=1e-10 * 3e-4)
+        assert found[place] == pytest.approx(u, abs=1e-14 * 7e-4)
     frequencies = [aq.natural_frequencies(system, count=4).frequencies for system in (aq.System([whole]), tied)]
-    assert frequencies[1] == pytest.approx(frequencies[0], rel=1e-8)
+    assert frequencies[1] == pytest.approx(frequencies[0], rel=1e-12)
 
 
 def pulled():

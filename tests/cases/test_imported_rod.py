@@ -19,7 +19,7 @@ def test_checks_with_contact():
 
 def test_file_and_meshes_give_the_same_motion():
     motions = [tip(build(replace(SMALL, source=source)).run())[1] for source in ("file", "generators")]
-    assert motions[0] == pytest.approx(motions[1], abs=1e-9 * np.abs(motions[1]).max())
+    assert motions[0] == pytest.approx(motions[1], abs=1e-12 * np.abs(motions[1]).max())
 
 
 def test_frequency_converges_to_beam_theory():

@@ -274,6 +274,75 @@ def test_nastran_coordinate_systems(tmp_path):
     assert aq.mesh.describe(path).element_sets == {"PSHELL_3": 1}
 
 
+def test_nastran_lists_with_except(tmp_path):
+    """The example SET 88 of the Quick Reference Guide: numbers behind EXCEPT beyond the range are in the set."""
+    deck = "SOL 101\nCEND\nSET 88 = 5, 6, 7, 8, 9, 10 THRU 55 EXCEPT 15, 16, 77, 78, 79, 100 THRU 300\n"
+    deck += "SET 9 = 1 THRU 9 BY 4\nBEGIN BULK\n" + "".join(f"GRID,{n},,{n}.,,\n" for n in range(1, 301))
+    path = tmp_path / "sets.bdf"
+    path.write_text(deck + "SET1,7,1,THRU,4,EXCEPT,2\n")
+    points = {name: rows[:, 0].astype(int).tolist() for name, rows in aq.mesh.points(path).items()}
+    expected = {*range(5, 56), 77, 78, 79, *range(100, 301)} - {15, 16}
+    assert points == {"SET_88": sorted(expected), "SET_9": [1, 5, 9], "SET_7": [1, 3, 4]}
+
+
+def test_nastran_includes(tmp_path):
+    """A name in two lines, an include in an include, and one within a card."""
+    (tmp_path / "grids.bdf").write_text("GRID,1,,0.\nGRID,2,,1.\nINCLUDE 'more.bdf'\n")
+    (tmp_path / "more.bdf").write_text("GRID,3,,1.,1.\nGRID,4,,0.,1.\n")
+    path = tmp_path / "main.bdf"
+    path.write_text("BEGIN BULK\nINCLUDE 'gri\nds.bdf'\nCQUAD4,1,1,1,2,3,4\nENDDATA\nCQUAD4,2,1,9,9,9,9\n")
+    assert aq.mesh.read(path).nelements == 1
+    path.write_text("include 'main.bdf'\n")
+    raises(path, "one includes itself")
+
+
+def test_nastran_nodes_that_are_none(tmp_path):
+    """A word among the nodes of an element is no node that is missing."""
+    grids = "GRID,1,,0.\nGRID,2,,1.\nGRID,3,,1.,1.\nGRID,4,,0.,1.\n"
+    path = tmp_path / "quad.bdf"
+    for nodes, why in {"1,2,x,3,4": "invalid literal", "1,,2,3": "CQUAD4 1 has 3 of 4 nodes"}.items():
+        path.write_text(grids + f"CQUAD4,1,1,{nodes}\n")
+        raises(path, why)
+
+
+def test_nodes_that_are_lost_are_told(tmp_path):
+    """Hexahedra of 27 nodes keep 20, and are completed from them."""
+    points, number = [], {}
+    for at in itertools.product(range(3), repeat=3):
+        number[at] = len(points) + 1
+        points.append(at)
+    corners = [(0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (2, 2, 2), (0, 2, 2)]
+    middles = [
+        tuple(np.mean([corners[k] for k in edge], axis=0).astype(int))
+        for edge in files.local(files.EDGES["hexahedron"])
+    ]
+    nodes = [number[at] for at in [*corners, *middles]]
+    nodes += sorted(set(number.values()) - set(nodes))
+    path = tmp_path / "h27.inp"
+    lines = ["*NODE", *(f"{k}, {x}, {y}, {z}" for k, (x, y, z) in enumerate(points, 1)), "*ELEMENT, TYPE=C3D27"]
+    path.write_text("\n".join([*lines, files.rows([1, *nodes])]))
+    import h5py
+
+    with h5py.File(tmp_path / "h27.e", "w") as file:
+        for axis, values in zip("xyz", np.array(points, dtype=float).T, strict=True):
+            file[f"coord{axis}"] = values
+        file["connect1"] = np.array([nodes])[:, [*files.nastran_order("hexahedron20", range(20)), *range(20, 27)]]
+        file["connect1"].attrs["elem_type"] = np.bytes_("HEX27")
+    with h5py.File(tmp_path / "h27.med", "w") as file:
+        mesh = file.create_group("ENS_MAA/box")
+        mesh.attrs["ESP"] = 3
+        mesh["NOE/COO"] = np.array(points, dtype=float).T.ravel()
+        mesh["NOE/COO"].attrs["NBR"] = 27
+        mesh["MAI/H27/NOD"] = np.array(nodes)
+        mesh["MAI/H27/NOD"].attrs["NBR"] = 1
+    for form in ("inp", "e", "med"):
+        with pytest.warns(
+            ModelWarning, match="1 hexahedra of 27 nodes: the nodes in their sides and centres are left out"
+        ):
+            mesh = aq.mesh.read(tmp_path / f"h27.{form}")
+        assert aq.Solid("box", mesh, MATERIAL).cells.dx.sum() == pytest.approx(8.0, rel=1e-14)
+
+
 def raises(path, match, **options):
     with pytest.raises(UserError, match=match) as caught:
         quietly(aq.mesh.read, path, **options)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import arlequin as aq
-from arlequin.models.reduction.bulk_data import read_bulk_data
+from arlequin.models.reduction.dmig import read_bulk_data
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 
