@@ -37,7 +37,6 @@ from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.contact_start import former_points
 from arlequin.system.facing import inside_out, turned
-from arlequin.system.spring_rows import SpringRows
 
 _DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
 
@@ -51,9 +50,7 @@ def check_apart(assembly: Assembly, u: Array, static: bool = False) -> None:
     as a facet.
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
-    for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
-        if isinstance(interface, SpringRows):
-            continue
+    for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=False):
         if interference_of(assembly, interface, static):
             _refuse_large(interface, contact.reference[contact.interfaces.index(interface)], pairing)
             continue
