@@ -344,3 +344,24 @@ def test_interfaces_refuse_laws_of_springs():
     mass = aq.PointMasses("m", (0.0, 0.0), 1.0)
     with pytest.raises(aq.UserError, match="is a law of springs: Spring"):
         aq.Interface("i", mass.boundary("all"), aq.RigidPlane((0.0, 0.0), (0.0, 1.0)), LAWS["cubic"])
+
+
+def test_renamed_springs_keep_their_memory_when_levels_switch():
+    """Two springs of one law at one node are told apart by their directions: the switch changes nothing."""
+
+    def model(suffix):
+        mass = aq.PointMasses(f"m{suffix}", (0.0, 0.0), 2.0, forces={"all": lambda t: (2.5 * np.sin(12.0 * t), 0.0)})
+        springs = [
+            aq.Spring(f"{axis}{suffix}", mass.boundary("all"), direction=direction, law=BOUC)
+            for axis, direction in (("x", (1.0, 0.0)), ("y", (0.0, 1.0)))
+        ]
+        return {"parts": [mass], "springs": springs}
+
+    levels = [aq.levels.Level(**model(suffix)) for suffix in ("-1", "-2")]
+    body = aq.Levels("body", levels, aq.levels.SwitchTimes({0.25: 1}))
+    run = {"scheme": aq.Theta(0.5), "duration": 0.5, "step": 1e-3}
+    switched = aq.simulate(aq.System([], levels=[body], velocity={"m-1": (0.0, 0.1)}), **run)
+    alone = aq.simulate(aq.System(**model(""), velocity={"m": (0.0, 0.1)}), **run)
+    u = alone["part/m/displacement"].values[-1]
+    np.testing.assert_allclose(switched["part/m-2/displacement"].values[-1], u, atol=1e-12 * np.abs(u).max())
+    assert np.abs(switched["balance"].values).max() < 1e-12
