@@ -191,6 +191,33 @@ def test_loops_of_bouc_and_wen_against_scipy(law):
     assert 3.8 < errors[0] / errors[1] < 4.2
 
 
+@pytest.mark.parametrize("law", HYSTERETIC.values(), ids=HYSTERETIC)
+def test_tractions_of_unloaded_branches_are_the_slopes_of_their_energies(law):
+    e, h = np.linspace(-4e-3, 4e-3, 9), 1e-7
+    for branch in law.branches:
+        slope = (branch.energy(e + h) - branch.energy(e - h)) / (2.0 * h)
+        np.testing.assert_allclose(branch.pressure(e), -slope, rtol=1e-8, atol=1e-9)
+
+
+def test_bouc_and_wen_s_spring_starts_unloaded_where_it_is_released():
+    """Order 2 from an initial elongation, where z = 0; against SciPy's integration."""
+    elastic, hysteretic, beta, gamma, _ = BOUC.coefficients()
+
+    def rates(t, y):
+        u, v, z = y
+        return [v, -(elastic * u + hysteretic * z) / 2.0, v - beta * abs(v) * z - gamma * v * abs(z)]
+
+    exact = solve_ivp(rates, (0.0, 0.2), [4e-3, 0.0, 0.0], "DOP853", rtol=1e-12, atol=1e-15).y[0, -1]
+    mass = aq.PointMasses("m", 0.0, 2.0)
+    spring = aq.Spring("s", mass.boundary("all"), law=BOUC)
+    system, errors = aq.System([mass], springs=[spring], displacement=4e-3), []
+    for step in (1e-3, 5e-4):
+        result = aq.simulate(system, aq.Theta(0.5), duration=0.2, step=step)
+        errors.append(abs(result["part/m/displacement"].values[-1, 0, 0] / exact - 1.0))
+    assert errors[0] < 2e-5
+    assert 3.6 < errors[0] / errors[1] < 4.4
+
+
 def test_statics_follow_bouc_and_wen():
     """The end force of each load step is that of the loop, and the loss its area."""
     result = path(BOUC, lambda t: 0.004 * np.sin(2.0 * np.pi * t), duration=2.0, step=5e-3)
