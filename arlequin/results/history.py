@@ -229,7 +229,7 @@ def _summed(before: Array, values: Array) -> Array:
 class SpringSeries:
     """Time series of a spring: force on its first end, and elongation, at the ends of steps.
 
-    The force of a law with a memory is its mean over the step, that of an elastic law is at the end.
+    The force of a law with a memory is its mean over the step, in statics at the end, as that of an elastic law.
     """
 
     def __init__(self, assembly: Assembly, index: int, duration: float) -> None:

@@ -61,7 +61,7 @@ def test_kernels_are_the_slopes_of_their_tractions(law, theta):
             near = [kernel(constants, history, end + s * h, 1.0, theta, np.zeros(HISTORY)) for s in (1.0, -1.0)]
             for i in (0, 2):
                 slope = (near[0][i] - near[1][i]) / (2.0 * h)
-                assert values[i + 1] == pytest.approx(slope, rel=1e-4, abs=2e-3)
+                assert values[i + 1] == pytest.approx(slope, rel=1e-7, abs=3e-6)
             width = end - history[0]
             assert values[2] * width <= 1e-18
             if theta == 0.5:
@@ -115,7 +115,7 @@ def test_backlash_against_the_located_motion(scheme):
         u = result["part/m/displacement"].values[:, 0, 0]
         exact = gap_oscillator(1e-3, 1e4, 2.0, 0.3, result["time"].values)
         errors.append(np.abs(u - exact).max() / np.abs(exact).max())
-    assert errors[1] < 5e-3
+    assert errors[1] < 1e-3
     assert 3.4 < errors[0] / errors[1] < 4.6  # order 2 through the ends of the play
 
 
@@ -321,11 +321,15 @@ def test_a_mode_of_duffing_s_oscillator():
 
     mass = aq.PointMasses("m", 0.0, 1.0)
     spring = aq.Spring("s", mass.boundary("all"), law=aq.springs.Cubic(40.0, cubic=2000.0))
-    modes = aq.periodic(aq.System([mass], springs=[spring]), aq.Theta(0.5), energy=(1e-2, 1.0), steps=200, points=4)
-    amplitude = modes["amplitude_m"].values[:, 0, 0]
-    square = 40.0 + 2000.0 * amplitude**2
-    exact = 4.0 * ellipk(1000.0 * amplitude**2 / square) / np.sqrt(square)
-    np.testing.assert_allclose(modes["period"].values, exact, rtol=2e-4)
+    system, errors = aq.System([mass], springs=[spring]), []
+    for steps in (100, 200):
+        modes = aq.periodic(system, aq.Theta(0.5), energy=(1e-2, 1.0), steps=steps, points=4)
+        amplitude = modes["amplitude_m"].values[:, 0, 0]
+        square = 40.0 + 2000.0 * amplitude**2
+        exact = 4.0 * ellipk(1000.0 * amplitude**2 / square) / np.sqrt(square)
+        errors.append(np.abs(modes["period"].values / exact - 1.0).max())
+    assert errors[1] < 2e-4
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
 
 
 def test_a_law_on_a_face_is_shared_by_its_nodes():
