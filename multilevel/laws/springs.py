@@ -56,11 +56,6 @@ class SpringBranch(ABC):
         """Whether the branch dissipates energy."""
         return self.variable
 
-    @property
-    def height(self) -> float:
-        """0: the force acts at all elongations."""
-        return 0.0
-
     @abstractmethod
     def coefficients(self) -> Array:
         """Constants of the law for its kernel."""
