@@ -13,7 +13,6 @@ from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.spring_rows import SpringRows
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
@@ -267,7 +266,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "asperity_damping": laws.damped,
         "damping": assembly.damped,
         "plastic": any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts),
-        "impact": any(not isinstance(item, SpringRows) for item in assembly.contact.interfaces),
+        "impact": bool(assembly.contact.interfaces),
         "scheme": True,
         "absorbed": assembly.absorption is not None,
         "junction": assembly.constraints.shape[0] > 0,

@@ -189,6 +189,15 @@ class Interface:
         return tuple(self.normal)  # type: ignore[arg-type]
 
     @property
+    def acting(self) -> tuple[Any, ...]:
+        """What its forces depend on beside its surfaces."""
+        return self.normal, self.friction, self.wear, self.multiplier, self.sliding, self.direction
+
+    def point_laws(self, count: int) -> list[tuple[NormalLaw, ...]]:
+        """The normal laws of each of `count` points."""
+        return [self.laws] * count
+
+    @property
     def _space(self) -> str:
         if self.multiplier is not None:
             return self.multiplier

@@ -14,7 +14,6 @@ from arlequin.levels.transfer import LevelTransfer
 from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
-from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.batch import StepBatch
@@ -23,7 +22,6 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.levels import Levels, MovingPatch
 from arlequin.system.same_data import same_data
-from arlequin.system.spring_rows import SpringRows
 from arlequin.system.system import System
 
 LevelChoice = tuple[int, ...]  # the active level of each `Levels`
@@ -365,24 +363,13 @@ def _transfer_contact(
 def _former_interface(source: Assembly, target: Assembly, name: str) -> str | None:
     """Name of the source's interface that an interface of the target continues: the same name, or one only in the
     source with the same laws, the same obstacle and common points."""
-    before, after = ({item.name: item for item in assembly.contact.interfaces} for assembly in (source, target))
+    before, after = ({item.name: item for item in assembly.contact.items} for assembly in (source, target))
     if name in before:
         return name
-
-    def acting(interface: Interface | SpringRows) -> Any:
-        return (
-            interface.normal,
-            interface.friction,
-            interface.wear,
-            interface.multiplier,
-            interface.sliding,
-            interface.direction,
-        )
-
-    interface = after[name]
+    item = after[name]
     for other in before.values():
-        obstacles = not isinstance(interface.master, Surface) and same_data(interface.master, other.master)
-        equal = other.name not in after and obstacles and same_data(acting(interface), acting(other))
+        obstacles = not isinstance(item.master, Surface) and same_data(item.master, other.master)
+        equal = other.name not in after and obstacles and same_data(item.acting, other.acting)
         if equal and _common_points(source, target, other.name, name)[0].size:
             return other.name
     return None
@@ -393,7 +380,7 @@ def _common_points(source: Assembly, target: Assembly, former: str, name: str) -
     the same (a spring has several points in one place), else those at equal positions."""
     sides = []
     for assembly, interface in ((source, former), (target, name)):
-        items = assembly.contact.interfaces
+        items = assembly.contact.items
         i = next(i for i, item in enumerate(items) if item.name == interface)
         sides.append((items[i].slave.part, assembly.contact.reference[i].positions))
     (part, before), (other, after) = sides
@@ -404,5 +391,5 @@ def _common_points(source: Assembly, target: Assembly, former: str, name: str) -
 def _points(assembly: Assembly) -> dict[str, slice]:
     """Range of points of each interface, by name."""
     bounds: Sequence[tuple[int, int]] = list(pairwise(assembly.contact.start.tolist()))
-    each = zip(assembly.contact.interfaces, bounds, strict=True)
+    each = zip(assembly.contact.items, bounds, strict=True)
     return {item.name: slice(a, b) for item, (a, b) in each}

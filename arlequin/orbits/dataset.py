@@ -103,8 +103,8 @@ def _contacts(period_map: PeriodMap) -> list[str]:
     """Names of the contact points (k,): interface and number in it."""
     contact = period_map.assembly.contact
     return [
-        f"{interface.name}:{i}"
-        for interface, count in zip(contact.interfaces, np.diff(contact.start), strict=True)
+        f"{item.name}:{i}"
+        for item, count in zip(contact.items, np.diff(contact.start), strict=True)
         for i in range(count)
     ]
 

@@ -49,7 +49,6 @@ from arlequin.step.coefficients import StepCoefficients
 from arlequin.step.scheme import Scheme
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.spring_rows import SpringRows
 
 MAX_COORDINATES = 300  # free coordinates; Jacobians are dense
 _DIFFERENCE = 1e-6  # increment of central differences, relative to the size of the state
@@ -476,7 +475,7 @@ def _check(assembly: Assembly, scheme: Scheme) -> None:
         ):
             raise UserError(f"part '{part.name}': periodic motions are of linear parts and of rigid ones of the plane")
     contact, laws = assembly.contact, assembly.laws
-    SpringRows.refuse_memory(contact.interfaces, "which periodic motions do not take: take an elastic law")
+    contact.refuse_memory("which periodic motions do not take: take an elastic law")
     for interface in contact.interfaces:
         if interface.wear is not None:
             raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")

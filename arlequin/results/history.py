@@ -31,7 +31,6 @@ from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
-from arlequin.system.spring_rows import SpringRows
 
 
 class ContactSeries:
@@ -230,7 +229,7 @@ def _summed(before: Array, values: Array) -> Array:
 class SpringSeries:
     """Time series of a spring: force on its first end, and elongation, at the ends of steps.
 
-    The force of a law with a memory is its mean over the step, that of an elastic law is at the end.
+    The force of a law with a memory is its mean over the step, in statics at the end, as that of an elastic law.
     """
 
     def __init__(self, assembly: Assembly, index: int, duration: float) -> None:
@@ -248,8 +247,9 @@ class SpringSeries:
         self._stiffness, self._damping = links.stiffness[rows], links.damping[rows]
         self._duration, contact = duration, assembly.contact
         self._lawful, self._points, self._regular = np.zeros(0, np.int64), slice(0, 0), None
-        for item, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
-            if isinstance(item, SpringRows) and item.spring is spring:
+        bounds = pairwise(contact.start[len(contact.interfaces) :])
+        for item, (a, b) in zip(contact.springs, bounds, strict=True):
+            if item.spring is spring:
                 self._lawful, self._points = item.chosen, slice(int(a), int(b))
                 self._regular = None if item.hysteretic else contact.laws.chosen(np.arange(a, b))
 

@@ -11,6 +11,7 @@ import numpy as np
 from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
+from arlequin.multilevel.laws.signature import HISTORY
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
 from arlequin.schemes._system_kernels import add_product, add_transposed, dot, internal_forces, named_system
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
@@ -51,10 +52,14 @@ def _move_rows(system, u, v, displacement, velocity):
 @njit(cache=True)
 def _pressure(system, k, gap, rate):
     """Pressure of the laws of a point, its dissipative part, and its derivatives by gap and rate."""
-    rows, coefficients = system.laws.rows, system.laws.coefficients
+    rows, kind, coefficients = system.laws.rows, system.laws.kind, system.laws.coefficients
     total, lossy, by_gap, by_rate = 0.0, 0.0, 0.0, 0.0
     for row in range(rows[k], rows[k + 1]):
-        stored, lost, slope, slope_rate = layer(coefficients[row], gap, rate)
+        if kind[row] < 0:
+            stored, lost, slope, slope_rate = layer(coefficients[row], gap, rate)
+        else:  # of an elastic spring, at the end of a step that rests
+            history, lost, slope_rate = np.full(HISTORY, gap), 0.0, 0.0
+            stored, slope, _, _ = system.laws.kernels[kind[row]](coefficients[row], history, gap, 1.0, 1.0, history)
         total += stored + lost
         lossy += lost
         by_gap += slope

@@ -12,7 +12,6 @@ from arlequin.schemes.stable_step import limit_of_steps, stable_step
 from arlequin.schemes.sub_steps import SubsteppedStepper
 from arlequin.step.scheme import Stepper
 from arlequin.system.assembly import Assembly
-from arlequin.system.spring_rows import SpringRows
 
 
 @checked_call
@@ -71,7 +70,7 @@ class CentralDifference:
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )
-        SpringRows.refuse_memory(assembly.contact.interfaces, "which CentralDifference does not step: take Newmark()")
+        assembly.contact.refuse_memory("which CentralDifference does not step: take Newmark()")
         kinds: tuple[type[CentralStepper], ...] = BulkCentralStepper, CentralLoopStepper, CentralStepper
         stepper = next(kind for kind in kinds if kind.takes(assembly))(assembly, step)
         if any(isinstance(part, Deforming) for part in assembly.parts):

@@ -136,7 +136,12 @@ class CompiledSystem(NamedTuple):
 
 def system_arguments(assembly: Assembly, tangential_compliance: Array | None = None) -> tuple[Any, Any]:
     """The first arguments of the loops: arrays of the system, and the kernels of its laws."""
-    *fields, laws = CompiledSystem.of(assembly, tangential_compliance)
+    return loop_arguments(CompiledSystem.of(assembly, tangential_compliance))
+
+
+def loop_arguments(system: CompiledSystem) -> tuple[Any, Any]:
+    """A system as the first arguments of the loops."""
+    *fields, laws = system
     return as_arrays((*fields, laws[2:])), laws.kernels
 
 

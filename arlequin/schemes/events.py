@@ -23,7 +23,6 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, evaluate_fewer_on_error
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.spring_rows import SpringRows
 
 _RIGID = 1e-13  # squared frequency of a rigid mode, relative to the largest, at most
 _DIAGONAL = 1e-12  # off-diagonal modal damping, relative, below which it is diagonal
@@ -245,11 +244,9 @@ def _small(assembly: Assembly) -> None:
 def check_laws(assembly: Assembly) -> None:
     """UserError where events cannot be located: unsupported laws, masses, junctions or imposed motions."""
     laws = assembly.laws
+    for item in assembly.contact.springs:
+        raise UserError(f"spring '{item.spring.name}': events=\"locate\" takes linear springs: Theta(0.5) takes a law")
     for interface in assembly.contact.interfaces:
-        if isinstance(interface, SpringRows):
-            raise UserError(
-                f"spring '{interface.spring.name}': events=\"locate\" takes linear springs: Theta(0.5) takes a law"
-            )
         for law in interface.laws:
             if isinstance(law, SetValuedLaw) and law.restitution > 0.0:
                 raise UserError(

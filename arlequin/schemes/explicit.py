@@ -14,16 +14,16 @@ from arlequin.models.linalg.constraints import independent
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.springs import Elastic
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.schemes.compiled_loop import MAX_FULL, is_small
-from arlequin.schemes.compiled_system import first_of, system_arguments
+from arlequin.schemes.compiled_system import CompiledSystem, first_of, loop_arguments
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, evaluate_fewer_on_error, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.spring_rows import SpringRows
 
 
 class ExplicitSystem:
@@ -56,8 +56,13 @@ class ExplicitSystem:
 
     @cached_property
     def arguments(self) -> tuple[Any, Any, Any]:
-        """The system, the kernels of its laws and its inverse mass; built on first use, since kernels are loaded."""
-        return *system_arguments(self.assembly), tuple(self._inverse_mass)
+        """The system, the kernels of its laws and its inverse mass; built on first use, since kernels are loaded. The
+        kind of a layer is −1: its pressure depends on the rate at an instant, which the kernel of a step does not
+        take."""
+        system = CompiledSystem.of(self.assembly)
+        layers = [isinstance(law, Asperities) for point in self.assembly.laws.regular for law in point]
+        laws = system.laws._replace(kind=np.where(np.array(layers, dtype=bool), -1, system.laws.kind))
+        return *loop_arguments(system._replace(laws=laws)), tuple(self._inverse_mass)
 
     @property
     def damped(self) -> bool:
@@ -202,13 +207,8 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             "explicit schemes need regular laws in contact (ImpactElement, Penalty, Asperities): Theta takes others"
         )
-    for item in assembly.contact.interfaces:
-        if isinstance(item, SpringRows):
-            raise UserError(
-                f"spring '{item.spring.name}': explicit schemes take linear springs: Theta, Newmark and "
-                "CentralDifference take a law"
-            )
-    if any(not isinstance(law, Asperities) for point_laws in laws.regular for law in point_laws):
+    assembly.contact.refuse_memory("which explicit schemes do not step: take Theta or Newmark()")
+    if any(not isinstance(law, Asperities | Elastic) for point_laws in laws.regular for law in point_laws):
         raise UserError("explicit schemes take ImpactElement, Penalty and Asperities in contact")
     if laws.state_dependent:
         raise UserError("explicit schemes take Coulomb's friction with a constant coefficient: Theta takes others")

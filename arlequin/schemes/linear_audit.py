@@ -38,7 +38,7 @@ class SolvedSteps(NamedTuple):
 class StepEnergies(NamedTuple):
     """Kinetic energy at the ends (b, …), strain energy at the start and the ends (b + 1, …), energy of the laws at the
     start, J; layer_gap (b, …, k), m: gaps of the layers, where they differ from the gaps; plastic: dissipation, J;
-    history (…, l, h): of the laws at the start, None where none has a memory."""
+    history (…, l, h): of the laws at the start, None in schemes that take no law with a memory."""
 
     kinetic: Array
     strain: Array

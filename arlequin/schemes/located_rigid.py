@@ -67,7 +67,7 @@ def _plane(assembly: Assembly) -> None:
     for part, assembled in zip(assembly.system.parts, assembly.parts, strict=True):
         if not assembled.rotating and (not assembly.linear or assembled.stiffness.nnz or assembled.damping is not None):
             raise UserError(f"{where}: part '{part.name}' deforms: bodies, point masses and springs are supported")
-    for interface, pairing in zip(contact.interfaces, contact.pairings, strict=True):
+    for interface, pairing in zip(contact.interfaces, contact.pairings, strict=False):
         if isinstance(interface.master, Surface):
             raise UserError(f"{where}: interface '{interface.name}' has a part as master: take flat obstacles")
         if not pairing.fixed:

@@ -69,9 +69,8 @@ def rows_of_corners(contact: Contact) -> CornerRows:
     for i, (a, b) in enumerate(pairwise(contact.span)):
         directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
         columns, width = np.arange(a, b), 1
-        interface = contact.interfaces[i]
-        if isinstance(interface, Interface) and not contact.steady[i]:
-            directions, arms = corner_rows(interface, contact.reference[i])
+        if not contact.steady[i]:  # an interface
+            directions, arms = corner_rows(contact.interfaces[i], contact.reference[i])
             sagitta, angle_row = contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0])), a + 2
             columns, width = np.full(len(directions), a), 3
         points = np.diff(contact.start)[i]

@@ -107,7 +107,7 @@ class MasslessCondensation(Assembly):
 
 def _check(full: Assembly, compliance: Array) -> None:
     contact = full.contact
-    for interface, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
+    for interface, (a, b) in zip(contact.items, pairwise(contact.start), strict=True):
         name = interface.name
         if (full.laws.level[a:b] != 1).any() or full.laws.has_regular or full.laws.frictional or not contact.fixed:
             raise UserError(

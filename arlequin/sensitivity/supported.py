@@ -11,7 +11,6 @@ from arlequin.sensitivity.models_at import ModelDerivative, StudyModel
 from arlequin.sensitivity.sliding_friction import is_derived
 from arlequin.sensitivity.step_equations import coefficients_of
 from arlequin.system.assembly import Assembly
-from arlequin.system.spring_rows import SpringRows
 
 
 def derived(
@@ -60,7 +59,7 @@ def _check_equations(assembly: Assembly) -> None:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:
         raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
-    SpringRows.refuse_memory(assembly.contact.interfaces, "which gradients do not take: take an elastic law")
+    assembly.contact.refuse_memory("which gradients do not take: take an elastic law")
     if not is_derived(assembly.laws):
         raise UserError(
             "gradients need a coefficient of friction that is constant, or one of the slip rate and the pressure alone:"

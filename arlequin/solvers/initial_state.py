@@ -37,7 +37,6 @@ from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.contact_start import former_points
 from arlequin.system.facing import inside_out, turned
-from arlequin.system.spring_rows import SpringRows
 
 _DEPTH_TOLERANCE = 1e-10  # depth, relative to the part, that counts as zero
 
@@ -51,10 +50,8 @@ def check_apart(assembly: Assembly, u: Array, static: bool = False) -> None:
     as a facet.
     """
     contact, allowed = assembly.contact, _allowed_depths(assembly)
-    each = zip(contact.interfaces, contact.pairings, contact.reference, pairwise(contact.start), strict=True)
+    each = zip(contact.interfaces, contact.pairings, contact.reference, pairwise(contact.start), strict=False)
     for interface, pairing, reference, (a, b) in each:
-        if isinstance(interface, SpringRows):
-            continue
         if _closes_interference(assembly, interface, static):
             _refuse_large(interface, reference, pairing)
             continue

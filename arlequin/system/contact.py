@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.linalg.products import RowProduct
+from arlequin.models.errors import UserError
 from arlequin.models.part import Assembled, Surface
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
@@ -20,6 +21,7 @@ from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import ACTS
+from arlequin.system.contact_item import ContactItem
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import DofLayout, bounds_of
 from arlequin.system.interference import Interference
@@ -133,9 +135,9 @@ _DISTANT = 0.1  # factor on large coordinates, so that their ε is 1e-14 of the 
 
 @dataclass(frozen=True, eq=False)
 class ContactScale:
-    """Length scales of interfaces, from their initial kinematics and their interference."""
+    """Length scales of the surfaces of a contact, from its initial kinematics and its interference."""
 
-    interfaces: Sequence[Interface | SpringRows]
+    surfaces: Sequence[Surface]
     reference: Sequence[Kinematics]
     interference: Interference | None
 
@@ -143,10 +145,8 @@ class ContactScale:
     def extent(self) -> float:
         """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, their
         distance from their partners or the origin; 1 m where all of these are zero."""
-        touching = [item for item in self.interfaces if isinstance(item, Interface)] or self.interfaces
-        sides = [side for item in touching for side in surfaces_of(item)]
-        extent = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
-        extent = extent or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
+        extent = max((float(np.ptp(side.positions, axis=0).max()) for side in self.surfaces), default=0.0)
+        extent = extent or max((float(np.ptp(s.part.positions, axis=0).max()) for s in self.surfaces), default=0.0)
         apart = max((float(np.abs(kin.gap[kin.paired]).max(initial=0.0)) for kin in self.reference), default=0.0)
         return extent or max(apart, self._distance) or 1.0
 
@@ -155,7 +155,7 @@ class ContactScale:
         """Largest gap that counts as zero, m."""
         return _TOUCHING * self.extent + self.round_off
 
-    @cached_property
+    @property
     def lasting(self) -> float:
         """Largest gap of persistent contact, m; in a press fit, whose release would be an impact, a share of the
         interference, as its slip lets the gaps drift at second order."""
@@ -185,14 +185,14 @@ class ContactScale:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """The interfaces, and after them the springs with a law (`SpringRows`), with their pairings and laws.
+    """The items, first the interfaces, then the springs with a law, with their pairings and laws.
 
-    start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces that are
-    steady, whose pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span`
-    (interfaces + 1,) bounds the rows). method: solution method of a step.
+    start (items + 1,) bounds the points of the items. basis (q, d): the rows of the items that are steady, whose
+    pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span` (items + 1,) bounds
+    the rows). method: solution method of a step.
     """
 
-    interfaces: tuple[Interface | SpringRows, ...]
+    items: tuple[ContactItem, ...]
     pairings: tuple[Pairing, ...]
     laws: PointLaws
     start: NDArray[np.int64]
@@ -205,27 +205,27 @@ class Contact:
     _last_subset: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, interfaces: Sequence[Interface | SpringRows], layout: DofLayout, method: ContactMethod) -> "Contact":
-        """The interfaces and springs between parts of the layout."""
-        pairings = tuple(interface.pairing() for interface in interfaces)
+    def of(cls, items: Sequence[ContactItem], layout: DofLayout, method: ContactMethod) -> "Contact":
+        """The interfaces and then the springs between parts of the layout."""
+        pairings = tuple(item.pairing() for item in items)
         reference = tuple(
-            pairing.at(*(_positions(side) for side in (interface.slave, interface.master)))
-            for interface, pairing in zip(interfaces, pairings, strict=True)
+            pairing.at(*(_positions(side) for side in (item.slave, item.master)))
+            for item, pairing in zip(items, pairings, strict=True)
         )
         laws = PointLaws.gather(
-            [laws for item, kin in zip(interfaces, reference, strict=True) for laws in _point_laws(item, kin)],
+            [laws for item, kin in zip(items, reference, strict=True) for laws in item.point_laws(kin.gap.size)],
             np.concatenate([pairing.areas for pairing in pairings]) if pairings else np.zeros(0),
-            [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            [item.friction for item, kin in zip(items, reference, strict=True) for _ in kin.gap],
             axes=reference[0].normals.shape[1] if reference else 1,
         )
-        sides = tuple(_sides(item, layout) for item in interfaces)
+        sides = tuple(_sides(item, layout) for item in items)
         steady, blocks = [], []
-        for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
+        for item, pairing, kin, pair in zip(items, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
             steady.append(pairing.fixed and all(side.rotating is None for side in pair))
-            blocks.append(sp.csr_array(used_rows(interface, kin) @ both) if steady[-1] else both)
+            blocks.append(sp.csr_array(used_rows(item, kin) @ both) if steady[-1] else both)
         return cls(
-            interfaces=tuple(interfaces),
+            items=tuple(items),
             pairings=pairings,
             laws=laws,
             start=bounds_of([kin.gap.size for kin in reference]),
@@ -237,6 +237,22 @@ class Contact:
             method=method,
         )
 
+    @cached_property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """The interfaces; their points come first."""
+        return tuple(item for item in self.items if isinstance(item, Interface))
+
+    @cached_property
+    def springs(self) -> tuple[SpringRows, ...]:
+        """The springs with a law, after the interfaces."""
+        return tuple(item for item in self.items if isinstance(item, SpringRows))
+
+    def refuse_memory(self, text: str) -> None:
+        """UserError where a spring has a law with a memory."""
+        for item in self.springs:
+            if item.hysteretic:
+                raise UserError(f"spring '{item.spring.name}' has a law with a memory, {text}")
+
     @property
     def count(self) -> int:
         """Number of contact points."""
@@ -244,7 +260,7 @@ class Contact:
 
     @cached_property
     def fixed(self) -> bool:
-        """Whether all interfaces are steady: gaps are linear in the coordinates then."""
+        """Whether all items are steady: gaps are linear in the coordinates then."""
         return all(self.steady)
 
     @cached_property
@@ -268,7 +284,7 @@ class Contact:
     @cached_property
     def _repeated(self) -> NDArray[np.bool_]:
         """Mask (k,) of points that may be redundant: corners and edges, and nodes in contact with several surfaces."""
-        names = [item.slave.part.name for item in self.interfaces]
+        names = [item.slave.part.name for item in self.items]
         number = [
             np.full(len(kin.positions), names.index(name)) for name, kin in zip(names, self.reference, strict=True)
         ]
@@ -295,7 +311,8 @@ class Contact:
     @cached_property
     def scale(self) -> ContactScale:
         """Length scales of the gaps."""
-        return ContactScale(self.interfaces, self.reference, self.interference)
+        surfaces = [side for item in self.interfaces or self.items for side in surfaces_of(item)]
+        return ContactScale(surfaces, self.reference, self.interference)
 
     @cached_property
     def sizes(self) -> Array:
@@ -343,9 +360,9 @@ class Contact:
     @cached_property
     def wear_rate(self) -> Array | None:
         """Worn depth per work (k,), k/A by Archard's law, m/J; None without wear."""
-        if all(interface.wear is None for interface in self.interfaces):
+        if all(item.wear is None for item in self.items):
             return None
-        each = [0.0 if interface.wear is None else interface.wear.coefficient for interface in self.interfaces]
+        each = [0.0 if item.wear is None else item.wear.coefficient for item in self.items]
         return np.repeat(each, np.diff(self.start)) / self.laws.area
 
     def worn(self, before: WearState | None, wear: Array) -> WearState | None:
@@ -365,11 +382,11 @@ class Contact:
         if self.fixed:
             return self._at_rest
         by_interface = []
-        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+        for i, (item, pairing) in enumerate(zip(self.items, self.pairings, strict=True)):
             displacement = basis_displacement[self.span[i] : self.span[i + 1]]
             if self.steady[i]:
                 kin = self.reference[i]
-                by_interface.append(replace(kin, gap=kin.gap + displacement[_normal_rows(interface, kin)]))
+                by_interface.append(replace(kin, gap=kin.gap + displacement[_normal_rows(item, kin)]))
                 continue
             slave, master = self.sides[i]
             positions = slave.positions(displacement[: slave.count]), master.positions(displacement[slave.count :])
@@ -395,10 +412,10 @@ class Contact:
         are means, and no node counts twice, or Σ N Nᵀ has a separate bound (`OverlappingPairing`).
         """
         stiffness, slaves, masters = np.sqrt(self.laws.stiffness_bound()), [], []
-        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+        for i, (item, pairing) in enumerate(zip(self.items, self.pairings, strict=True)):
             rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
             if self.steady[i]:
-                normal = rows[_normal_rows(interface, self.reference[i])]
+                normal = rows[_normal_rows(item, self.reference[i])]
                 slaves.append(normal.multiply(roots[:, None]))
             else:
                 slave, master = self.sides[i]
@@ -420,7 +437,7 @@ class Contact:
                 if self.steady[i]:
                     blocks.append(sp.eye_array(b - a, format="csr"))
                     continue
-                rows, (slave, master) = used_rows(self.interfaces[i], kin), self.sides[i]
+                rows, (slave, master) = used_rows(self.items[i], kin), self.sides[i]
                 if slave.rotating is not None or master.rotating is not None:
                     displacement = basis_displacement[a:b]
                     nodes = [slave.nodes(displacement[: slave.count]), master.nodes(displacement[slave.count :])]
@@ -448,12 +465,7 @@ def _positions(surface: Surface | object) -> Array:
     return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
 
 
-def _point_laws(item: Interface | SpringRows, kin: Kinematics) -> list[tuple[Any, ...]]:
-    """The normal laws of each point (k,)."""
-    return item.point_laws(kin) if isinstance(item, SpringRows) else [item.laws] * kin.gap.size
-
-
-def _sides(item: Interface | SpringRows, layout: DofLayout) -> tuple[ContactSide, ContactSide]:
+def _sides(item: ContactItem, layout: DofLayout) -> tuple[ContactSide, ContactSide]:
     """Slave and master; of a spring its elongations, and nothing."""
     if isinstance(item, SpringRows):
         rows = item.elongations(layout)
@@ -461,14 +473,14 @@ def _sides(item: Interface | SpringRows, layout: DofLayout) -> tuple[ContactSide
     return ContactSide.of(item.slave, layout), ContactSide.of(item.master, layout)
 
 
-def used_rows(interface: Interface | SpringRows, kin: Kinematics) -> sp.csr_array:
+def used_rows(item: ContactItem, kin: Kinematics) -> sp.csr_array:
     """The rows of the kinematics, without tangents if there is no friction."""
     axes = kin.normals.shape[1]
-    return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
+    return kin.rows if item.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
 
 
-def _normal_rows(interface: Interface | SpringRows, kin: Kinematics) -> slice:
-    return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
+def _normal_rows(item: ContactItem, kin: Kinematics) -> slice:
+    return slice(None, None, kin.normals.shape[1] if item.friction is not None else 1)
 
 
 def _largest_eigenvalue(blocks: Sequence[sp.csr_array], inverse: Array) -> float:

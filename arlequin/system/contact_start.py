@@ -14,7 +14,6 @@ from arlequin.multilevel.laws.wear import WearState
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.result_frame import ResultFrame
-from arlequin.system.spring_rows import SpringRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class ContactStart:
         """The contact at u (d,); frame: of a former result, whose interfaces are matched by name."""
         basis_displacement = contact.basis_product(u)
         if frame is not None:
-            SpringRows.refuse_memory(contact.interfaces, "whose state is not in the result of from_result")
+            contact.refuse_memory("whose state is not in the result of from_result")
         worn = None if frame is None else _worn(contact, frame)
         kinematics = contact.kinematics(basis_displacement, worn=worn)
         gaps = kinematics.gaps(basis_displacement, 1.0)
@@ -86,16 +85,15 @@ def _interfaces(contact: Contact, frame: ResultFrame) -> list[tuple[str, slice, 
 
 def former_points(contact: Contact, frame: ResultFrame) -> Iterator[tuple[Interface, slice, Mapping[str, Array]]]:
     """Interfaces that a result has, their points, and the values of the result at them."""
-    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=True):
-        if isinstance(item, Interface) and frame.takes(item):
+    for item, kin, (a, b) in zip(contact.interfaces, contact.reference, pairwise(contact.start), strict=False):
+        if frame.takes(item):
             points = slice(int(a), int(b))
             yield item, points, frame.points(item.name, kin.positions, contact.laws.area[points])
 
 
 def _worn(contact: Contact, frame: ResultFrame) -> WearState | None:
     for item in contact.interfaces:
-        taken = isinstance(item, Interface) and frame.takes(item)
-        depth = frame.interfaces[item.name].get("worn_depth") if taken else None
+        depth = frame.interfaces[item.name].get("worn_depth") if frame.takes(item) else None
         if depth is not None and depth.any() and item.wear is None:
             raise UserError(f"from_result: interface '{item.name}' wore there: give it wear=Archard(…) here too")
     if contact.wear_rate is None:

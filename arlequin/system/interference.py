@@ -12,7 +12,6 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.pairing.interference import Ramp, ramp_share
 from arlequin.multilevel.pairing.kinematics import Kinematics
-from arlequin.system.spring_rows import SpringRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +25,14 @@ class Interference:
     ramps: tuple[tuple[str, slice, Ramp], ...]
 
     @classmethod
-    def of(cls, interfaces: Sequence[Interface | SpringRows], reference: Sequence[Kinematics]) -> "Interference | None":
-        """The interference at the reference configuration; None of interfaces without."""
+    def of(cls, interfaces: Sequence[Interface], reference: Sequence[Kinematics]) -> "Interference | None":
+        """The interference at the reference configuration, that of springs behind; None of interfaces without."""
         if all(interface.interference is None for interface in interfaces):
             return None
         bounds = np.cumsum([0, *(kin.gap.size for kin in reference)])
         overlap, ramps = np.zeros(bounds[-1]), []
-        for interface, kin, (a, b) in zip(interfaces, reference, pairwise(bounds.tolist()), strict=True):
-            if isinstance(interface, Interface) and interface.interference is not None:
+        for interface, kin, (a, b) in zip(interfaces, reference, pairwise(bounds.tolist()), strict=False):
+            if interface.interference is not None:
                 overlap[a:b] = interface.overlap(kin)
                 ramps.append((interface.name, slice(a, b), interface.ramp))
         return cls(overlap, tuple(ramps))

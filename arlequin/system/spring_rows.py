@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.models.errors import UserError
 from arlequin.models.lumped.bushings import Bushing
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
@@ -30,12 +29,6 @@ class SpringRows:
 
     friction = None
     wear = None
-    multiplier = None
-    direction = None
-    area = None
-    interference = None
-    weak = False
-    sliding = "small"
     fixed = True
 
     @property
@@ -60,21 +53,16 @@ class SpringRows:
         return np.flatnonzero(np.tile(has, len(self.spring.shares)))
 
     @property
-    def laws(self) -> tuple[Any, ...]:
-        """The branches of all laws."""
-        return tuple(branch for law in self.spring.laws if law is not None for branch in law.branches)
-
-    @property
     def hysteretic(self) -> bool:
         """Whether a law has a memory."""
         return any(law.hysteretic for law in self.spring.laws if law is not None)
 
     @property
-    def normal(self) -> tuple[Any, ...]:
-        """The same, as `Interface.normal`."""
-        return self.laws
+    def acting(self) -> tuple[Any, ...]:
+        """What its forces depend on beside its ends."""
+        return self.spring.laws, self.spring.direction
 
-    def point_laws(self, kin: Kinematics) -> list[tuple[Any, ...]]:
+    def point_laws(self, count: int) -> list[tuple[Any, ...]]:
         """The branches of the law of each point (n,)."""
         each = [tuple(law.branches) for law in self.spring.laws if law is not None]
         return each * len(self.spring.shares)
@@ -106,13 +94,6 @@ class SpringRows:
         for i, vector in enumerate(vectors):
             tangents[i] = np.linalg.svd(vector[None])[2][1:]
         return Kinematics(rows, np.zeros(count), vectors, tangents, positions)
-
-    @staticmethod
-    def refuse_memory(items: Sequence[Any], text: str) -> None:
-        """UserError where a spring among the items of a contact has a law with a memory."""
-        for item in items:
-            if isinstance(item, SpringRows) and item.hysteretic:
-                raise UserError(f"spring '{item.spring.name}' has a law with a memory, {text}")
 
     @classmethod
     def of(cls, springs: Sequence[Spring]) -> list["SpringRows"]:

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.multilevel.interface import Interface
 from arlequin.system.absorption import Absorption
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
@@ -28,7 +27,7 @@ def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
         if len({side.part.name in names for side in surfaces_of(spring)}) > 1:
             raise UserError(f"Multirate: spring '{spring.name}' connects a coarse and a fine part")
     chosen = []
-    for interface in assembly.contact.interfaces:
+    for interface in assembly.contact.items:
         inside = [side.part.name in names for side in surfaces_of(interface)]
         if any(inside) and not all(inside):
             raise UserError(f"Multirate: interface '{interface.name}' connects a coarse and a fine part")
@@ -46,7 +45,8 @@ def restrict_assembly(
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
     assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
     layout = DofLayout.of(parts, assembled)
-    chosen_interfaces = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
+    items = [item for item, yes in zip(assembly.contact.items, interfaces, strict=True) if yes]
+    contact = Contact.of(items, layout, assembly.contact.method)
     names = {part.name for part in parts}
     springs = [
         spring for spring in assembly.system.springs if names.issuperset(side.part.name for side in surfaces_of(spring))
@@ -61,7 +61,7 @@ def restrict_assembly(
             assembly.system,
             parts=parts,
             junctions=(),
-            interfaces=[item for item in chosen_interfaces if isinstance(item, Interface)],
+            interfaces=contact.interfaces,
             springs=springs,
             velocity=dict.fromkeys(names, 0.0),  # the stepper takes the velocity of the full system
             displacement=None,
@@ -74,7 +74,7 @@ def restrict_assembly(
         constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
-        contact=Contact.of(chosen_interfaces, layout, assembly.contact.method),
+        contact=contact,
         links=SpringSet.of(springs, layout),
         cell_weights={name: weights for name, weights in assembly.cell_weights.items() if name in names},
         **blocks,

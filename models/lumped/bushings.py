@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.lumped.springs import ForceLaw, Spring
+from arlequin.models.errors import UserError, short_repr
+from arlequin.models.lumped.springs import ForceLaw, Spring, check_law
 from arlequin.models.part import Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -45,7 +45,7 @@ class Bushing(Spring):
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
-        if self.first.positions.shape[1] not in COMPONENTS:
+        if isinstance(self.first, Surface) and self.first.positions.shape[1] not in COMPONENTS:
             raise UserError(f"bushing '{self.name}': needs a plane or space")
         super().__post_init__()
         for end in (self.first, self.second):
@@ -91,8 +91,7 @@ class Bushing(Spring):
         given = checks.mapping(f"bushing '{self.name}': law", self.law, text)
         for component, law in given.items():
             checks.one_of(f"bushing '{self.name}': component of law", component, self.components)
-            if isinstance(law, type) or not isinstance(law, ForceLaw):
-                raise UserTypeError.parameter(component, law, "must be a law of springs, as aq.springs.Cubic(1e3)")
+            check_law(f"bushing '{self.name}': law of {component}", law)
         return tuple(given.get(component) for component in self.components)
 
     @property

@@ -23,6 +23,12 @@ class ForceLaw(Protocol):
     def hysteretic(self) -> bool: ...
 
 
+def check_law(name: str, law: Any) -> None:
+    """UserError where a parameter is no law of springs."""
+    if isinstance(law, type) or not isinstance(law, ForceLaw):
+        raise UserTypeError.parameter(name, law, "must be a law of springs, as aq.springs.Backlash(1e6, gap=1e-4)")
+
+
 @checked_call
 @dataclass(frozen=True, eq=False)
 class Spring:
@@ -95,9 +101,8 @@ class Spring:
         if len(laws) != count:
             raise UserError.parameter(name, f"{len(laws)} laws", f"must be one, or {count} of them")
         for law in laws:
-            if law is not None and (isinstance(law, type) or not isinstance(law, ForceLaw)):
-                rule = "must be a law of springs, as aq.springs.Backlash(1e6, gap=1e-4)"
-                raise UserTypeError.parameter(name, law, rule)
+            if law is not None:
+                check_law(name, law)
         return laws
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import njit
+from arlequin.multilevel.laws._search_kernels import knots_passed
 from arlequin.multilevel.laws.signature import REGULAR
 
 _STEPS = 100  # of Newton's method on a monotone scalar equation, safeguarded by bisection
@@ -17,14 +18,7 @@ _PAIR = types.UniTuple(float64, 2)
 @njit(int64(float64[::1], int64, float64), cache=True)
 def _piece(table, n, e):
     """Index of the linear piece at an elongation: 0 below the first knot, n beyond the last."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) // 2
-        if e >= table[3 + middle]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return knots_passed(table, 3, n, e)
 
 
 @njit(_PAIR(float64[::1], int64, int64, float64), cache=True)

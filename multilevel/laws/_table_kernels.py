@@ -5,6 +5,7 @@ import numpy as np
 from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import njit
+from arlequin.multilevel.laws._search_kernels import knots_passed
 from arlequin.multilevel.laws.signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off
@@ -17,14 +18,7 @@ def _piece(table, n, gap):
     """Index of the piece at a gap: 0 below the first knot, 1 … n − 1 between two, n beyond the last, n + 1 past a."""
     if gap >= table[1]:
         return n + 1
-    low, high = 0, n  # knots low − 1 < gap ≤ … by halving
-    while low < high:
-        middle = (low + high) // 2
-        if gap >= table[4 + middle]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return knots_passed(table, 4, n, gap)
 
 
 @njit(types.UniTuple(float64, 2)(float64[::1], int64, int64, float64), cache=True)

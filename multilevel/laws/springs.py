@@ -56,11 +56,6 @@ class SpringBranch(ABC):
         """Whether the branch dissipates energy."""
         return self.variable
 
-    @property
-    def height(self) -> float:
-        """0: the force acts at all elongations."""
-        return 0.0
-
     @abstractmethod
     def coefficients(self) -> Array:
         """Constants of the law for its kernel."""
@@ -93,7 +88,7 @@ class SpringBranch(ABC):
         return np.zeros(history.shape[:-1])
 
     def pressure(self, gap: Array) -> Array:
-        """The traction −f at the elongations (k,)."""
+        """The traction −f at the elongations (k,); of a branch with memory that of its start, unloaded there."""
         return -self.force(gap)
 
     def damping_pressure(self, gap: Array, rate: Array) -> Array:
@@ -343,6 +338,9 @@ class Jenkins(SpringBranch):
     def force(self, elongation: Array) -> Array:
         return np.clip(self.stiffness * elongation, -self.limit, self.limit)
 
+    def pressure(self, gap: Array) -> Array:
+        return np.zeros(np.shape(gap))
+
     def energy(self, gap: Array) -> Array:
         return np.zeros(np.shape(gap))
 
@@ -460,6 +458,10 @@ class BoucWen(SpringBranch, SpringLaw):
                 z = 2.0 * middle_variable(z, width, *constants) - z
             out[i] = elastic * end + hysteretic * z
         return out.reshape(e.shape) if e.ndim else float(out[0])
+
+    def pressure(self, gap: Array) -> Array:
+        """Traction of the elastic share alone, −α k e, N: z = 0 at the start."""
+        return -self.ratio * self.stiffness * gap
 
     def energy(self, gap: Any) -> Any:
         """Energy of the elastic share alone, α k e²/2, J; that of z is in its history."""

@@ -426,14 +426,14 @@ class PointLaws:
         return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
     @cached_property
-    def memory(self) -> list[tuple[int, float, SpringBranch]]:
-        """Row of the history, area and law of each branch of a spring whose force has a memory."""
-        each = ((law, self.area[k]) for k, point in enumerate(self.regular) for law in point)
-        return [
-            (row, float(area), law)
-            for row, (law, area) in enumerate(each)
-            if isinstance(law, SpringBranch) and law.variable
-        ]
+    def memory(self) -> list[tuple[SpringBranch, NDArray[np.int64], Array]]:
+        """The branches of springs whose force has a memory, the rows (n,) of their histories, and areas (n,)."""
+        groups: dict[SpringBranch, list[int]] = {}
+        for row, law in enumerate(law for point in self.regular for law in point):
+            if isinstance(law, SpringBranch) and law.variable:
+                groups.setdefault(law, []).append(row)
+        area = np.repeat(self.area, np.diff(self.rows))
+        return [(law, np.array(rows), area[rows]) for law, rows in groups.items()]
 
     def stiffness_at_rest(self) -> Array:
         """Stiffness (k,), N/m, of the laws of springs at e = 0; 0 at other points."""
@@ -442,7 +442,7 @@ class PointLaws:
 
     def memory_energy(self, history: Array) -> Any:
         """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
-        return sum((area * law.stored(history[..., row, :]) for row, area, law in self.memory), 0.0)
+        return sum((np.vecdot(law.stored(history[..., rows, :]), area) for law, rows, area in self.memory), 0.0)
 
     def histories(self, history: Array, gaps: Array, step: float, theta: float) -> Array | None:
         """Histories (b, …, l, h) at the ends of steps to gaps (b, …, k) from that at the start (…, l, h); None where no

@@ -61,6 +61,10 @@ def test_one_line_for_what_is_not_possible():
     with pytest.raises(aq.UserError, match="is a node without rotations"):
         aq.Bushing("b", mass.boundary("all"), stiffness=1.0)
     rod = beam(aq.springs.Cubic(1.0)).parts[0]
+    with pytest.raises(aq.UserError, match="spring 'b': must be a part"):
+        aq.Bushing("b", rod, stiffness=1.0)
+    with pytest.raises(aq.UserError, match="bushing 'b': law of rz = 3: must be a law of springs"):
+        aq.Bushing("b", rod.boundary("left"), stiffness=1.0, law={"rz": 3})
     with pytest.raises(aq.UserError, match="component of law"):
         aq.Bushing("b", rod.boundary("left"), stiffness=1.0, law={"ry": aq.springs.Cubic(1.0)})
     with pytest.raises(aq.UserError, match="right-handed unit vectors"):
