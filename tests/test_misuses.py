@@ -149,16 +149,18 @@ aq.mesh.read("no.inp", boundaries=3)
     → boundaries = 3: must be a list of names
 aq.mesh.describe(3)
     → path = 3: must be a path
+aq.mesh.describe("no.inp", mesh=3)
+    → mesh = 3: must be the name of a mesh of the file
 aq.mesh.parts("no.inp", boundaries=[3])
     → boundaries = 3: must be a list of names
 aq.mesh.parts("no.inp", tetrahedra=1)
     → tetrahedra = 1: must be True or False
 aq.mesh.points("no.inp", 1e-3)
-    → points: takes at most 1 parameters without names, 2 given; name the others: scaled=…
+    → points: takes at most 1 parameters without names, 2 given; name the others: scaled=…, mesh=…
 aq.mesh.points("no.inp", scaled="mm")
     → scaled = 'mm': must be a number
 aq.solids("no.inp", plane="strain")
-    → solids: materials must be given; the parameters are path, materials, scaled, tetrahedra, options
+    → solids: materials must be given; the parameters are path, materials, scaled, tetrahedra, mesh, options
 aq.solids("no.inp", STEEL)
     → materials = LinearElastic(young=200000000000.0, poisson=0.3, density=...: must map element sets to materials
 aq.solids("no.inp", {"rod": STEEL}, options=["rod"])

@@ -43,6 +43,7 @@ def solids(
     *,
     scaled: float = 1.0,
     tetrahedra: bool = False,
+    mesh: str | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     **common: Any,
 ) -> ImportedSolids:
@@ -52,8 +53,8 @@ def solids(
     are left out with a ModelWarning. A set with cells of several kinds gives a part of each, `set_kind`
     (`rod_tetra`). The facets that two parts share are the boundary `tie_<other part>` of both and joined by a `Tie`;
     node by node, the meshes being one in the file. Other boundaries of a part are those of `aq.mesh.read`, on its own
-    outside. scaled, tetrahedra: as for `read`. options: part → parameters of its `Solid`; common: those of all of them
-    (`plane="strain"`, `order=2`).
+    outside. scaled, tetrahedra, mesh: as for `read`. options: part → parameters of its `Solid`; common: those of all
+    of them (`plane="strain"`, `order=2`).
 
     >>> import tempfile
     >>> import arlequin as aq
@@ -74,12 +75,12 @@ def solids(
     special = {} if options is None else checks.mapping("options", options, "must map parts to parameters of a Solid")
     for part, parameters in special.items():
         checks.mapping(f"options[{part!r}]", parameters, "must map parameters of a Solid to their values")
-    mesh = load_converted(path, scaled, tetrahedra)
-    top = np.concatenate([np.full(len(block.nodes), block.dimension == mesh.dimension) for block in mesh.blocks])
+    whole = load_converted(path, scaled, tetrahedra, mesh)
+    top = np.concatenate([np.full(len(block.nodes), block.dimension == whole.dimension) for block in whole.blocks])
     owner = np.full(top.size, -1, dtype=np.int64)
     names = list(materials)
     for number, name in enumerate(names):
-        cells = _cells_of(path, mesh, name, top)
+        cells = _cells_of(path, whole, name, top)
         if (owner[cells] >= 0).any():
             other = names[int(owner[cells].max())]
             raise UserError(
@@ -91,7 +92,7 @@ def solids(
         notes.append(f"{int((top & (owner < 0)).sum()):,} cells in none of the sets {', '.join(names)} are left out")
     built: dict[str, tuple[BuiltMesh, str]] = {}
     for number, name in enumerate(names):
-        subdomain = restricted(mesh, np.flatnonzero(owner == number))
+        subdomain = restricted(whole, np.flatnonzero(owner == number))
         several = kinds(subdomain)
         for kind in several:
             cells_alike = restricted(subdomain, cells_of_kind(subdomain, kind))

@@ -128,12 +128,18 @@ def _cells(path: Path, mesh: ForeignMesh, top: int) -> tuple[Any, dict[str, np.n
 
 def _flat(path: Path, points: Array, top: int) -> Array:
     """Coordinates (axis, p) without the axes that a plane or straight mesh does not need."""
-    extent = np.ptp(points, axis=0)
-    if (extent[top:] > 1e-10 * extent.max()).any():
-        where = "the plane z = constant" if top == 2 else "a line along x"
+    if (line := not_flat(points, top)) is not None:
         hint = "; give its surface or volume a physical group" if top == 1 else ""
-        raise UserError(f"{path}: the mesh has only {_NOUNS[top]}, and not in {where}{hint}", code=1)
+        raise UserError(f"{path}: the mesh has {line}{hint}", code=1)
     return np.ascontiguousarray(points[:, :top].T)
+
+
+def not_flat(points: Array, top: int) -> str | None:
+    """Why cells of a dimension are no plane or straight mesh; None where their points (p, 3) are in a plane or line."""
+    extent = np.ptp(points, axis=0)
+    if top == 3 or not (extent[top:] > 1e-10 * extent.max()).any():
+        return None
+    return f"only {_NOUNS[top]}, and not in {'the plane z = constant' if top == 2 else 'a line along x'}"
 
 
 def _facet_groups(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from arlequin.models import checks
-from arlequin.models.mesh.building import kinds, unsupported_kinds
+from arlequin.models.mesh.building import kinds, not_flat, unsupported_kinds
 from arlequin.models.mesh.conversion import corners_and_middles
 from arlequin.models.mesh.foreign import ForeignMesh, plural, shape, shape_name
 from arlequin.models.mesh.reading import left_out, load
@@ -76,12 +76,13 @@ class MeshDescription:
 
 
 @checked_call
-def describe(path: str | Path) -> MeshDescription:
+def describe(path: str | Path, *, mesh: str | None = None) -> MeshDescription:
     """What is in a mesh file: format, kinds and quality of the cells, sets, sizes, and what is not supported.
 
     Files that `read` refuses for their cells are described, too. Lengths are in the unit of the file: a part of 1,000
     times the expected size needs `scaled=1e-3`. The scaled Jacobian is the least determinant of the unit edges at a
-    corner, 1 for regular cells (Knupp, Finite Elements in Analysis and Design 39, 2003).
+    corner, 1 for regular cells (Knupp, Finite Elements in Analysis and Design 39, 2003). mesh: the one of a MED file
+    with several.
 
     >>> import tempfile
     >>> import arlequin as aq
@@ -102,35 +103,37 @@ def describe(path: str | Path) -> MeshDescription:
     ({'plate': 1}, 1)
     """
     path = Path(checks.path("path", path))
-    mesh = load(path).check(path)
-    used = np.ones(len(mesh.points), dtype=bool)
-    used[mesh.orphans] = False
-    points = mesh.points[used]
+    whole = load(path, mesh).check(path)
+    used = np.ones(len(whole.points), dtype=bool)
+    used[whole.orphans] = False
+    points = whole.points[used]
     shortest, longest, cells = np.inf, 0.0, []
-    for block in mesh.blocks:
+    for block in whole.blocks:
         if len(block.nodes):
-            lengths = _lengths(mesh, block.kind, block.nodes)
+            lengths = _lengths(whole, block.kind, block.nodes)
             if lengths.size:
                 shortest, longest = min(shortest, float(lengths.min())), max(longest, float(lengths.max()))
-            quality = _scaled_jacobian(mesh.points, block.kind, block.nodes)
+            quality = _scaled_jacobian(whole.points, block.kind, block.nodes)
             cells.append(CellSummary(block.kind, len(block.nodes), quality, _ratio(lengths)))
-    refused = [f"{plural(kind)} are not supported" for kind in unsupported_kinds(mesh)]
-    several = kinds(mesh)
+    refused = [f"{plural(kind)} are not supported" for kind in unsupported_kinds(whole)]
+    several = kinds(whole)
     if len(several) > 1:
         refused.append(f"cells of several kinds ({', '.join(several)}): aq.mesh.parts, or tetrahedra=True where solid")
+    if (line := not_flat(points, whole.dimension)) is not None:
+        refused.append(f"{line}: shells, membranes and beams in space are not supported")
     low, high = points.min(axis=0), points.max(axis=0)
     return MeshDescription(
         str(path),
-        mesh.format,
-        len(mesh.points),
+        whole.format,
+        len(whole.points),
         tuple(cells),
         (_triple(low), _triple(high)),
         (shortest if longest else 0.0, longest),
-        {name: len(members) for name, members in mesh.node_sets.items()},
-        {name: len(members) for name, members in mesh.element_sets.items()},
-        {name: len(sides) for name, sides in mesh.surfaces.items()},
-        len(mesh.orphans),
-        tuple(refused + left_out(mesh)),
+        {name: len(members) for name, members in whole.node_sets.items()},
+        {name: len(members) for name, members in whole.element_sets.items()},
+        {name: len(sides) for name, sides in whole.surfaces.items()},
+        len(whole.orphans),
+        tuple(refused + left_out(whole)),
     )
 
 

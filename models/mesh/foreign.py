@@ -1,6 +1,6 @@
 """The mesh of a file as its writer meant it: points, cells of all kinds, node sets, element sets and surfaces."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,7 +109,8 @@ class ForeignMesh:
 
     points (p, 3) in the unit of the file; numbers (p,) of the nodes in the file; node_sets: rows of the points;
     element_sets: cells, counted through all blocks; surfaces: corners (f, 4) of their sides, −1 where a side has
-    fewer; left_out: what the file has and this model has not, with its count.
+    fewer; left_out: what the file has and this model has not, with its count; structural: shape of cells → types of
+    elements of the file that are shells, membranes, beams or bars.
     """
 
     format: str
@@ -120,6 +121,7 @@ class ForeignMesh:
     element_sets: Mapping[str, Indices] = field(default_factory=dict)
     surfaces: Mapping[str, Indices] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    structural: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def starts(self) -> Indices:
@@ -140,7 +142,7 @@ class ForeignMesh:
         return np.flatnonzero(~used[:-1])
 
     def check(self, path: Path) -> "ForeignMesh":
-        """The mesh itself; UserError where it has no cells, or points that are not finite."""
+        """The mesh itself; UserError where it has no cells, or cells of nodes that do not exist."""
         if not any(len(block.nodes) for block in self.blocks):
             found = ", ".join(f"{count:,} {what}" for what, count in self.left_out.items())
             raise UserError(f"{path}: the mesh has no cells" + (f" that are supported ({found})" if found else ""), 1)
@@ -148,8 +150,6 @@ class ForeignMesh:
             corners = block.nodes[:, : shape(block.kind).corners]
             if corners.size and (block.nodes.max() >= len(self.points) or corners.min() < 0):
                 raise damaged(path, "an element names a node that does not exist")
-        if not np.isfinite(self.points).all():
-            raise damaged(path, "a coordinate is not finite")
         return self
 
     def sides(self, cells: Indices, which: Indices) -> Indices:
@@ -234,37 +234,55 @@ class Includes:
             raise UserError(f"{other}: cannot be read ({error.strerror})", code=1) from None
 
 
+Members = list[int | range]  # numbers of a set in a file; those of a range need not all exist
+
+
 @dataclass(eq=False)
 class MeshTables:
-    """Nodes and elements by their numbers in a file, as a reader collects them, and sets of these numbers."""
+    """Nodes and elements by their numbers in a file, as a reader collects them, and sets of these numbers.
+
+    A number that is defined again is defined by the last of its definitions.
+    """
 
     nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
-    cells: dict[str, tuple[list[int], list[list[int]]]] = field(default_factory=dict)  # kind → numbers, nodes
-    node_sets: dict[str, list[int]] = field(default_factory=dict)
-    element_sets: dict[str, list[int]] = field(default_factory=dict)
+    elements: dict[int, tuple[str, list[int]]] = field(default_factory=dict)  # number → kind, nodes
+    node_sets: dict[str, Members] = field(default_factory=dict)
+    element_sets: dict[str, Members] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    foreign_elements: set[int] = field(default_factory=set)  # numbers of elements that are left out
+    structural: dict[str, set[str]] = field(default_factory=dict)  # shape → types of shells, membranes, beams
+
+    def add_node(self, number: int, xyz: tuple[float, float, float]) -> None:
+        """Add a node at its coordinates."""
+        if self.nodes.setdefault(number, xyz) != xyz:
+            self.leave_out("earlier definitions of nodes that are defined twice")
+            self.nodes[number] = xyz
 
     def add_cell(self, kind: str, number: int, nodes: list[int]) -> None:
         """Add an element; a middle node numbered 0 is missing."""
-        numbers, rows = self.cells.setdefault(kind, ([], []))
-        numbers.append(number)
-        rows.append(nodes)
+        if self.elements.setdefault(number, (kind, nodes)) != (kind, nodes):
+            self.leave_out("earlier definitions of elements that are defined twice")
+            self.elements[number] = kind, nodes
+
+    def add_foreign(self, what: str, number: int) -> None:
+        """Count an element that the mesh does not take over."""
+        self.leave_out(what)
+        self.foreign_elements.add(number)
 
     def leave_out(self, what: str, count: int = 1) -> None:
         """Count what the mesh does not take over."""
         self.left_out[what] = self.left_out.get(what, 0) + count
 
-    def plausible(self, count: int) -> bool:
-        """Whether a set may have a range of so many numbers: few numbers of a mesh can be missing."""
-        return count <= 1000 * (len(self.nodes) + sum(len(numbers) for numbers, _ in self.cells.values()) + 1000)
-
     def mesh(self, path: Path, form: str) -> ForeignMesh:
         """The mesh of these tables, the points in the order of the numbers of the nodes."""
         numbers = np.array(sorted(self.nodes), dtype=np.int64)
         points = np.array([self.nodes[number] for number in numbers.tolist()], dtype=float).reshape(-1, 3)
+        of_kind: dict[str, list[int]] = {}
+        for number, (kind, _) in self.elements.items():
+            of_kind.setdefault(kind, []).append(number)
         blocks = []
-        for kind, (elements, rows) in self.cells.items():
-            named = np.array(rows, dtype=np.int64)
+        for kind, elements in of_kind.items():
+            named = np.array([self.elements[number][1] for number in elements], dtype=np.int64)
             at = rows_of(numbers, named)
             corners = shape(kind).corners
             missing = (at < 0) & ((np.arange(named.shape[1]) < corners) | (named != 0))
@@ -275,25 +293,58 @@ class MeshTables:
             blocks.append(CellBlock(kind, at, np.array(elements, dtype=np.int64)))
         every = np.concatenate([block.numbers for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
         order = np.argsort(every, kind="stable")
-        left_out = dict(self.left_out)
-
-        def resolved(sets: Mapping[str, Iterable[int]], known: Indices, order: Indices | None) -> dict[str, Indices]:
-            out = {}
-            for name, members in sets.items():
-                named = np.unique(np.array(list(members), dtype=np.int64))
-                at = rows_of(known, named)
-                out[name] = np.sort(at[at >= 0] if order is None else order[at[at >= 0]])
-            return out
-
+        node_sets = self._rows(self.node_sets, "nodes", numbers, set())
+        element_sets = self._rows(self.element_sets, "elements", every[order], self.foreign_elements)
         return ForeignMesh(
             form,
             points,
             numbers,
             tuple(blocks),
-            resolved(self.node_sets, numbers, None),
-            resolved(self.element_sets, every[order], order),
-            left_out=left_out,
+            node_sets,
+            {name: np.sort(order[rows]) for name, rows in element_sets.items()},
+            left_out=dict(self.left_out),
+            structural=self.structural,
         )
+
+    def _rows(self, sets: Mapping[str, Members], what: str, known: Indices, foreign: set[int]) -> dict[str, Indices]:
+        """Positions of the members of sets in the increasing `known`; counts those that do not exist.
+
+        foreign: numbers that are left out for another reason.
+        """
+        out, empty = dict[str, Indices](), list[str]()
+        for name, members in sets.items():
+            listed = np.unique(np.array([one for one in members if not isinstance(one, range)], dtype=np.int64))
+            at = rows_of(known, listed)
+            missing = set(listed[at < 0].tolist()) - foreign
+            if missing:
+                self.leave_out(f"{what} of the set {name!r} that do not exist", len(missing))
+            rows = [at[at >= 0]]
+            for span in members:
+                if isinstance(span, range):
+                    rows.append(rows_in_range(known, span))
+            out[name] = np.unique(np.concatenate(rows))
+            if not out[name].size and not missing and not any(one in foreign for one in listed.tolist()):
+                empty.append(name)
+        if empty:
+            self.leave_out(f"empty sets of {what} ({', '.join(empty)})", len(empty))
+        return out
+
+
+def existing(members: Iterable[int | range], known: Mapping[int, object]) -> list[int]:
+    """The numbers of a set that are known, in the order of the set.
+
+    >>> existing([7, range(1, 10**12), 2, 8], {2: "", 3: "", 7: ""})
+    [7, 2, 3, 7, 2]
+    """
+    out: list[int] = []
+    for one in members:
+        if not isinstance(one, range):
+            out += [one] if one in known else []
+        elif len(one) <= len(known):
+            out += [number for number in one if number in known]
+        else:
+            out += sorted(number for number in known if number in one)
+    return out
 
 
 def rows_of(known: Indices, numbers: Indices) -> Indices:
@@ -302,3 +353,13 @@ def rows_of(known: Indices, numbers: Indices) -> Indices:
         return np.full(np.shape(numbers), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(known, numbers), known.size - 1)
     return np.where(known[at] == numbers, at, -1)
+
+
+def rows_in_range(known: Indices, span: range) -> Indices:
+    """Positions in the increasing `known` of the numbers of a range that are there.
+
+    >>> rows_in_range(np.array([1, 2, 3, 9]), range(1, 10**12, 2)).tolist()
+    [0, 2, 3]
+    """
+    low, high = np.searchsorted(known, (span.start, span.stop))
+    return np.asarray(low + np.flatnonzero((known[low:high] - span.start) % span.step == 0))

@@ -25,6 +25,7 @@ from arlequin.models.mesh.foreign import (
     understood,
     without_centres,
 )
+from arlequin.models.signatures import meant
 from arlequin.models.types import Indices
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -86,13 +87,16 @@ def is_med(path: Path) -> bool:
         return "ENS_MAA" in file
 
 
-def load_med(path: Path) -> ForeignMesh:
-    """The mesh of a MED file, the groups of its families as sets."""
+def load_med(path: Path, name: str | None = None) -> ForeignMesh:
+    """The mesh of a MED file, that of a name where there are several, the groups of its families as sets."""
     with _opened(path) as file:
         names = list(file["ENS_MAA"])
-        if len(names) != 1:
-            raise UserError(f"{path}: holds {len(names)} meshes ({', '.join(names)}): save one of them alone", code=1)
-        (name,) = names
+        if name is None and len(names) != 1:
+            raise UserError(f"{path}: holds {len(names)} meshes: choose one by mesh= ({', '.join(names) or 'none'})", 1)
+        if name is not None and name not in names:
+            exist = ", ".join(names) or "none"
+            raise UserError(f"{path}: no mesh is named {name!r}{meant(name, names)} (meshes: {exist})")
+        name = names[0] if name is None else name
         group = file["ENS_MAA"][name]
         dimension = int(group.attrs["ESP"])
         if "NOE" not in group:  # a mesh in steps: the first one
@@ -102,6 +106,8 @@ def load_med(path: Path) -> ForeignMesh:
             group = group[steps[0]]
         nodes = group["NOE"]
         flat = np.asarray(_array(path, nodes["COO"]), dtype=float)
+        if flat.size != int(nodes["COO"].attrs["NBR"]) * dimension:
+            raise damaged(path, f"{int(nodes['COO'].attrs['NBR']):,} nodes with {flat.size:,} coordinates")
         points = np.zeros((flat.size // dimension, 3))
         points[:, :dimension] = flat.reshape(dimension, -1).T
         numbers = _numbers(path, nodes, len(points))
@@ -116,7 +122,10 @@ def load_med(path: Path) -> ForeignMesh:
             kind, stored = _MED[code]
             if stored > node_count(kind):
                 left_out[without_centres(kind, stored)] = count
-            rows = np.asarray(_array(path, entity["NOD"]), dtype=np.int64).reshape(-1, count).T - 1
+            flat = np.asarray(_array(path, entity["NOD"]), dtype=np.int64)
+            if flat.size != count * stored:
+                raise damaged(path, f"{count:,} cells of type {code} with {flat.size:,} of {count * stored:,} nodes")
+            rows = flat.reshape(stored, count).T - 1
             blocks.append(CellBlock(kind, rows[:, : node_count(kind)], _numbers(path, entity, count)))
             entities.append(entity)
         element_sets = _family_sets(path, families.get("ELEME", {}), entities)
@@ -126,18 +135,22 @@ def load_med(path: Path) -> ForeignMesh:
 def _numbers(path: Path, entity: Any, count: int) -> Indices:
     """Numbers of nodes or cells, counted from 1 where the file has none."""
     if "NUM" in entity:
-        return np.asarray(_array(path, entity["NUM"]), dtype=np.int64)
+        numbers = np.asarray(_array(path, entity["NUM"]), dtype=np.int64)
+        if numbers.shape != (count,):
+            raise damaged(path, f"{numbers.size:,} numbers of {count:,} nodes or cells")
+        return numbers
     return np.arange(1, count + 1)
 
 
 def _family_sets(path: Path, families: Any, entities: list[Any]) -> dict[str, Indices]:
     """Members of each group, counted through all entities."""
-    of_entity = [
-        np.asarray(_array(path, entity["FAM"]), dtype=np.int64)
-        if "FAM" in entity
-        else np.zeros(int(entity["NOD" if "NOD" in entity else "COO"].attrs["NBR"]), dtype=np.int64)
-        for entity in entities
-    ]
+    of_entity = []
+    for entity in entities:
+        count = int(entity["NOD" if "NOD" in entity else "COO"].attrs["NBR"])
+        family = np.asarray(_array(path, entity["FAM"]), dtype=np.int64) if "FAM" in entity else np.zeros(count)
+        if family.size != count:
+            raise damaged(path, f"{family.size:,} families of {count:,} nodes or cells")
+        of_entity.append(family)
     member_of = np.concatenate(of_entity) if of_entity else np.zeros(0, dtype=np.int64)
     sets: dict[str, list[Indices]] = {}
     for family in families.values():
@@ -212,6 +225,11 @@ def _names(values: Mapping[str, Any], kind: str, default: str, count: int) -> li
     ]
 
 
+def _listed(values: Mapping[str, Any], kind: str) -> list[int]:
+    """Numbers of the arrays of a kind: connect1, connect2, …"""
+    return sorted(int(name[len(kind) :]) for name in values if name.startswith(kind) and name[len(kind) :].isdigit())
+
+
 def _exodus(path: Path, values: Mapping[str, Any], attributes: Mapping[str, Mapping[str, Any]]) -> ForeignMesh:
     if "coord" in values:
         axes = np.asarray(values["coord"], dtype=float)
@@ -220,23 +238,24 @@ def _exodus(path: Path, values: Mapping[str, Any], attributes: Mapping[str, Mapp
     points = np.zeros((axes.shape[1], 3))
     points[:, : len(axes)] = axes.T
     numbers = np.asarray(values.get("node_num_map", np.arange(1, len(points) + 1)), dtype=np.int64)
-    blocks, shells, left_out = [], [], dict[str, int]()
-    count = sum(name.startswith("connect") and name[7:].isdigit() for name in values)
-    names = _names(values, "eb", "block", count)
+    blocks, shells, left_out, structural = [], [], dict[str, int](), dict[str, set[str]]()
+    listed = _listed(values, "connect")  # blocks without elements have no array
+    names = _names(values, "eb", "block", max(listed, default=0))
     element_sets: dict[str, Indices] = {}
     # of each element of the file: its block and the number of its cell, −1 where it is left out
     cell_of: list[Indices] = []
     total, cells = 0, 0
     element_numbers = np.asarray(values.get("elem_num_map", np.zeros(0)), dtype=np.int64)
-    for k in range(count):
-        rows = np.asarray(values[f"connect{k + 1}"], dtype=np.int64) - 1
-        word = attributes[f"connect{k + 1}"].get("elem_type", b"")
+    for k in listed:
+        rows = np.asarray(values[f"connect{k}"], dtype=np.int64) - 1
+        word = attributes[f"connect{k}"].get("elem_type", b"")
         word = (word.decode(errors="replace") if isinstance(word, bytes) else str(word)).split("\0")[0].upper()
         kind = next((kinds.get(rows.shape[1]) for start, kinds in _EXODUS if word.startswith(start)), None)
         every = np.arange(total, total + len(rows))
         total += len(rows)
         if kind is None:
-            left_out[f"elements of type {word or 'without a name'}"] = len(rows)
+            lost = f"elements of type {word or 'without a name'}"
+            left_out[lost] = left_out.get(lost, 0) + len(rows)
             cell_of.append(np.full(len(rows), -1))
             continue
         taken = rows[:, UPRIGHT_FIRST.get(kind, range(node_count(kind)))]
@@ -246,26 +265,29 @@ def _exodus(path: Path, values: Mapping[str, Any], attributes: Mapping[str, Mapp
             left_out[lost] = left_out.get(lost, 0) + len(rows)
         blocks.append(CellBlock(kind, taken, known))
         shells.append(word.startswith(("SHE", "TRISHELL")))
+        if shells[-1] or word.startswith(("BAR", "BEA", "TRU")):
+            structural.setdefault(shape_name(kind), set()).add(word)
         cell_of.append(np.arange(cells, cells + len(rows)))
-        element_sets[names[k]] = np.arange(cells, cells + len(rows))
+        element_sets[names[k - 1]] = np.arange(cells, cells + len(rows))
         cells += len(rows)
     of_element = np.concatenate(cell_of) if cell_of else np.zeros(0, dtype=np.int64)
     mesh = ForeignMesh("Exodus", points, numbers, tuple(blocks), {}, element_sets, left_out=left_out)
     node_sets, surfaces = {}, {}
-    sets = sorted(int(name[7:]) for name in values if name.startswith("node_ns") and name[7:].isdigit())
-    for k, name in zip(sets, _names(values, "ns", "nodeset", max(sets, default=0)), strict=False):
-        node_sets[name] = np.unique(np.asarray(values[f"node_ns{k}"], dtype=np.int64) - 1)
-    listed = sorted(int(name[7:]) for name in values if name.startswith("elem_ss") and name[7:].isdigit())
-    every_name = _names(values, "ss", "sideset", max(listed, default=0))
+    listed = _listed(values, "node_ns")
+    names = _names(values, "ns", "nodeset", max(listed, default=0))
+    for k in listed:
+        node_sets[names[k - 1]] = np.unique(np.asarray(values[f"node_ns{k}"], dtype=np.int64) - 1)
+    listed = _listed(values, "elem_ss")
+    names = _names(values, "ss", "sideset", max(listed, default=0))
     for k in listed:
         elements = np.asarray(values[f"elem_ss{k}"], dtype=np.int64) - 1
         if elements.size and (elements.min() < 0 or elements.max() >= len(of_element)):
-            raise damaged(path, f"the side set {every_name[k - 1]} names an element that does not exist")
-        surfaces[every_name[k - 1]] = _sides(mesh, shells, of_element[elements], np.asarray(values[f"side_ss{k}"]) - 1)
+            raise damaged(path, f"the side set {names[k - 1]} names an element that does not exist")
+        surfaces[names[k - 1]] = _sides(mesh, shells, of_element[elements], np.asarray(values[f"side_ss{k}"]) - 1)
     for members in node_sets.values():
         if members.size and (members[0] < 0 or members[-1] >= len(points)):
             raise damaged(path, "a node set names a node that does not exist")
-    return replace(mesh, node_sets=node_sets, surfaces=surfaces)
+    return replace(mesh, node_sets=node_sets, surfaces=surfaces, structural=structural)
 
 
 def _sides(mesh: ForeignMesh, shells: list[bool], cells: Indices, sides: Indices) -> Indices:

@@ -12,7 +12,7 @@ from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.mesh import abaqus, ansys, gmsh, hdf, nastran, vtu
 from arlequin.models.mesh.building import build, kinds, restricted
 from arlequin.models.mesh.conversion import converted
-from arlequin.models.mesh.foreign import ForeignMesh, plural
+from arlequin.models.mesh.foreign import ForeignMesh, damaged, plural, shape_name
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
 
@@ -30,16 +30,18 @@ def read(
     *,
     scaled: float = 1.0,
     tetrahedra: bool = False,
+    mesh: str | None = None,
 ) -> Any:
     """The mesh of a file of Gmsh, Abaqus, ANSYS, Nastran, MED (Salome, Code_Aster), Exodus (MOOSE) or VTK (.vtu).
 
     Named boundaries are the surfaces of the file, its sets of cells of one dimension less, and its node sets as the
     facets on the outside whose nodes are all in the set; sets of cells, subdomains, are its element sets: physical
     groups of Gmsh, families of MED, components (and MAT_n, TYPE_n) of ANSYS, properties (PSOLID_n) and SET_n of
-    Nastran, blocks and side sets of Exodus. `points` gives the node sets, `describe` what is in a file before it is
-    read.
+    Nastran, whose faces under pressure are PLOAD4_n and whose supported nodes SPC_n, blocks and side sets of Exodus.
+    `points` gives the node sets, `describe` what is in a file before it is read.
 
     boundaries, cells: names that must exist in the file. scaled: metres of the unit of the file, 1e-3 for millimetres.
+    mesh: the one that is read of a MED file with several.
     Collapsed cells are read as what they are. Wedges and pyramids become tetrahedra, neighbours alike, and with
     tetrahedra=True hexahedra too; serendipity cells get nodes in their sides and centre and keep their geometry. The
     cells must then be of one kind (else: `parts`). Second-order files give curved meshes; z is left out of plane
@@ -60,15 +62,19 @@ def read(
     """
     path = Path(checks.path("path", path))
     required = _names("boundaries", boundaries), _names("cells", cells)
-    mesh = load_converted(path, scaled, tetrahedra)
-    built = build(path, mesh, *required)
+    built = build(path, load_converted(path, scaled, tetrahedra, mesh), *required)
     tell(path, built.notes)
     return built.mesh
 
 
 @checked_call
 def parts(
-    path: str | Path, boundaries: Sequence[str] = (), *, scaled: float = 1.0, tetrahedra: bool = False
+    path: str | Path,
+    boundaries: Sequence[str] = (),
+    *,
+    scaled: float = 1.0,
+    tetrahedra: bool = False,
+    mesh: str | None = None,
 ) -> dict[str, Any]:
     """The meshes of a file with cells of several kinds, one of each kind: kind → mesh.
 
@@ -86,8 +92,8 @@ def parts(
     """
     path = Path(checks.path("path", path))
     required = _names("boundaries", boundaries)
-    mesh = load_converted(path, scaled, tetrahedra)
-    built = {kind: build(path, restricted(mesh, cells_of_kind(mesh, kind))) for kind in kinds(mesh)}
+    whole = load_converted(path, scaled, tetrahedra, mesh)
+    built = {kind: build(path, restricted(whole, cells_of_kind(whole, kind))) for kind in kinds(whole)}
     meshes = {kind: one.mesh for kind, one in built.items()}
     known = {name for one in meshes.values() for name in one.boundaries or {}}
     for name in required:
@@ -100,11 +106,11 @@ def parts(
 
 
 @checked_call
-def points(path: str | Path, *, scaled: float = 1.0) -> dict[str, Array]:
+def points(path: str | Path, *, scaled: float = 1.0, mesh: str | None = None) -> dict[str, Array]:
     """Positions (k, 3) in m of the nodes of each node set of a file: set → positions, in the order of their numbers.
 
-    Sets of few nodes, on which no facet lies, name points: where a result is read, or a spring is fixed. scaled: see
-    `read`.
+    Sets of few nodes, on which no facet lies, name points: where a result is read, or a spring is fixed. scaled, mesh:
+    see `read`.
 
     >>> import tempfile
     >>> import arlequin as aq
@@ -116,19 +122,19 @@ def points(path: str | Path, *, scaled: float = 1.0) -> dict[str, Array]:
     """
     path = Path(checks.path("path", path))
     factor = checks.positive("scaled", scaled)
-    mesh = load(path)
-    return {name: mesh.points[members] * factor for name, members in mesh.node_sets.items()}
+    whole = load(path, mesh)
+    return {name: whole.points[members] * factor for name, members in whole.node_sets.items()}
 
 
 def _names(parameter: str, value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else checks.items(parameter, value, str, "must be a list of names")
 
 
-def load_converted(path: Path, scaled: float, tetrahedra: bool) -> ForeignMesh:
+def load_converted(path: Path, scaled: float, tetrahedra: bool, name: str | None = None) -> ForeignMesh:
     """The mesh of a file in metres and in cells that this library has; ModelWarning on what changed."""
     factor = checks.positive("scaled", scaled)
     checks.flag("tetrahedra", tetrahedra)
-    mesh = load(path).check(path)
+    mesh = load(path, name).check(path)
     notes = left_out(mesh)
     top = sum(len(block.nodes) for block in mesh.blocks if block.dimension == mesh.dimension)
     limits.check_cells("path", path, top, mesh.dimension or 1)
@@ -141,18 +147,28 @@ def load_converted(path: Path, scaled: float, tetrahedra: bool) -> ForeignMesh:
 
 
 def left_out(mesh: ForeignMesh) -> list[str]:
-    """What a file has and its mesh will not have, a line each; nothing of Gmsh files."""
+    """What a file has and its mesh will not have, or not as it was meant, a line each; nothing of Gmsh files."""
     if mesh.format == "Gmsh":
         return []
     notes = [f"{count:,} {what} are left out" for what, count in mesh.left_out.items()]
     named = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *mesh.element_sets.values()]))
     for block, start in zip(mesh.blocks, mesh.starts, strict=False):
-        if block.dimension < mesh.dimension - 1 and len(block.nodes):
-            notes.append(f"{len(block.nodes):,} {plural(block.kind)} are left out")
+        count, words = len(block.nodes), plural(block.kind)
+        types = ", ".join(sorted(mesh.structural.get(shape_name(block.kind), ())))
+        if count and block.dimension < mesh.dimension - 1:
+            notes.append(f"{count:,} {words} are left out")
         elif block.dimension == mesh.dimension - 1:
-            nameless = len(block.nodes) - np.isin(np.arange(start, start + len(block.nodes)), named).sum()
-            if nameless:
-                notes.append(f"{nameless:,} {plural(block.kind)} in no set are left out")
+            in_sets = int(np.isin(np.arange(start, start + count), named).sum())
+            if count > in_sets:
+                notes.append(f"{count - in_sets:,} {words} in no set are left out")
+            if in_sets and types:
+                notes.append(
+                    f"{in_sets:,} {words} in sets are boundaries only, without the stiffness and mass of {types}"
+                )
+        elif count and types:
+            notes.append(
+                f"{words} of {types} are read as cells of a {'plane' if mesh.dimension == 2 else 'straight'} part"
+            )
     if len(mesh.orphans):
         notes.append(f"{len(mesh.orphans):,} nodes that no cell uses are left out")
     return notes
@@ -175,14 +191,26 @@ def tell(path: Path, notes: Sequence[str]) -> None:
         warn_user(f"{path}: {'; '.join(notes)}", ModelWarning)
 
 
-def load(path: Path) -> ForeignMesh:
-    """The mesh of a file of any format, as it is in the file."""
+def load(path: Path, name: str | None = None) -> ForeignMesh:
+    """The mesh of a file of any format, as it is in the file; name: the one of a MED file with several."""
+    if name is not None:
+        checks.instance("mesh", name, str, "must be the name of a mesh of the file")
     content = _content(path)
     start = content[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
-    reader = _reader(path, content, start)
-    if reader is None:
-        raise UserError(f"{path}: not a mesh file of a known format ({FORMATS})", code=1)
-    return reader()
+    if start.startswith(hdf.HDF5) and hdf.is_med(path):
+        mesh = hdf.load_med(path, name)
+    elif name is not None:
+        raise UserError.parameter(
+            "mesh", name, f"must be left out: {path} is no MED file, which alone may hold several"
+        )
+    else:
+        reader = _reader(path, content, start)
+        if reader is None:
+            raise UserError(f"{path}: not a mesh file of a known format ({FORMATS})", code=1)
+        mesh = reader()
+    if not np.isfinite(mesh.points).all():
+        raise damaged(path, "a coordinate is not finite")
+    return mesh
 
 
 def _reader(path: Path, content: bytes, start: bytes) -> Callable[[], ForeignMesh] | None:
@@ -190,12 +218,10 @@ def _reader(path: Path, content: bytes, start: bytes) -> Callable[[], ForeignMes
     suffix = path.suffix.lower()
     if start.startswith((b"$MeshFormat", b"$Comments", b"$NOD")) or suffix == ".msh":
         return lambda: gmsh.load(path, content)
-    if start.startswith(hdf.HDF5):
-        return lambda: hdf.load_med(path) if hdf.is_med(path) else hdf.load_exodus(path, content)
-    if start.startswith(b"CDF") or suffix in (".e", ".exo", ".ex2", ".exii", ".g"):
-        if not start.startswith((b"CDF", hdf.HDF5)):
-            return None
+    if start.startswith((hdf.HDF5, b"CDF")):
         return lambda: hdf.load_exodus(path, content)
+    if suffix in (".e", ".exo", ".ex2", ".exii", ".g"):
+        return None
     if start.startswith((b"<?xml", b"<VTKFile")):
         return lambda: vtu.load(path, content)
     if suffix == ".med" or b"\0" in content[:2000]:

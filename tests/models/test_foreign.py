@@ -291,7 +291,7 @@ def test_nastran_includes(tmp_path):
     (tmp_path / "more.bdf").write_text("GRID,3,,1.,1.\nGRID,4,,0.,1.\n")
     path = tmp_path / "main.bdf"
     path.write_text("BEGIN BULK\nINCLUDE 'gri\nds.bdf'\nCQUAD4,1,1,1,2,3,4\nENDDATA\nCQUAD4,2,1,9,9,9,9\n")
-    assert aq.mesh.read(path).nelements == 1
+    assert quietly(aq.mesh.read, path).nelements == 1
     path.write_text("include 'main.bdf'\n")
     raises(path, "one includes itself")
 
@@ -439,9 +439,9 @@ def test_files_that_are_something_else(tmp_path, form, content):
 
 
 def test_sizes_are_bounded(tmp_path):
-    path = tmp_path / "large.inp"
-    path.write_text("*NODE\n1,0\n2,1\n3,0,1\n*ELEMENT,TYPE=CPS3\n1,1,2,3\n*NSET,NSET=a,GENERATE\n1,1000000000000,1\n")
-    raises(path, "names 1,000,000,000,000 members")
+    path = tmp_path / "large.inp"  # numbers of a range need not all exist
+    path.write_text("*NODE\n1,0\n2,1\n3,0,1\n*ELEMENT,TYPE=CPS3\n1,1,2,3\n*NSET,NSET=a,GENERATE\n1,1000000000000,2\n")
+    assert aq.mesh.points(path)["a"][:, 1].tolist() == [0.0, 1.0]
     path = tmp_path / "large.vtu"
     path.write_text('<VTKFile type="UnstructuredGrid"><Piece NumberOfPoints="99999999999" NumberOfCells="1">')
     raises(path, "declares 99,999,999,999 points or cells")
