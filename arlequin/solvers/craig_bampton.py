@@ -20,7 +20,8 @@ from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.part import Part, Surface
 from arlequin.models.reduction.static_shapes import signs
-from arlequin.models.reduction.superelement import AXES, ROTATIONS, Superelement
+from arlequin.models.reduction.superelement import Superelement
+from arlequin.models.reduction.superelement_coordinates import AXES, ROTATIONS
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
