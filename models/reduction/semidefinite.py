@@ -69,7 +69,7 @@ _CHECKED: WeakValueDictionary[bytes, Semidefinite] = WeakValueDictionary()
 def _digest(matrix: csr_array, with_squares: bool) -> bytes:
     digest = blake2b(repr((matrix.shape, with_squares)).encode(), digest_size=16)
     for array in (matrix.data, matrix.indices, matrix.indptr):
-        digest.update(np.ascontiguousarray(array))
+        digest.update(array.tobytes())
     return digest.digest()
 
 
