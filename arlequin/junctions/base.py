@@ -197,7 +197,7 @@ def check_kinds(junction: object, **kinds: type) -> None:
         example = {
             "Coupling": ", as L2()",
             "Zone": ", as Strip(0.4, 0.6)",
-            "MeshedPart": ": a Bar, a Solid or a Modal of one; nodes of other parts are connected by Tie or Relation",
+            "MeshedPart": ": a Bar, a Solid or a Modal of one; other parts are connected by Tie, Mortar or Relation",
         }.get(expected.__name__, "")
         checks.instance(which, getattr(junction, which), expected, f"must be a {expected.__name__}{example}")
 

@@ -20,7 +20,8 @@ from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.parallel.ranks import refuse_ranks
 from arlequin.models.part import Part, Surface
 from arlequin.models.reduction.static_shapes import signs
-from arlequin.models.reduction.superelement import AXES, ROTATIONS, Superelement
+from arlequin.models.reduction.superelement import Superelement
+from arlequin.models.reduction.superelement_coordinates import AXES, ROTATIONS
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
@@ -30,7 +31,7 @@ from arlequin.system.densities import check_densities
 from arlequin.system.system import System
 
 _DENSE = 300  # inner coordinates up to which all modes are computed
-_SPANNED = 1e-10  # share of the energy of a mode, beyond the shapes before it, below which it is left out
+_RIGID_SHARE = 1e-10  # kinetic energy of a free mode beyond the static shapes, below which it is a rigid motion
 BOUNDARIES = ("fixed", "free", "both")
 _ROUNDING = 1e-12  # stiffness of a motion of the boundary, relative to that of its nodes alone, which is round-off
 _RIGID = 6  # rigid motions, at most
@@ -60,12 +61,12 @@ def craig_bampton(
     number of modes; below: all modes up to this frequency, Hz; one of them. boundary: "fixed", modes at rest on the
     boundary (Craig & Bampton), good in contact; "free", the vibration modes of the free model less Ψ u_b, which gives
     its natural frequencies exactly, up to the highest one taken (Herting), but is poor under hard impacts; "both", half
-    of the number each, or both up to `below`. recovery: whether to record the displacements of all nodes, as
-    `inner_displacement`, or `PART_displacement` of several parts; the matrix is full, 8 B × displacements ×
-    coordinates.
+    of the number each, or both up to `below`: the free modes, and what those of the fixed boundary add to them.
+    recovery: whether to record the displacements of all nodes, as `inner_displacement`, or `PART_displacement` of
+    several parts; the matrix is full, 8 B × displacements × coordinates.
 
-    What the modes leave out is only carried statically: the force of a contact that is much shorter than the period of
-    the highest mode is not that of the full model.
+    What the modes leave out is only carried statically: the force of an impact is that of the full model up to about
+    half of the highest frequency, and the momentum of the impact with it; above, filter it.
 
     Springs, relations, damping, supports at rest and loads of the model are reduced with it, gravity is not: give it to
     the new system. UserError for nonlinear parts, contact and imposed motions, and for a boundary that does not hold
@@ -98,9 +99,9 @@ def craig_bampton(
     _check_linear(assembly)
     partition = Partition.of(assembly, surfaces)
     reduction = Reduction(partition)
-    shapes = reduction.modes(boundary, modes, below)
+    families = reduction.modes(boundary, modes, below)
     label = name or (system.parts[0].name if len(system.parts) == 1 else "superelement")
-    return _superelement(label, partition, reduction, shapes, recovery)
+    return _superelement(label, partition, reduction, families, recovery)
 
 
 def _check(system: System, surfaces: Sequence[Surface]) -> None:
@@ -232,14 +233,15 @@ class Reduction:
         values = self.constraints[:, partition.retained].toarray()
         return self.solve(-coupling, -values)
 
-    def modes(self, boundary: str, modes: int | None, below: float | None) -> Array:
-        """Inner shapes (i, k) of the modes of a fixed or free boundary; of both: half of their number each."""
+    def modes(self, boundary: str, modes: int | None, below: float | None) -> tuple[Array, ...]:
+        """Inner shapes (i, k) of the modes of a fixed or free boundary; of both: half of their number each, those of
+        the free boundary first."""
         if boundary == "fixed":
-            return self.fixed_modes(modes, below)
+            return (self.fixed_modes(modes, below),)
         if boundary == "free":
-            return self.free_modes(modes, below)
+            return (self.free_modes(modes, below),)
         halves = (None, None) if modes is None else (modes - modes // 2, modes // 2)
-        return np.hstack([self.free_modes(halves[0], below), self.fixed_modes(halves[1], below)])
+        return self.free_modes(halves[0], below), self.fixed_modes(halves[1], below)
 
     def fixed_modes(self, modes: int | None, below: float | None) -> Array:
         """Φ (i, k), modes with the boundary at rest."""
@@ -255,7 +257,7 @@ class Reduction:
             found = assembled_modes(partition.assembly, min(count + _RIGID, max(count, self._largest)))
             shapes = found.shapes[partition.inner] - self.static @ found.shapes[partition.retained]
             # rigid motions are those of the boundary
-            strained = np.einsum("ik,ik->k", shapes, self.mass @ shapes) > _SPANNED
+            strained = np.einsum("ik,ik->k", shapes, self.mass @ shapes) > _RIGID_SHARE
             return (2.0 * np.pi * found.frequencies[strained][:count]) ** 2, shapes[:, strained][:, :count]
 
         if modes is None:
@@ -303,31 +305,53 @@ class Reduction:
         except ArpackError as error:
             raise UserError(f"craig_bampton: the modes do not converge: {error}", code=1) from None
 
-    def orthonormal(self, shapes: Array) -> tuple[Array, Array]:
-        """Φ (i, k) with ΦᵀM_iiΦ = 1, ΦᵀK_iiΦ = diag(ω²), and ω² (k,), of inner shapes; dependent ones are left out."""
-        if not shapes.shape[1]:
-            return np.zeros(0), shapes
-        mass = shapes.T @ (self.mass @ shapes)
-        scale = np.sqrt(np.maximum(mass.diagonal(), 0.0))
-        kept = scale > math.sqrt(_SPANNED) * scale.max()
-        shapes = shapes[:, kept] / scale[kept]
-        mass = shapes.T @ (self.mass @ shapes)
-        values, vectors = np.linalg.eigh(0.5 * (mass + mass.T))
-        chosen = values > _SPANNED * values[-1]
-        shapes = shapes @ (vectors[:, chosen] / np.sqrt(values[chosen]))
-        stiffness = shapes.T @ (self.stiffness @ shapes)
-        mass = shapes.T @ (self.mass @ shapes)
+    def orthonormal(self, families: Sequence[Array]) -> tuple[Array, Array]:
+        """Φ (i, k) with ΦᵀM_iiΦ = 1, ΦᵀK_iiΦ = diag(ω²), and ω² (k,), of families of inner shapes.
+
+        Of each family only what those before it do not contain is added, and directions of it that are round-off are
+        left out (`_spanning`): the first family is represented whatever follows it.
+        """
+        size = self.partition.inner.size
+        basis = np.zeros((size, 0))
+        for shapes in families:
+            basis = np.hstack([basis, self._spanning(shapes, basis)])
+        if not basis.shape[1]:
+            return np.zeros(0), basis
+        stiffness, mass = (basis.T @ (matrix @ basis) for matrix in (self.stiffness, self.mass))
         squares, rotation = scipy.linalg.eigh(0.5 * (stiffness + stiffness.T), 0.5 * (mass + mass.T))
-        shapes = shapes @ rotation
+        shapes = basis @ rotation
         return squares, shapes * signs(shapes, np.abs(shapes).max(axis=0))
+
+    def _spanning(self, shapes: Array, basis: Array) -> Array:
+        """M-orthonormal directions (i, r) of shapes (i, k) beyond an M-orthonormal basis (i, b).
+
+        The shapes are scaled to unit mass. The Gram matrix of what is left of them without the basis has round-off of
+        (b + k) ε in its eigenvalues λ, so that a direction has a relative error of (b + k) ε/λ in its products with
+        the others. Directions with λ < (b + k)² ε are left out: of the others it is below 1/(b + k), and a second pass
+        removes it. Their motion is known to √ε, half of the digits.
+        Source: Golub & Van Loan, Matrix Computations, 2013, §5.4 (numerical rank), §5.2.8 (Gram–Schmidt twice).
+        """
+        count = basis.shape[1] + shapes.shape[1]
+        least = count**2 * np.finfo(float).eps
+        sizes = np.sqrt(np.maximum(np.einsum("ik,ik->k", shapes, self.mass @ shapes), 0.0))
+        kept = sizes > math.sqrt(least) * sizes.max(initial=0.0)
+        directions = shapes[:, kept] / sizes[kept]
+        for limit in (least, 0.0):
+            for _ in range(2):
+                directions = directions - basis @ (basis.T @ (self.mass @ directions))
+            gram = directions.T @ (self.mass @ directions)
+            values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+            chosen = values > limit
+            directions = directions @ (vectors[:, chosen] / np.sqrt(values[chosen]))
+        return directions
 
 
 def _superelement(
-    name: str, partition: Partition, reduction: Reduction, inner_shapes: Array, recovery: bool
+    name: str, partition: Partition, reduction: Reduction, families: Sequence[Array], recovery: bool
 ) -> Superelement:
-    """The superelement of Ψ and of modes (i, k)."""
+    """The superelement of Ψ and of families of modes (i, k)."""
     assembly, static = partition.assembly, reduction.static
-    squares, modes = reduction.orthonormal(inner_shapes)
+    squares, modes = reduction.orthonormal(families)
     count = partition.retained.size
     shapes = np.zeros((assembly.dof_count, count + modes.shape[1]))
     shapes[partition.retained, np.arange(count)] = 1.0

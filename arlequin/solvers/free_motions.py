@@ -13,7 +13,8 @@ from arlequin.models.parallel.matrix import DistributedMatrix
 from arlequin.models.part import MeshedPart, Part
 from arlequin.models.reduction.modal import ModalAssembled
 from arlequin.models.reduction.rigid_modes import rigid_motions
-from arlequin.models.reduction.superelement import RIGID, Superelement
+from arlequin.models.reduction.superelement import Superelement
+from arlequin.models.reduction.superelement_description import RIGID
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 

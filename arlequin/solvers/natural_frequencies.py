@@ -20,6 +20,7 @@ from arlequin.system.system import System
 
 DENSE = 300  # free coordinates up to which all eigenvalues are computed where Lanczos' method does not apply
 UNSTABLE = "the system is not stable at rest, so it has no natural frequencies: a beam buckles"
+_SAME = 1e-3  # difference of frequencies of the same mode, relative to them or to the highest one
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, above round-off
 
 
@@ -69,11 +70,22 @@ def assembled_modes(assembly: Assembly, count: int) -> Modes:
     small, lanczos = with_mass.sum() <= DENSE, _Lanczos(assembly, first_shift)
     if not small or (count <= lanczos.max_count and not assembly.massless.any()):
         try:
-            return _modes(lanczos, first_shift, count)
+            modes = _modes(lanczos, first_shift, count)
         except (UserError, ArpackError):  # for example if all `count` modes are rigid
             if not small:
                 raise
+        else:
+            # of a multiple frequency, as that of the rigid motions, Lanczos' method from one vector may miss some
+            if not small or _agree(modes, complete := _modes(_Dense(assembly), first_shift, count)):
+                return modes
+            return complete
     return _modes(_Dense(assembly), first_shift, count)
+
+
+def _agree(first: Modes, second: Modes) -> bool:
+    """Whether two lists of frequencies are of the same modes."""
+    f, g = first.frequencies, second.frequencies
+    return bool(np.allclose(f, g, rtol=_SAME, atol=_SAME * float(g.max(initial=0.0))))
 
 
 def _modes(search: "_Dense | _Lanczos", first_shift: float, count: int) -> Modes:

@@ -1,6 +1,10 @@
 """Symmetric positive semidefinite matrices that users give: checks, and their squares K = Bᵀ diag(w) B."""
 
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +27,50 @@ class Squares(NamedTuple):
 
     rows: csr_array
     weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Semidefinite:
+    """A symmetric matrix (d, d) whose eigenvalues were found not to be below 0.
+
+    squares: its rows and weights where they were asked for; None of large matrices.
+    """
+
+    matrix: csr_array
+    squares: Squares | None = None
+
+    @classmethod
+    def of(cls, label: str, matrix: csr_array, *, with_squares: bool = False) -> "Semidefinite":
+        """The checked matrix: of equal matrices, as `dataclasses.replace` passes them on, the one that is in use.
+
+        UserError for an eigenvalue below 0 beyond the precision of files in single precision.
+        """
+        key = _digest(matrix, with_squares)
+        known = _CHECKED.get(key)
+        if known is None:
+            if with_squares:
+                known = cls(matrix, squares(label, matrix))
+            else:
+                check_semidefinite(label, matrix)
+                known = cls(matrix)
+            _CHECKED[key] = known
+        return known
+
+    @cached_property
+    def least(self) -> float:
+        """The least eigenvalue of D^−½ A D^−½, D the diagonal; 0 where A has a row of zeros."""
+        return least_eigenvalue("matrix", self.matrix)
+
+
+# by their digest, as long as a part has them
+_CHECKED: WeakValueDictionary[bytes, Semidefinite] = WeakValueDictionary()
+
+
+def _digest(matrix: csr_array, with_squares: bool) -> bytes:
+    digest = blake2b(repr((matrix.shape, with_squares)).encode(), digest_size=16)
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        digest.update(array.tobytes())
+    return digest.digest()
 
 
 def symmetric_matrix(label: str, value: Any, size: int | None = None) -> csr_array:

@@ -18,6 +18,7 @@ from arlequin.models import checks
 from arlequin.models.errors import FAILURE, UserError, UserTypeError
 from arlequin.models.reduction.dmig import Label, read_bulk_data
 from arlequin.models.reduction.superelement import Superelement
+from arlequin.models.reduction.superelement_coordinates import component_names
 from arlequin.models.reduction.superelement_writing import BULK_ENDINGS, KINDS, NUMBERS, optional, sibling
 from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array
@@ -448,7 +449,7 @@ def _convert(matrices: dict[str, Any], fields: dict[str, Any]) -> None:
     """
     positions = checks.finite_array("positions", fields["positions"])
     fields["positions"] = 1e-3 * positions
-    probe = Superelement.component_names(positions, fields.get("components"))
+    probe = component_names(positions, fields.get("components"))
     scale = [math.sqrt(1e-3) * (1.0 if name.startswith("r") else 1e3) for names in probe for name in names]
     size = matrices["stiffness"].shape[0]
     if size < len(scale):

@@ -273,10 +273,11 @@ def test_levels():
 
 def test_junctions_refuse_in_words():
     short, other = complete(block()), block()
-    with pytest.raises(aq.UserError, match="nodes of other parts are connected by Tie or Relation"):
+    with pytest.raises(aq.UserError, match="other parts are connected by Tie, Mortar or Relation"):
         aq.Junction(short, other)
-    with pytest.raises(aq.UserError, match="'right' of 'block': a part without a mesh has no facets here"):
-        aq.Tie(short.boundary("right"), other.boundary("left"))
+    mass = aq.PointMasses("mass", (0.12, 0.0), 3.0)
+    with pytest.raises(aq.UserError, match="'all' of 'mass': a part without a mesh has no facets here"):
+        aq.Tie(short.boundary("right"), mass.boundary("all"))
 
 
 def test_no_warnings():

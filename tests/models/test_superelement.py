@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 import arlequin as aq
-from arlequin.models.reduction.semidefinite import squares, symmetric_matrix
+from arlequin.models.errors import ModelWarning
+from arlequin.models.reduction.semidefinite import Semidefinite, squares, symmetric_matrix
 
 SPRING = np.array([[1.0, -1.0], [-1.0, 1.0]])
 MASSES = np.diag([2.0, 3.0])
@@ -82,6 +83,19 @@ def test_strained_motions_are_named():
         warnings.simplefilter("error")
         grounded = rod(stiffness=1e6 * (SPRING + 0.1 * np.eye(2)), grounded=True)
     assert "strained by rigid motions" in grounded.describe()
+
+
+def test_mixed_units_are_named():
+    """A bar of steel, c = √(E/ρ) = 5,064 m/s: with its length in mm waves would be a thousand times as fast."""
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.2, cells=1), aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0))
+    matrices = {"mass": bar.assemble().mass, "stiffness": bar.assemble().stiffness}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        part = aq.Superelement("bar", positions=bar.positions, **matrices)
+    assert part.crossing_rate == pytest.approx(np.sqrt(2e11 / 7800.0) / 0.2, rel=1e-12)
+    with pytest.warns(ModelWarning, match=r"'bar': waves would cross it at 5.1e\+06 m/s, faster than in any") as seen:
+        aq.Superelement("bar", positions=1e3 * bar.positions, **matrices)
+    assert len(seen) == 1 and "\n" not in str(seen[0].message)
 
 
 def test_generalised_mass():
@@ -217,6 +231,23 @@ def test_squares():
         again / np.where(scale > 0, scale, 1), matrix / np.where(scale > 0, scale, 1), atol=1e-13
     )
     assert form.rows[:, 8].nnz == 0
+
+
+def test_equal_matrices_are_checked_once():
+    """What `replace` passes on is known; another matrix is checked, and named in its error."""
+    part = rod(mass=np.diag([2.0, 3.0]), stiffness=1e6 * SPRING)
+    known = Semidefinite.of("K", symmetric_matrix("K", 1e6 * SPRING), with_squares=True)
+    held = replace(part, imposed={"all": {"x": 0.0}})
+    assert Semidefinite.of("K", held.stiffness, with_squares=True) is known and known.squares is not None
+    assert held.assemble().strain_form()[0] is part.assemble().strain_form()[0]
+    assert Semidefinite.of("K", symmetric_matrix("K", 2e6 * SPRING), with_squares=True) is not known
+    for label in ("one", "other"):
+        with pytest.raises(aq.UserError, match=f"^{label}: is not positive semidefinite"):
+            Semidefinite.of(label, symmetric_matrix(label, [[1.0, 2.0], [2.0, 1.0]]))
+    # a matrix that is changed in place is another one
+    held.stiffness.data[:] *= -1.0
+    with pytest.raises(aq.UserError, match="stiffness of superelement 'rod': is not positive semidefinite"):
+        replace(held, grounded=True)
 
 
 UNSYMMETRIC = 1e6 * np.array([[1.0, -1.0], [-0.9, 1.0]])
