@@ -16,6 +16,7 @@ from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array
 
 _SAME = 1e-6  # distance of matching nodes, relative to the extent of the section or its part
+_FLAT = 1e-6  # relative difference between the area of a section and its projection, below which it is flat
 _MASS = 1e-3  # kg
 
 Course = Callable[[float], float] | float | None
@@ -63,8 +64,13 @@ class Pretension:
         checks.valid_name(self.name, "name of a pretension")
         rule = 'must be the two sides (first.boundary("cut"), second.boundary("cut"))'
         sides = checks.items(f"pretension '{self.name}': section", self.section, Surface, rule)
-        if len(sides) != 2 or sides[0].part is sides[1].part:
-            raise UserError.parameter(f"pretension '{self.name}': section", self.section, f"{rule} of two parts")
+        if len(sides) != 2:
+            raise UserError.parameter(f"pretension '{self.name}': section", self.section, rule)
+        if sides[0].part is sides[1].part and np.intersect1d(sides[0].nodes, sides[1].nodes).size:
+            raise UserError(
+                f"pretension '{self.name}': '{sides[0].name}' and '{sides[1].name}' of part '{sides[0].part.name}' "
+                "share nodes: aq.mesh.cut gives a section whose sides have nodes of their own"
+            )
         object.__setattr__(self, "section", sides)
         if (self.force is None) == (self.shortening is None):
             raise UserError(f"pretension '{self.name}': give a force or a shortening, one of them")
@@ -84,10 +90,9 @@ class Pretension:
         axes = first.positions.shape[1]
         if self.axis is None:
             axis = first.areas @ first.normals if first.normals.any() else np.zeros(axes)
-            if not np.linalg.norm(axis) > 0.5 * first.areas.sum():
-                raise UserError(
-                    f"pretension '{self.name}': '{first.name}' has no normal: give axis, from first to second"
-                )
+            if not np.linalg.norm(axis) > (1.0 - _FLAT) * first.areas.sum():
+                what = "is not flat" if first.normals.any() else "has no normal"
+                raise UserError(f"pretension '{self.name}': '{first.name}' {what}: give axis, from first to second")
         else:
             axis = checks.finite_array("axis", np.atleast_1d(self.axis), (axes,))
             if not np.linalg.norm(axis) > 0.0:
