@@ -100,9 +100,7 @@ class StepBatch:
         )
 
     @classmethod
-    def initial(
-        cls, assembly: Assembly, state: State, works: Array, forces: Array | None = None
-    ) -> "StepBatch":
+    def initial(cls, assembly: Assembly, state: State, works: Array, forces: Array | None = None) -> "StepBatch":
         """The initial state (n = 0) with its energies (kind,), J, or that of an ensemble, works (member, kind).
 
         forces (r,): of the contact at the start, N, in statics that goes on from a result; nothing slips there.

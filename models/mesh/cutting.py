@@ -43,7 +43,7 @@ def cut(
     >>> import arlequin as aq
     >>> mesh = aq.mesh.rectangle((0.0, 0.01), (0.0, 0.1), cells=(2, 10))  # m
     >>> both = aq.mesh.cut(mesh, plane=((0.0, 0.05), (0.0, 1.0)))
-    >>> both.nelements, both.nvertices - mesh.nvertices, sorted(both.boundaries)
+    >>> both.nelements, both.p.shape[1] - mesh.p.shape[1], sorted(both.boundaries)
     (20, 3, ['bottom', 'cut first', 'cut second', 'left', 'right', 'top'])
     """
     checks.valid_name(name, "name of a section")
@@ -167,7 +167,7 @@ def _doubled(mesh: Any, name: str, facets: Indices, sides: Indices) -> tuple[Ind
     for side in range(2):
         for cell, other in zip(sides[side], sides[1 - side], strict=True):
             touched[side, group[np.isin(nodes[:, cell], nodes[:, other]), cell]] = True
-    both = touched.all(axis=0)[group] & on_section[nodes]
+    both = (touched[0] & touched[1])[group] & on_section[nodes]
     if both.any():
         place = mesh.doflocs[:, nodes[both][0]]
         where = ", ".join(f"{x:.6g}" for x in place)
