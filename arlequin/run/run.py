@@ -145,6 +145,7 @@ class Run:
             if wrong := misfit(former.state, first):
                 raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
             self.state, self.extra = former.state, former.extra
+        self._static_goes_on = scheme.static and isinstance(system, System) and system.from_result is not None
         located = self._stepper.locates_events
         self._history: TimeSeries | MembersSeries | LevelSeries
         # assemblies of members that are stepped separately
@@ -308,6 +309,10 @@ class Run:
             _write_collected(self._history, self._recorder)
             self._save()
 
+    def _start_forces(self) -> Array | None:
+        """Contact forces (r,), N, of the equilibrium from which statics goes on; None of other starts."""
+        return self.state.impulse if self._static_goes_on and isinstance(self._history, TimeSeries) else None
+
     def _begin(self) -> None:
         """Record the initial state, or restore everything from the checkpoint."""
         self._statistics.begin = running_clock()
@@ -317,7 +322,11 @@ class Run:
             works = self._audit.start
             each = zip(self._separate, self.state.scheme_state, works, strict=True) if self._separate else ()
             batches = [StepBatch.initial(*member) for member in each]
-            first = StepBatch.of_members(batches) if batches else StepBatch.initial(self.assembly, self.state, works)
+            first = (
+                StepBatch.of_members(batches)
+                if batches
+                else StepBatch.initial(self.assembly, self.state, works, self._start_forces())
+            )
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
             self._history.load_state_dict(checkpoint.history)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Work
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import SLIP, STICK
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -99,8 +100,11 @@ class StepBatch:
         )
 
     @classmethod
-    def initial(cls, assembly: Assembly, state: State, works: Array) -> "StepBatch":
-        """The initial state (n = 0) with its energies (kind,), J, or that of an ensemble, works (member, kind)."""
+    def initial(cls, assembly: Assembly, state: State, works: Array, forces: Array | None = None) -> "StepBatch":
+        """The initial state (n = 0) with its energies (kind,), J, or that of an ensemble, works (member, kind).
+
+        forces (r,): of the contact at the start, N, in statics that goes on from a result; nothing slips there.
+        """
         basis_displacement = assembly.contact.basis_product(state.u)
         kinematics = assembly.contact.kinematics(np.zeros(basis_displacement.shape[-1:]))
         if state.u.ndim == 1:
@@ -109,12 +113,15 @@ class StepBatch:
                 worn = interference.step(worn, 0.0, 0.0, 1.0)
             kinematics = assembly.contact.kinematics(basis_displacement, worn=worn)
             zero = np.zeros(assembly.constraints.shape[0])
-            first = cls.single(
-                state, kinematics, Work(works), ContactImpulses.none(kinematics), multipliers=zero, newton=0
-            )
+            impulses = ContactImpulses.none(kinematics)
+            if forces is not None:
+                closed = STICK if kinematics.frictional else SLIP
+                status = np.where(forces[kinematics.first] > 0.0, closed, 0).astype(np.int8)
+                impulses = ContactImpulses.of(kinematics, forces, status, np.zeros_like(forces), 1.0)
+            first = cls.single(state, kinematics, Work(works), impulses, multipliers=zero, newton=0)
             return first.with_friction(assembly, state.history)
         count, no_impulses = len(state.u), ContactImpulses.none(kinematics)
-        impulses = {
+        stacked = {
             field.name: np.stack([getattr(no_impulses, field.name)] * count)[None] for field in fields(no_impulses)
         }
         zeros = np.zeros((1, count), dtype=np.int64)
@@ -125,7 +132,7 @@ class StepBatch:
             works=works[None],
             multipliers=np.zeros((1, count, assembly.constraints.shape[0])),
             gaps=kinematics.gaps(basis_displacement)[None],
-            contact=ContactImpulses(**impulses),
+            contact=ContactImpulses(**stacked),
             iterations=zeros,
             residual=np.zeros((1, count)),
             newton=zeros,

@@ -16,6 +16,7 @@ from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array
 
 _SAME = 1e-6  # distance of matching nodes, relative to the extent of the section or its part
+_FLAT = 1e-6  # relative difference between the area of a section and its projection, below which it is flat
 _MASS = 1e-3  # kg
 
 Course = Callable[[float], float] | float | None
@@ -28,23 +29,23 @@ class Pretension:
 
         (u₁ − u₂)·n = s   and   (u₁ − u₂)·t = 0,   s unknown under the given axial force N, or given.
 
-    section: `(first.boundary("cut"), second.boundary("cut"))` of two parts whose nodes match there; their rotations
-    are equal, too. force N, N, > 0 in tension, or shortening s, m: a number or a function of t. axis (axis,): by
-    default the mean outward normal of the first boundary. The unknown s is the x-displacement of the part `point`, a
-    point of the given mass, kg, on which N acts, so that N ds is external work; a given s is its imposed motion, whose
-    force on the bolt is its `reaction`. mass matters in dynamics with a force alone.
+    section: both sides, `(bolt.boundary("cut first"), bolt.boundary("cut second"))` of one part whose mesh is cut by
+    `aq.mesh.cut`, or boundaries of two parts, whose nodes match; rotations are equal, too. force N, N, > 0 in tension,
+    or shortening s, m: a number or a function of t. axis (axis,): by default the outward normal of the first boundary,
+    which must be flat. The unknown s is the x-displacement of the part `point`, a point of the given mass, kg, on which
+    N acts, so that N ds is external work; a given s is its imposed motion, whose force on the bolt is its `reaction`.
+    mass matters in dynamics with a force alone.
 
     A system takes `point` among its parts and `relations` among its relations. A bolt is locked by the shortening
     that a result ends with, `shortening_of(result)`, in a system that starts from this result.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
-    >>> ends, area = [{"left": {"x": 0.0}}, {"right": {"x": 0.0}}], 1e-4  # m, m²
-    >>> left = aq.Bar("left", aq.mesh.interval(0.0, 0.1, cells=2), steel, section=area, imposed=ends[0])
-    >>> right = aq.Bar("right", aq.mesh.interval(0.1, 0.3, cells=4), steel, section=area, imposed=ends[1])
-    >>> cut = left.boundary("right"), right.boundary("left")
-    >>> bolt = aq.Pretension("bolt", cut, force=lambda t: 1e4 * t)  # N
-    >>> system = aq.System([left, right, bolt.point], relations=bolt.relations)
+    >>> mesh = aq.mesh.cut(aq.mesh.interval(0.0, 0.3, cells=6), plane=(0.1, 1.0))  # m
+    >>> rod = aq.Bar("rod", mesh, steel, section=1e-4, imposed={"left": {"x": 0.0}, "right": {"x": 0.0}})  # m²
+    >>> sides = rod.boundary("cut first"), rod.boundary("cut second")
+    >>> bolt = aq.Pretension("bolt", sides, force=lambda t: 1e4 * t)  # N
+    >>> system = aq.System([rod, bolt.point], relations=bolt.relations)
     >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
     >>> f"{bolt.shortening_of(result):.6g}"  # N L/(E A), m
     '0.00015'
@@ -61,10 +62,15 @@ class Pretension:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a pretension")
-        rule = 'must be the two sides (first.boundary("cut"), second.boundary("cut"))'
+        rule = 'must be the two sides (bolt.boundary("cut first"), bolt.boundary("cut second"))'
         sides = checks.items(f"pretension '{self.name}': section", self.section, Surface, rule)
-        if len(sides) != 2 or sides[0].part is sides[1].part:
-            raise UserError.parameter(f"pretension '{self.name}': section", self.section, f"{rule} of two parts")
+        if len(sides) != 2:
+            raise UserError.parameter(f"pretension '{self.name}': section", self.section, rule)
+        if sides[0].part is sides[1].part and np.intersect1d(sides[0].nodes, sides[1].nodes).size:
+            raise UserError(
+                f"pretension '{self.name}': '{sides[0].name}' and '{sides[1].name}' of part '{sides[0].part.name}' "
+                "share nodes: aq.mesh.cut gives a section whose sides have nodes of their own"
+            )
         object.__setattr__(self, "section", sides)
         if (self.force is None) == (self.shortening is None):
             raise UserError(f"pretension '{self.name}': give a force or a shortening, one of them")
@@ -84,10 +90,9 @@ class Pretension:
         axes = first.positions.shape[1]
         if self.axis is None:
             axis = first.areas @ first.normals if first.normals.any() else np.zeros(axes)
-            if not np.linalg.norm(axis) > 0.5 * first.areas.sum():
-                raise UserError(
-                    f"pretension '{self.name}': '{first.name}' has no normal: give axis, from first to second"
-                )
+            if not np.linalg.norm(axis) > (1.0 - _FLAT) * first.areas.sum():
+                what = "is not flat" if first.normals.any() else "has no normal"
+                raise UserError(f"pretension '{self.name}': '{first.name}' {what}: give axis, from first to second")
         else:
             axis = checks.finite_array("axis", np.atleast_1d(self.axis), (axes,))
             if not np.linalg.norm(axis) > 0.0:

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from arlequin.models import checks, limits
 from arlequin.models.errors import UserError
+from arlequin.models.mesh.cutting import cut
 from arlequin.models.mesh.description import describe
 from arlequin.models.mesh.reading import parts, points, read
 from arlequin.models.mesh.tube import tube
 from arlequin.models.signatures import checked_call
 
-__all__ = ["box", "describe", "interval", "parts", "points", "read", "rectangle", "tube"]
+__all__ = ["box", "cut", "describe", "interval", "parts", "points", "read", "rectangle", "tube"]
 
 Range = tuple[float, float]
 

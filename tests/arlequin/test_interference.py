@@ -102,7 +102,14 @@ def test_statics_goes_on_from_a_closed_fit(interference):
     fitted = closed(shaft_in_hub(interference))
     more = closed(shaft_in_hub(interference, aq.Unilateral("gap"), start=fitted), step=0.5)
     before, after = (run["interface/fit"]["pressure"].values for run in (fitted, more))
-    np.testing.assert_allclose(after[1:], np.broadcast_to(before[-1], after[1:].shape), rtol=1e-11)
+    np.testing.assert_allclose(after, np.broadcast_to(before[-1], after.shape), rtol=1e-11)
+    for run, number in ((fitted, -1), (more, 0)):  # on time, too
+        group = run["interface/fit"]
+        forces = group["force"].values[number, 0], group["active"].values[number], group["status"].values[number]
+        if run is fitted:
+            expected = forces
+    assert forces[0] == pytest.approx(expected[0], rel=1e-11) and forces[1] == expected[1]
+    np.testing.assert_array_equal(forces[2], expected[2])
     assert abs(work(more, "external_work")).max() < 1e-12 * work(fitted, "external_work").max()
     assert worst(more) < 1e-12
 

@@ -136,7 +136,81 @@ def test_beams_keep_their_slope():
     assert tips[0] == pytest.approx(tips[1], rel=1e-9)
 
 
+def sides_of(part: Any) -> Any:
+    return part.boundary("cut first"), part.boundary("cut second")
+
+
+@pytest.mark.parametrize("start", ["statics", "dynamics"])
+def test_a_bolt_of_one_part_shares_the_load_by_stiffness(start):
+    """The bolt of `joint` as one bar that is cut: F_bolt = N + F k_b/(k_b + k_s) once it is locked."""
+    preload, load = 2e4, 1e4
+    foot = {"left": {"x": 0.0}}
+    mesh = aq.mesh.cut(aq.mesh.interval(0.0, 2 * HALF, cells=5), plane=(0.04, 1.0))
+
+    def system(pull: Any = None, start: Any = None, level: Any = "gap", **pretension: Any) -> Any:
+        pulled: Any = {} if pull is None else {"tractions": {"right": lambda x, t: pull(t) / BOLT}}
+        shank = aq.Bar("shank", mesh, STEEL, section=BOLT, imposed=foot, **pulled)
+        sleeve = aq.Bar("sleeve", aq.mesh.interval(0.0, 2 * HALF, cells=4), ALLOY, section=CLAMPED, imposed=foot)
+        bolt = aq.Pretension("bolt", sides_of(shank), **pretension)
+        seat = aq.Interface(
+            "seat", sleeve.boundary("right"), shank.boundary("right"), aq.Unilateral(level), direction=1.0
+        )
+        parts = [shank, sleeve, bolt.point]
+        return aq.System(parts, interfaces=[seat], relations=bolt.relations, from_result=start), bolt
+
+    tight, bolt = system(force=lambda t: preload * t)
+    fitted = aq.simulate(tight, aq.Static(), duration=1.0, step=1.0)
+    k_bolt, k_sleeve = stiffness()
+    shortening = bolt.shortening_of(fitted)
+    assert shortening == pytest.approx(preload * (1 / k_bolt + 1 / k_sleeve), rel=1e-12)
+    if start == "dynamics":
+        locked, _ = system(start=fitted, level="velocity", shortening=shortening)
+        result = aq.simulate(locked, aq.Theta(0.5), duration=1e-5, step=1e-6)
+        np.testing.assert_allclose(result["part/bolt"]["reaction"].values[1:, 0, 0], preload, rtol=1e-9)
+        return
+    locked, _ = system(lambda t: load * t, start=fitted, shortening=shortening)
+    result = aq.simulate(locked, aq.Static(), duration=1.0, step=0.5)
+    exact = preload + load * result["time"].values[1:] * k_bolt / (k_bolt + k_sleeve)
+    np.testing.assert_allclose(result["part/bolt"]["reaction"].values[1:, 0, 0], exact, rtol=1e-10)
+    assert worst(result) < 1e-12
+
+
+BODIES = [("stress", "quad", 1), ("axisymmetric", "tri", 2), ("axisymmetric", "quad", 2), (None, "hex", 1),
+          (None, "tet", 2)]  # fmt: skip
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("plane, kind, order", BODIES)
+def test_a_section_through_one_solid(plane, kind, order):
+    """Uniform stress N/A, and the shortening N L/(E A), beyond facets of the section that are steps, too."""
+    length, width, force = 0.1, 0.02, 1e4
+    ends: Any = {"bottom": {"y": 0.0}, "top": {"y": 0.0}, "left": {"x": 0.0}}
+    if plane is None:
+        whole = aq.mesh.box((0.0, width), (0.0, length), (0.0, width), cells=(2, 5, 2), kind=kind)
+        ends["back"] = {"z": 0.0}
+        area, axis, name = width**2, (0.0, 1.0, 0.0), "yy"
+    else:
+        whole = aq.mesh.rectangle((0.0, width), (0.0, length), cells=(2, 5), kind=kind)
+        area, axis, name = width * 0.005, (0.0, 1.0), "yy"
+        if plane == "axisymmetric":
+            area, name = np.pi * width**2, "zz"
+    mesh = aq.mesh.cut(whole, plane=(0.047 * np.array(axis), axis))
+    thickness = {"thickness": 0.005} if plane == "stress" else {}
+    part = aq.Solid("column", mesh, STEEL, plane=plane, order=order, imposed=ends, **thickness)
+    bolt = aq.Pretension("bolt", sides_of(part), force=lambda t: force * t, axis=axis)
+    system = aq.System([part, bolt.point], relations=bolt.relations)
+    result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+    stress = aq.results.stress(result, part)["stress"][-1]
+    np.testing.assert_allclose(stress.sel(stress_component=name), force / area, rtol=1e-10)
+    others = [str(each) for each in stress["stress_component"].values if each != name]
+    np.testing.assert_allclose(stress.sel(stress_component=others), 0.0, atol=1e-10 * force / area)
+    assert bolt.shortening_of(result) == pytest.approx(force * length / (STEEL.young * area), rel=1e-10)
+    assert worst(result) < 1e-12
+
+
 SIDES = joint(force=1.0)[1].section
+PLATE = aq.mesh.rectangle((0.0, 0.02), (0.0, 0.1), cells=(2, 5), kind="tri")
+STEPS = aq.Solid("plate", aq.mesh.cut(PLATE, plane=((0.0, 0.05), (0.0, 1.0))), STEEL, plane="strain")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +219,8 @@ SIDES = joint(force=1.0)[1].section
         (lambda: aq.Pretension("bolt", SIDES), "give a force or a shortening, one of them"),
         (lambda: aq.Pretension("bolt", SIDES, force=1.0, shortening=1.0), "one of them"),
         (lambda: aq.Pretension("bolt", SIDES[:1], force=1.0), "must be the two sides"),
-        (lambda: aq.Pretension("bolt", (SIDES[0], SIDES[0]), force=1.0), "of two parts"),
+        (lambda: aq.Pretension("bolt", (SIDES[0], SIDES[0]), force=1.0), "of part 'lower' share nodes: aq.mesh.cut"),
+        (lambda: aq.Pretension("bolt", sides_of(STEPS), force=1.0), "'cut first' is not flat: give axis"),
         (lambda: aq.Pretension("bolt", SIDES, force=np.nan), "force = nan: must be"),
         (lambda: aq.Pretension("bolt", SIDES, force=1.0, mass=0.0), "mass = 0"),
         (lambda: aq.Pretension("bolt", SIDES, force=1.0, axis=0.0), "axis = 0"),
