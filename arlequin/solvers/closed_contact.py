@@ -23,8 +23,10 @@ def close_contact(assembly: Assembly, u: Array, allowed: Array) -> Array:
         g = −δ at points that were closed under pressure,   g ≥ −δ at all others,   C u = 0,
 
     g (k,) the gaps of the unworn surfaces and δ = `allowed` (k,), m, the depths that are admissible (worn off, or of a
-    compliance), at closed points without the wear of the last step, which still opens the gap. Only interfaces whose
-    points or parts have another mesh than in the result are considered.
+    compliance), at closed points without the wear of the last step, which still opens the gap. Of interfaces whose
+    points and parts have the mesh of the result only points under pressure are considered whose gaps are round-off of
+    its equilibrium, above that of the gaps themselves: an ill-conditioned static solution leaves such gaps, and a run
+    would start with these points open.
     """
     system, contact = assembly.system, assembly.contact
     frame = system.from_result
@@ -32,12 +34,19 @@ def close_contact(assembly: Assembly, u: Array, allowed: Array) -> Array:
     if frame is None:
         return u
     depth = allowed.copy()
+    displacement = contact.basis_product(u)
+    gap = contact.kinematics(displacement).gaps(displacement)
     for item, points, last_frame in former_points(contact, frame):
         parts = [side.part for side in surfaces_of(item) if isinstance(side, Surface)]
-        if any(
-            system.starts_from_result("displacement", part) and not frame.handover(part).same_mesh for part in parts
-        ):
-            level = contact.laws.level[points]
+        level, from_result = (
+            contact.laws.level[points],
+            [part for part in parts if system.starts_from_result("displacement", part)],
+        )
+        if from_result and all(frame.handover(part).same_mesh for part in from_result):
+            excess = gap[points] + depth[points]
+            rounded = (excess > contact.scale.touching) & (excess <= contact.scale.lasting)
+            pressed[points] = chosen[points] = (level > 0) & rounded & (last_frame["pressure"] > 0.0)
+        elif from_result:
             # laws on the velocity press where the gap opens, too, at the end of a step
             closed = (level == 1) | ((level == 2) & (last_frame["gap"] <= contact.scale.touching))
             chosen[points], pressed[points] = level > 0, closed & (last_frame["pressure"] > 0.0)
