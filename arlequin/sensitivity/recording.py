@@ -55,7 +55,7 @@ class RecordedSteps:
         last step; springs (b + 1, r + m), see `LinearSteps`; normal (b, 3, k): normal impulses of the laws, stored,
         dissipated and of multipliers, N·s."""
         if self._equations.form.static:
-            return recorded_load_steps(self._equations, block, springs, self.previous)
+            return recorded_load_steps(self._equations, block, springs, normal, self.previous)
         if self._equations.form.staggered:
             return recorded_central_differences(self._equations, block, springs, normal, self.previous)
         return recorded_dynamics(self._equations, block, springs, normal, self.previous)
@@ -134,7 +134,7 @@ def recorded_dynamics(
 
 
 def recorded_load_steps(
-    equations: BulkEquations, block: Block, springs: Array, previous: PreviousStep
+    equations: BulkEquations, block: Block, springs: Array, normal: Array, previous: PreviousStep
 ) -> tuple[StepBatch, PreviousStep]:
     """See `RecordedSteps.batch_of`: works by the trapezoidal rule of the forces at both ends, as in `Static`."""
     model, assembly, contact = equations.model, equations.model.bulk, equations.model.bulk.contact
@@ -149,7 +149,8 @@ def recorded_load_steps(
     kinematics = _kinematics(contact, block)
     mean = _trapezoid(np.concatenate([previous.contact[None], block.impulse]))
     zeros, rows = np.zeros((len(block), laws.count)), applied(contact.basis, du)
-    normal_impulses = NormalImpulseSplit(mean, mean[:, kinematics.first], zeros, zeros)
+    lost = np.where(laws.with_memory, normal[:, 1], 0.0)  # by the path of the step, see `StaticStepper`
+    normal_impulses = NormalImpulseSplit(mean, mean[:, kinematics.first], lost, zeros)
     spring_ends, loss = _friction_springs(laws, springs), None
     if spring_ends is not None:
         loss = ElasticStick(laws, *spring_ends, gain(laws, 1.0, np.inf)).loss(mean, rows, 1.0, 0.5)
