@@ -246,7 +246,7 @@ class SpringSeries:
         self._memory, self._of_memory = (np.zeros(0, np.int64) for _ in range(2))
         bounds = pairwise(contact.start[len(contact.interfaces) :])
         for item, (a, b) in zip(contact.springs, bounds, strict=True):
-            if item.spring is spring:
+            if item.spring.name == spring.name:  # members of an ensemble share a contact
                 self._lawful, self._regular = item.chosen, contact.laws.chosen(np.arange(a, b))
                 at = contact.laws.memory_points
                 self._memory = np.flatnonzero((a <= at) & (at < b))
