@@ -281,7 +281,8 @@ class SpringSeries:
             gaps = np.take(elongation, self._lawful, axis=-1)
             force[..., self._lawful] += self._regular.area * self._regular.pressure(gaps)
         if self._memory.size and block.hysteretic is not None:
-            np.subtract.at(force, (..., self._of_memory), block.hysteretic[..., self._memory])
+            at: Any = (..., self._of_memory)
+            np.subtract.at(force, at, block.hysteretic[..., self._memory])
         forces, mean = row_products(force, self._pull.T), row_products(elongation, self._mean.T)
         out: dict[Key, Array] = {
             (self._group, "force"): forces[..., : self._axes],

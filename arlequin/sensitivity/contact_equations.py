@@ -430,6 +430,8 @@ class ContactEquations:
 
     def _memory_after(self, motion: PointMotion) -> Any:
         """Internal variables of springs at the end (b, k, n)."""
+        if not self.laws.memory:
+            return motion.memory
         g0, g1, *_ = self.ends(motion)
         return self._of_memory(g0, g1, motion.memory)[1]
 
@@ -452,7 +454,8 @@ class ContactEquations:
         complex_numbers = [np.iscomplexobj(field) for field in (g0, g1, memory, self.data.coefficients)]
         out = out if any(complex_numbers) else out.real
         tractions = np.zeros((2, *np.shape(g1)), dtype=out.dtype)
-        np.add.at(tractions, (slice(None), slice(None), points), out[:2])
+        at_points: Any = (..., points)
+        np.add.at(tractions, at_points, out[:2])
         return tractions, self.spread_memory(out[2])
 
     def along(

@@ -522,7 +522,8 @@ class PointLaws:
     def memory_pressure(self, history: Array) -> Array:
         """Part of the pressures (…, k), Pa, by the internal variables of histories (…, l, h)."""
         out = np.zeros((*history.shape[:-2], self.count))
-        np.subtract.at(out, (..., self.memory_points), self.memory_forces(history))
+        at: Any = (..., self.memory_points)
+        np.subtract.at(out, at, self.memory_forces(history))
         return out / self.area
 
     def histories(self, history: Array, gaps: Array, step: float, theta: float) -> Array | None:
