@@ -78,6 +78,15 @@ class WorkPaths:
         """Paths of the implicit schemes: all forces act on one path, Δt (v₀ + v₁)/2."""
         return cls(du, path, path, path, path)
 
+    def with_potential(self, rows: NDArray[np.int64]) -> "WorkPaths":
+        """These paths of rows of the contact, where all impulses on `rows` (n,) work on the path of those with a
+        potential."""
+        if not rows.size:
+            return self
+        impulse = self.impulse.copy()
+        impulse[..., rows] = self.stored[..., rows]
+        return WorkPaths(self.du, self.path, impulse, self.stored, self.slip)
+
     def on(self, kinematics: ContactKinematics) -> "WorkPaths":
         """The paths of the rows of the contact."""
         distinct = {id(path): path for path in vars(self).values()}  # two in most schemes

@@ -232,7 +232,7 @@ SLOW = (
     *(Small("sdnd100", {"model": model, **SLIDER}) for model in ("nonsmooth", "two-body", "direct")),
     Small("sdnd104", {"end": 6.0, "step": 1e-3}),
     *(Small("stick_slip_belt", {"steps": 200, "cycles": 3, "law": law}) for law in ("static-dynamic", "stribeck")),
-    Small("backlash_rig", {"duration": 0.4}, fixed="L"),  # its displacements are angles
+    Small("backlash_rig", {"duration": 0.4}),
     Small("cylinder_impact", DISC, 1),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "friction": 0.3, "sliding": 1.0}),
     Small("glued_impact_3d", {"cells": 6, "duration": 1.0, "solver": "iterative"}),

@@ -60,6 +60,7 @@ def branch_dataset(family: Family, branch: Branch, attributes: dict[str, Any]) -
         )
     for name, dim, unit, label in (
         ("traction", "spring", "Pa", "tractions of friction's springs at phase 0"),
+        ("memory", "branch", "1", "internal variables of springs at phase 0: force of sliders, N, z of Bouc-Wen, m"),
         ("lead", "coordinate", "m/s^2", "accelerations at phase 0, (1/2 − β/γ) times"),
         ("force", "coordinate", "N", "averaged forces at phase 0"),
     ):

@@ -77,7 +77,7 @@ class Family:
 
     def energy(self, z: Array, orbit: Orbit) -> float:
         """Kinetic and stored energy at the start of the period, J."""
-        return self.setting(float(z[-1])).map.energy(orbit.u[0], orbit.v[0])
+        return self.setting(float(z[-1])).map.energy(orbit)
 
 
 def linear_mode(period_map: PeriodMap, number: int) -> tuple[float, Array]:

@@ -1,7 +1,8 @@
 """Period map: state of the free coordinates after N steps of the scheme as a function of the initial one; Jacobian.
 
 The state is x = (q, q̇), u = u_g + Z q with the imposed motions u_g and a basis Z (d, n) of the null space of the
-constraints; with elastic stick also the tractions of the friction springs, and the other state variables of the scheme:
+constraints; with elastic stick also the tractions of the friction springs, with laws of springs that have a memory
+their internal variables (the force of each slider; z of Bouc and Wen), and the other state variables of the scheme:
 in the generalised-α family (`arlequin.step.coefficients`) the lead l = Z l̂ and the averaged forces Zᵀ F, in De
 Vogelaere's scheme the last accelerations Z â; with central differences q̇ is the velocity half a step before. The steps
 are those of the transient, so that a fixed point x = Φ(x) is a periodic motion of `simulate` with the same step to
@@ -63,7 +64,8 @@ _SAMPLES = np.linspace(0.0, 1.0, 23)[:-1]  # phases at which loads are compared
 @dataclass(frozen=True)
 class Orbit:
     """Motion over one period: x (s,) at start and end; u, v (N + 1, d) and gaps (N + 1, k) over time; steps of the
-    compiled loop, None where the Jacobian is computed by differences; first: state at the start."""
+    compiled loop, None where the Jacobian is computed by differences; first: state at the start; memory (N + 1, m):
+    internal variables of springs."""
 
     start: Array
     end: Array
@@ -73,6 +75,7 @@ class Orbit:
     gaps: Array
     steps: LoopSteps | None
     first: State
+    memory: Array
 
 
 class PeriodMap:
@@ -105,6 +108,7 @@ class PeriodMap:
             "displacement": n,
             "velocity": n,
             "traction": int(self._springs.size),
+            "memory": int(assembly.laws.memory_rows.size),
             "lead": n if coefficients is not None and coefficients.shift else 0,
             "force": n if coefficients is not None and coefficients.averages else 0,
             "acceleration": n * getattr(scheme, "past", 0),
@@ -123,7 +127,7 @@ class PeriodMap:
 
     @property
     def state_size(self) -> int:
-        """Size s of x: 2n, the friction springs, and the other state variables of the scheme."""
+        """Size s of x: 2n, friction springs, internal variables of springs, and the scheme's other state variables."""
         return int(self.at["acceleration"].stop)
 
     @cached_property
@@ -176,11 +180,19 @@ class PeriodMap:
             raise UserError(f"the step after {len(steps.u)} of {self.steps} of the period failed", FAILURE)
         u, v = np.concatenate([state.u[None], steps.u]), np.concatenate([state.v[None], steps.v])
         _refuse_infinite(u)
-        state_parts = [self._inner @ u[-1], self._inner @ v[-1], steps.spring_traction[-1][self._springs]]
+        gaps = self._kinematics.gaps(u @ self.assembly.contact.basis.T)
+        memory = self._memory_along(state, gaps[1:])
+        state_parts = [self._inner @ u[-1], self._inner @ v[-1], steps.spring_traction[-1][self._springs], memory[-1]]
         state_parts += self._scheme_state(state, period, amplitude, u, v)
         self._refuse_impacts(steps.status)
-        gaps = self._kinematics.gaps(u @ self.assembly.contact.basis.T)
-        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, steps, state)
+        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, steps, state, memory)
+
+    def _memory_along(self, first: State, gaps: Array) -> Array:
+        """Internal variables (N + 1, m) of springs from a state along gaps (N, k), whose path alone they depend on."""
+        laws = self.assembly.laws
+        histories = laws.histories(first.history, gaps, 1.0, 0.5)
+        start = first.history[None, laws.memory_rows, 1]
+        return start if histories is None else np.concatenate([start, histories[:, laws.memory_rows, 1]])
 
     def _run_by_batches(self, stepper: Any, first: State, x: Array, period: float) -> Orbit:
         """The motion from a state, by batches of the stepper as in `simulate`."""
@@ -195,7 +207,9 @@ class PeriodMap:
             laws.spring_traction(state.history, self._kinematics.tangents) if laws.has_elastic_stick else np.zeros(0)
         )
         velocity = stepper.half_velocity(state) if self._staggered else v[-1]
-        state_parts = [self._inner @ u[-1], self._inner @ velocity, traction[self._springs]]
+        gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
+        memory = self._memory_along(first, gaps[1:])
+        state_parts = [self._inner @ u[-1], self._inner @ velocity, traction[self._springs], memory[-1]]
         if not locates(self._scheme):
             self._refuse_impacts(np.concatenate([batch.contact.status for batch in batches]))
         if coefficients is not None and coefficients.shift:
@@ -206,8 +220,7 @@ class PeriodMap:
             state_parts.append((state.scheme_state.past @ self._inner.T).ravel())
         if laws.state_dependent and (laws.friction_state(state.history) != laws.friction_state(first.history)).any():
             raise UserError("periodic motions take no friction with variables that evolve: take a law of the slip rate")
-        gaps = np.concatenate([self.assembly.contact.gaps(first.u)[None], *(batch.gaps for batch in batches)])
-        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, None, first)
+        return Orbit(x, np.concatenate(state_parts), period, u, v, gaps, None, first, memory)
 
     def _scheme_state(self, first: State, period: float, amplitude: float, u: Array, v: Array) -> list[Array]:
         """Lead and averaged forces in x at the end of the steps u, v (N + 1, d) from a state."""
@@ -244,6 +257,8 @@ class PeriodMap:
             sizes[self.at["traction"]] = (
                 u * self.assembly.laws.tangential_stiffness[self.assembly.laws.elastic_stick].max()
             )
+        memory = np.abs(orbit.memory).max(axis=0)
+        sizes[self.at["memory"]] = np.where(memory > 0.0, memory, 1.0)
         sizes[self.at["lead"]] = sizes[self.at["acceleration"]] = acceleration
         sizes[self.at["force"]] = acceleration * np.abs(self.mass).max()
         return sizes
@@ -263,10 +278,12 @@ class PeriodMap:
             return np.array(columns).T
         equations, at, laws = self._equations(orbit.period), self.at, self.assembly.laws
         operators, form, basis, rows = StepOperators(equations), equations.form, self.basis, laws.row_count
-        linear = LinearSteps.of(equations, _block_of(orbit), self._first_traction(orbit.start), operators.diagonal)
-        fields, springs = np.zeros((form.fields, len(basis), self.state_size)), np.zeros((rows, self.state_size))
+        start = np.concatenate([self._first_traction(orbit.start), orbit.memory[0]])
+        linear = LinearSteps.of(equations, _block_of(orbit), start, operators.diagonal)
+        fields, springs = (np.zeros((*n, self.state_size)) for n in ((form.fields, len(basis)), (operators.internal,)))
         fields[0][:, at["displacement"]] = fields[1][:, at["velocity"]] = basis
         springs[self._springs, np.arange(at["traction"].start, at["traction"].stop)] = 1.0
+        springs[rows:, at["memory"]] = np.eye(operators.internal - rows)
         if form.shift:
             fields[2][:, at["lead"]] = basis
         if form.averages:
@@ -276,7 +293,7 @@ class PeriodMap:
             if self.assembly.viscous is not None:
                 fields[3] -= self.assembly.viscous @ fields[1]
         fields, springs = by_start(linear, operators, fields, springs)
-        derivatives = [self._inner @ fields[0], self._inner @ fields[1], springs[self._springs]]
+        derivatives = [self._inner @ fields[0], self._inner @ fields[1], springs[self._springs], springs[rows:]]
         if form.shift:
             derivatives.append(self._inner @ fields[2])
         if form.averages:
@@ -301,10 +318,11 @@ class PeriodMap:
         x = np.concatenate([self._inner @ u, self._inner @ v])
         return np.append(x, np.zeros(self.state_size - x.size))
 
-    def energy(self, u: Array, v: Array) -> float:
-        """Kinetic and stored energy of fields (d,), J."""
-        gaps = self.assembly.contact.gaps(u)
-        return float(self.assembly.kinetic(v) + self.assembly.internal(u)[1] + self.assembly.laws.energy(gaps))
+    def energy(self, orbit: Orbit) -> float:
+        """Kinetic and stored energy at the start of an orbit, J."""
+        laws, u = self.assembly.laws, orbit.u[0]
+        stored = laws.stored_energy(orbit.gaps[0], None, laws.histories_of_memory(orbit.memory[0]))
+        return float(self.assembly.kinetic(orbit.v[0]) + self.assembly.internal(u)[1] + stored)
 
     def smallest_gaps(self, orbit: Orbit) -> Array:
         """The smallest gap (k,) over the period, m; on fixed normals from the cubic interpolation of gaps and rates in
@@ -355,7 +373,9 @@ class PeriodMap:
             by_displacement = assembly.imposes_displacement
             u[dofs] = np.where(by_displacement, now, 0.0)
             v[dofs] = np.where(by_displacement, (after - before) / (2.0 * step), now)
-        state = stepper.start_at_half(u, v, self.steps) if self._staggered else stepper.start(u, v)
+        memory = x[self.at["memory"]]
+        state = stepper.start_at_half(u, v, self.steps, memory) if self._staggered else stepper.start(u, v)
+        state.history[assembly.laws.memory_rows, 1] = memory
         if self._springs.size:
             assembly.laws.store_spring_traction(state.history, self._first_traction(x), self._kinematics.tangents)
         scheme_state, (lead, force, past) = (
@@ -475,7 +495,6 @@ def _check(assembly: Assembly, scheme: Scheme) -> None:
         ):
             raise UserError(f"part '{part.name}': periodic motions are of linear parts and of rigid ones of the plane")
     contact, laws = assembly.contact, assembly.laws
-    contact.refuse_memory("which periodic motions do not take: take an elastic law")
     for interface in contact.interfaces:
         if interface.wear is not None:
             raise UserError(f"interface '{interface.name}' wears: its motion does not repeat")

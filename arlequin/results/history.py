@@ -227,13 +227,9 @@ def _summed(before: Array, values: Array) -> Array:
 
 
 class SpringSeries:
-    """Time series of a spring: force on its first end, and elongation, at the ends of steps.
+    """Time series of a spring: force on its first end, and elongation, at the ends of steps."""
 
-    The force of a law with a memory is its mean over the step, in statics at the end, as that of an elastic law.
-    """
-
-    def __init__(self, assembly: Assembly, index: int, duration: float) -> None:
-        """duration: see `ContactSeries`."""
+    def __init__(self, assembly: Assembly, index: int) -> None:
         spring, links = assembly.system.springs[index], assembly.links
         rows = slice(*links.span[index : index + 2])
         self._group = f"spring/{spring.name}"
@@ -245,13 +241,16 @@ class SpringSeries:
         self._pull = np.tile(spring.frame.T, count)
         self._mean = self._pull * np.repeat(spring.shares, len(spring.frame))
         self._stiffness, self._damping = links.stiffness[rows], links.damping[rows]
-        self._duration, contact = duration, assembly.contact
-        self._lawful, self._points, self._regular = np.zeros(0, np.int64), slice(0, 0), None
+        contact = assembly.contact
+        self._lawful, self._regular = np.zeros(0, np.int64), None
+        self._memory, self._of_memory = (np.zeros(0, np.int64) for _ in range(2))
         bounds = pairwise(contact.start[len(contact.interfaces) :])
         for item, (a, b) in zip(contact.springs, bounds, strict=True):
-            if item.spring is spring:
-                self._lawful, self._points = item.chosen, slice(int(a), int(b))
-                self._regular = None if item.hysteretic else contact.laws.chosen(np.arange(a, b))
+            if item.spring.name == spring.name:  # members of an ensemble share a contact
+                self._lawful, self._regular = item.chosen, contact.laws.chosen(np.arange(a, b))
+                at = contact.laws.memory_points
+                self._memory = np.flatnonzero((a <= at) & (at < b))
+                self._of_memory = item.chosen[at[self._memory] - a]  # rows of the internal variables
 
     def variables(self) -> Sequence[Variable]:
         """Recorded variables, with units and names."""
@@ -263,8 +262,16 @@ class SpringSeries:
             ("moment", "time turn", "N m", "moment on the first end"),
             ("rotation", "time turn", "rad", "θ₁ − θ₂"),
         ]
-        dims = {"component": AXES[: self._axes], "turn": self._turns}
-        return VariableGroup(self._group, dims).variables(*translations, *(turns if self._turns else ()))
+        text = "force by each internal variable of the law (node × direction × branch), in tension"
+        memory = [("hysteretic_force", "frame branch", "N", text)] if self._memory.size else []
+        dims: dict[str, Any] = {"component": AXES[: self._axes], "turn": self._turns, "branch": self._memory.size}
+        return VariableGroup(self._group, dims).variables(*translations, *(turns if self._turns else ()), *memory)
+
+    def frames(self, block: StepBatch, at: NDArray[np.int64]) -> dict[Key, Array]:
+        """The values of the frames, the steps `at` of a block."""
+        if not self._memory.size or block.hysteretic is None:
+            return {}
+        return {(self._group, "hysteretic_force"): block.hysteretic[at][..., self._memory]}
 
     def rows(self, block: StepBatch) -> dict[Key, Array]:
         """The values of the steps."""
@@ -273,8 +280,9 @@ class SpringSeries:
         if self._regular is not None:
             gaps = np.take(elongation, self._lawful, axis=-1)
             force[..., self._lawful] += self._regular.area * self._regular.pressure(gaps)
-        elif self._lawful.size:
-            force[..., self._lawful] += block.contact.normal[..., self._points] / self._duration
+        if self._memory.size and block.hysteretic is not None:
+            at: Any = (..., self._of_memory)
+            np.subtract.at(force, at, block.hysteretic[..., self._memory])
         forces, mean = row_products(force, self._pull.T), row_products(elongation, self._mean.T)
         out: dict[Key, Array] = {
             (self._group, "force"): forces[..., : self._axes],
@@ -439,7 +447,7 @@ class TimeSeries:
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
         supports = [SupportSeries(part, assembled, first, self._duration) for part, assembled, first in each]
         self._supports = [series for series in supports if series.names]
-        self._springs = [SpringSeries(assembly, i, self._duration) for i in range(len(assembly.system.springs))]
+        self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
                 f"junction/{junction.name}",
@@ -616,6 +624,8 @@ class TimeSeries:
             rows.update(support.rows(block))
         for spring in self._springs:
             rows.update(spring.rows(block))
+            if frame_steps.size:
+                frames.update(spring.frames(block, frame_steps))
         for group, chosen, operator, squares_of, volume, acting, resultant in self._junctions:
             constraint_rates = block.constraint_rates
             mismatch_rates = applied(operator, block.v) if constraint_rates is None else constraint_rates[:, chosen]

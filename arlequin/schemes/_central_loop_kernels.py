@@ -157,7 +157,8 @@ def _stored_forces(laws, step, history, scratch, stored):
             sums = sum_laws(
                 first, last, laws.kernels, laws.kind, laws.coefficients, history, history[first, 0], step, 0.0, scratch
             )
-            stored[k] = laws.area[k] * sums[0]
+            # of laws with a memory the sum of both parts; others lose nothing at rest
+            stored[k] = laws.area[k] * (sums[0] + sums[2])
     return acts
 
 

@@ -70,7 +70,6 @@ class CentralDifference:
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )
-        assembly.contact.refuse_memory("which CentralDifference does not step: take Newmark()")
         kinds: tuple[type[CentralStepper], ...] = BulkCentralStepper, CentralLoopStepper, CentralStepper
         stepper = next(kind for kind in kinds if kind.takes(assembly))(assembly, step)
         if any(isinstance(part, Deforming) for part in assembly.parts):

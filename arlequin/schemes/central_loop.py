@@ -50,10 +50,11 @@ class CentralLoopStepper(CentralStepper):
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Whether the loop applies: `suits_loop` holds, the mass is diagonal, and there are no absorbing zones and few
-        constraints."""
+        """Whether the loop applies: `suits_loop` holds, the mass is diagonal, there are no absorbing zones and few
+        constraints, and no springs with a memory beside surfaces that are paired in each step."""
         return (
             suits_loop(assembly)
+            and (assembly.contact.fixed or not assembly.laws.memory)
             and assembly.absorption is None
             and assembly.constraints.shape[0] <= _MAX_CONSTRAINTS
             and not any(isinstance(part, FullMass) for part in assembly.parts)
@@ -122,6 +123,8 @@ class CentralLoopStepper(CentralStepper):
         )
         kinetic, external, internal, damping, loss, rotation_work = works.sums.T
         stored, dissipated, multiplier = np.moveaxis(steps.normal, 1, 0)
+        # laws with a memory split the force at the start into a stored part and the loss on the path of the step
+        by_path = np.where(assembly.laws.with_memory, dissipated, 0.0)
         losses = {} if assembly.damping is None else {"damping": np.maximum(loss, 0.0)}
         bulk = BulkWork(
             external, external, internal, damping, losses, constraint_power(assembly, steps.multipliers, halves)
@@ -130,13 +133,17 @@ class CentralLoopStepper(CentralStepper):
             assembly,
             solved,
             bulk,
-            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity),
+            StepEnergies(kinetic, np.append(state.strain, works.strain), state.asperity, history=state.history),
             kinematics,
-            WorkPaths(du, path=du, impulse=mean_path, stored=du, slip=mean_path),
+            WorkPaths(du, path=du, impulse=mean_path, stored=du, slip=mean_path).with_potential(
+                assembly.laws.rows_of_memory
+            ),
             assembly.laws.gap_rows,
             (state.n + 1, step, 0.0),
             acting=(
-                NormalImpulseSplit(steps.impulse, 0.5 * (stored + step * works.stored), dissipated, multiplier),
+                NormalImpulseSplit(
+                    steps.impulse, 0.5 * (stored - by_path + step * works.stored), dissipated, multiplier
+                ),
                 None,
             ),
         )

@@ -123,10 +123,11 @@ class CentralStepper(Stepper):
         return self._begun(u, v, n, self._acting(u, n, memory))
 
     def continued(self, state: State) -> State:
-        """See `Stepper.continued`: the accelerations with worn layers."""
-        if state.worn is None:
+        """See `Stepper.continued`: the accelerations with worn layers and the internal variables of springs."""
+        if state.worn is None and not self._assembly.laws.memory:
             return state
-        restarted = self._begun(state.u, state.v, state.n, self._acting(state.u, state.n, state.memory, state.worn))
+        acting = self._acting(state.u, state.n, state.memory, state.worn, state.history)
+        restarted = self._begun(state.u, state.v, state.n, acting)
         return replace(state, scheme_state=restarted.scheme_state, kinetic=restarted.kinetic)
 
     def _begun(self, u: Array, v: Array, n: int, acting: "_Acting") -> State:
@@ -147,32 +148,48 @@ class CentralStepper(Stepper):
         acceleration = self._acceleration(force, half, n, u, half)
         return self._first(acting, u, half, damping, acceleration, n, v)
 
-    def start_at_half(self, u: Array, half: Array, n: int) -> State:
-        """The state at t_n with v_{n−½} = `half` (d,)."""
-        acting = self._acting(u, n, None)
+    def start_at_half(self, u: Array, half: Array, n: int, springs: Array) -> State:
+        """The state at t_n with v_{n−½} = `half` (d,) and the internal variables `springs` (m,) of springs."""
+        laws = self._assembly.laws
+        history = laws.start_history(self._assembly.contact.gaps(u))
+        history[laws.memory_rows, 1] = springs
+        acting = self._acting(u, n, None, None, history)
         *_, bulk, external = acting
         damping = self._damping(half)
         acceleration = self._acceleration(external - bulk.force - damping, half, n, u, half)
-        return self._first(acting, u, half, damping, acceleration, n)
+        first = self._first(acting, u, half, damping, acceleration, n)
+        return replace(first, history=history) if laws.memory else first
 
     def half_velocity(self, state: State) -> Array:
         """v_{n−½} (d,) of a state."""
         return np.asarray(state.scheme_state.half)
 
-    def _acting(self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None) -> "_Acting":
-        """The forces at u and t_n; worn: wear of the layers, None at the start of a run (then that of the system)."""
+    def _acting(
+        self, u: Array, n: int, memory: Memory | None, worn: WearState | None = None, history: Array | None = None
+    ) -> "_Acting":
+        """The forces at u and t_n; worn, history (l, h): wear and internal variables of the laws, None at the start of
+        a run (then those of the system)."""
         assembly = self._assembly
         bulk = assembly.respond(u, assembly.start_memory() if memory is None else memory, self.step)
         if worn is None:
             contact_start = assembly.contact_start(u)
             kinematics, gaps = contact_start.kinematics, contact_start.gaps
+            history = contact_start.history if history is None else history
         else:
             displacement = assembly.contact.basis_product(u)
             kinematics = assembly.contact.kinematics(displacement, worn=worn.at_start())
             gaps = kinematics.gaps(displacement)
-        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        stored = self._stored_forces(gaps, history)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         return _Acting(gaps, stored, pushed, bulk, assembly.load(n * self.step))
+
+    def _stored_forces(self, gaps: Array, history: Array | None) -> Array:
+        """Stored forces (k,), N, of the laws at the gaps (k,) with the internal variables of a history (l, h)."""
+        laws = self._assembly.laws
+        pressure = laws.pressure(gaps)
+        if laws.memory and history is not None:
+            pressure += laws.memory_pressure(history)
+        return laws.area * pressure
 
     def _damping(self, v: Array) -> Array:
         """Damping forces (d,), N, of parts and dashpots at a velocity (d,)."""
@@ -280,7 +297,7 @@ class CentralStepper(Stepper):
         internal = bulk.force
         kinematics, contact = contact_step.kinematics, contact_step.solution
         gaps = kinematics.gaps(applied(kinematics.basis, u))
-        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        stored = self._stored_forces(gaps, contact.history)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         zero = np.zeros_like(u)
         damping = assembly.damping @ half if assembly.damping is not None else zero
@@ -306,7 +323,10 @@ class CentralStepper(Stepper):
             )
             return inertia if drag is None else inertia + drag
 
-        mean = replace(contact, stored=0.5 * (contact.stored + step * stored))
+        # laws with a memory split the force at the start into a stored part and the loss on the path of the step
+        by_path = np.where(assembly.laws.with_memory, contact.dissipated, 0.0)
+        stored_before = contact.stored + by_path
+        mean = replace(contact, stored=0.5 * (stored_before + step * stored) - by_path)
         forces = Forces(
             0.5 * (state.internal + internal),
             0.5 * (scheme_state.damping + damping),
@@ -318,20 +338,20 @@ class CentralStepper(Stepper):
             bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ mean_path)
         work = bulk_work.works(
             step=step,
-            rates=paths.on(kinematics),
+            rates=paths.on(kinematics).with_potential(assembly.laws.rows_of_memory),
             kinematics=kinematics,
             contact=mean,
             stored_before=state.stored,
-            stored_after=(bulk.stored, assembly.laws.energy(gaps)),
+            stored_after=(bulk.stored, assembly.laws.energy(gaps) + assembly.laws.memory_energy(contact.history)),
             plastic=bulk.dissipated,
             persistent=contact_step.persistent,
         )
         force = reaction(assembly, balance, (multipliers / step, contact_step.impulse / step))
         work["external_work"] += float(force @ mean_path)  # an imposed motion acts by impulses
-        if not assembly.contact.fixed and contact.stored.any():
+        if not assembly.contact.fixed and stored_before.any():
             # the kinetic energy at the start contains the layers' forces on the normals of the step before
             pushed_change = (
-                kinematics.apply_local_transposed(kinematics.normal(contact.stored)) / step - scheme_state.pushed
+                kinematics.apply_local_transposed(kinematics.normal(stored_before)) / step - scheme_state.pushed
             )
             work["scheme"] -= 0.5 * step * float(applied(kinematics.basis, before) @ pushed_change)
         work["kinetic"] = self._kinetic(end_state, internal)

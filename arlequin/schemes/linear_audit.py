@@ -38,7 +38,8 @@ class SolvedSteps(NamedTuple):
 class StepEnergies(NamedTuple):
     """Kinetic energy at the ends (b, …), strain energy at the start and the ends (b + 1, …), energy of the laws at the
     start, J; layer_gap (b, …, k), m: gaps of the layers, where they differ from the gaps; plastic: dissipation, J;
-    history (…, l, h): of the laws at the start, None in schemes that take no law with a memory."""
+    history (…, l, h): of the laws at the start, None where histories (b, …, l, h), those at the ends, are given, or no
+    law has a memory."""
 
     kinetic: Array
     strain: Array
@@ -46,6 +47,7 @@ class StepEnergies(NamedTuple):
     layer_gap: Array | None = None
     plastic: float = 0.0
     history: Array | None = None
+    histories: Array | None = None
 
 
 class EndImpulses(NamedTuple):
@@ -136,7 +138,9 @@ def audited(
     laws, (first, step, theta) = assembly.laws, scheme
     gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
     tractions = None if steps.springs is None else steps.springs[1]
-    histories = None if energies.history is None else laws.histories(energies.history, gaps, step, theta)
+    histories = energies.histories
+    if energies.history is not None:
+        histories = laws.histories(energies.history, gaps, step, theta)
     asperity = laws.stored_energy(gaps, tractions, histories) + np.zeros(energies.kinetic.shape)
     if acting is None:
         loss = None
@@ -175,4 +179,5 @@ def audited(
         residual=steps.residual,
         newton=steps.newton,
         spring_traction=springs,
+        hysteretic=None if histories is None else laws.memory_forces(histories),
     )

@@ -13,17 +13,19 @@ _M1, _M2, _M3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
     types.void(
         types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 15), types.UniTuple(_M2, 2),
         types.UniTuple(_M2, 9), types.Tuple((_M2, _M1, _M1, _M1)), types.UniTuple(_M2, 5), boolean,
+        types.Tuple((int64[::1], _M3)),
     ),
     cache=True,
 )  # fmt: skip
-def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, springs):
+def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, springs, memory):
     """Adjoints of b steps, from the last to the first: the transpose of `tangent_steps`, whose arguments these are
     (see `arlequin.sensitivity._tangent_kernels`).
 
-    sources: derivatives of the quantity by u, v (b, d) after each step, P, s after each step, depth after each step, u
-    and v of the rows, depth and opening at the start of each step (b, r). state: adjoints of x (f, d), s, depth,
-    opening (r,) after the last step, replaced by those before the first. out: adjoints of y (b, d), E, s₁ and w (b, r)
-    and F₁ (b, d), or (0, d), factors of the terms by parameters at fixed motion.
+    sources: derivatives of the quantity by u, v (b, d) after each step, P (b, r), s (b, r + m) after each step, depth
+    after each step, u and v of the rows, depth and opening at the start of each step (b, r). state: adjoints of x
+    (f, d), s (r + m,), depth, opening (r,) after the last step, replaced by those before the first. out: adjoints of y
+    (b, d), E (b, r), s₁ (b, r + m), w (b, r) and F₁ (b, d), or (0, d), factors of the terms by parameters at fixed
+    motion.
     """
     updates, from_state, y_by_impulse, basis, forces = operators
     by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
@@ -34,6 +36,8 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
     count, r = source_u.shape[0], rows.shape[0]
     fields, lead = x.shape[0], x.shape[0] > 2
     scaled = fields - 1 if lead else fields
+    memory_rows, of_memory = memory
+    m = memory_rows.size
     response = np.dot(basis, y_by_impulse)
     matrix = np.empty((r, r))
     column = np.zeros((r, 1))
@@ -65,7 +69,7 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
             for g in range(scaled):
                 if updates[f, g] != 0.0:
                     before[g] += updates[f, g] * x[f]
-        before_s, before_opening = np.zeros(r), np.zeros(r)
+        before_s, before_opening = np.zeros(s.size), np.zeros(r)
         if r > 0:
             out_s[j] = s
             if springs:
@@ -77,6 +81,12 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
                 if lead:
                     scattered(rows, j, s_l, column, 0, rows_l)
                 scattered(rows, j, s_s, column, 0, before_s)
+            for i in range(m):
+                at, adjoint = memory_rows[i], s[r + i]
+                rows_y[at] += of_memory[j, 1, i] * adjoint
+                rows_u[at] += of_memory[j, 2, i] * adjoint
+                rows_l[at] += of_memory[j, 3, i] * adjoint
+                before_s[r + i] += of_memory[j, 4, i] * adjoint
             y += np.dot(rows_y, basis)
             impulse += np.dot(y, y_by_impulse)
             coupling(rows, j, by_p, by_y, response, matrix)
@@ -91,6 +101,8 @@ def adjoint_steps(operators, rows, tables, opening_tables, sources, state, out, 
                 scattered(rows, j, by_l, column, 0, rows_l)
             if springs:
                 scattered(rows, j, by_s, column, 0, before_s)
+            for i in range(m):
+                before_s[r + i] += of_memory[j, 0, i] * column[memory_rows[i], 0]
             depth += source_d0[j] - by_depth[j] * solution
             before_opening = source_o0[j] - by_opening[j] * solution
             y += np.dot(rows_y, basis)

@@ -7,25 +7,28 @@ from arlequin.models.kernel_cache import njit
 from arlequin.sensitivity._row_sum_kernels import coupling, gathered
 
 _M2, _M3 = float64[:, ::1], float64[:, :, ::1]
+_MEMORY = types.Tuple((int64[::1], _M3))
 
 
 @njit(
     types.void(
         types.Tuple((_M2, _M3, _M2, _M2, _M3)), int64[:, ::1], types.UniTuple(_M3, 15), types.UniTuple(_M2, 2),
-        types.UniTuple(_M3, 5), types.Tuple((_M3, _M2, _M2, _M2)), types.UniTuple(_M3, 5), boolean,
+        types.UniTuple(_M3, 5), types.Tuple((_M3, _M2, _M2, _M2)), types.UniTuple(_M3, 5), boolean, _MEMORY,
     ),
     cache=True,
 )  # fmt: skip
-def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, state, out, springs):
+def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, state, out, springs, memory):
     """Derivatives of b steps by p parameters, of dense operators.
 
     operators: updates (f, f + 1) of the f fields x of the state by those before and y, see `StepCoefficients`; y by x
     (f, d, d) and by P (d, r), rows of the basis (r, d), F₁ by u₁, v₁, u₀ and v₀ (4, d, d), or (0, d, d). rows (r, 3):
     the rows of the point of each row. tables (b, r, 3): ∂E by P, y, u₀, v₀, s; ∂s₁ by the same; both by the lead; ∂w by
     P, y and v₀, of which the first row of each point counts; opening_tables (b, r): ∂E by depth and opening.
-    parameter_terms: y (b, d, p), E, s₁ and w (b, r, p) and F₁ (b, d, p), or (0, d, p), by the parameters at fixed
-    motion. state: x (f, d, p), s (r, p), depth, opening (r, p), replaced by those at the end. out: u, v (b, d, p), P, s
-    (b, r, p), depth (b, r, p) after each step. springs: whether s is used.
+    parameter_terms: y (b, d, p), E (b, r, p), s₁ (b, r + m, p), w (b, r, p) and F₁ (b, d, p), or (0, d, p), by the
+    parameters at fixed motion. state: x (f, d, p), s (r + m, p), depth, opening (r, p), replaced by those at the end.
+    s: spring tractions of friction, then internal variables of springs. out: u, v (b, d, p), P (b, r, p), s (b, r + m,
+    p), depth (b, r, p) after each step. springs: whether there are tractions; memory: rows (m,) and table (b, 5, m) of
+    the internal variables, see `RowTables`.
     """
     updates, from_state, y_by_impulse, basis, forces = operators
     by_p, by_y, by_u, by_v, by_s, s_p, s_y, s_u, s_v, s_s, by_l, s_l, w_p, w_y, w_v = tables
@@ -36,6 +39,8 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
     count, p, r = term_y.shape[0], x.shape[2], rows.shape[0]
     fields, lead = x.shape[0], x.shape[0] > 2
     scaled = fields - 1 if lead else fields  # fields whose updates are numbers
+    memory_rows, of_memory = memory
+    m = memory_rows.size
     response = np.dot(basis, y_by_impulse)
     matrix = np.empty((r, r))
     new = np.empty_like(x)
@@ -61,6 +66,8 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
                     gathered(rows, j, by_l, rows_l, q, line)
                 if springs:
                     gathered(rows, j, by_s, s, q, line)
+                for i in range(m):
+                    line[memory_rows[i]] += of_memory[j, 0, i] * s[r + i, q]
                 for i in range(r):
                     rhs[i, q] = -(
                         line[i] + term_e[j, i, q] + by_depth[j, i] * depth[i, q] + by_opening[j, i] * opening[i, q]
@@ -80,6 +87,13 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
                 gathered(rows, j, w_v, rows_v, q, line)
                 for i in range(r):
                     worn[i, q] = line[i] + term_w[j, i, q]
+            for i in range(m):
+                at = memory_rows[i]
+                for q in range(p):
+                    s[r + i, q] = (
+                        of_memory[j, 1, i] * rows_y[at, q] + of_memory[j, 2, i] * rows_u[at, q]
+                        + of_memory[j, 3, i] * rows_l[at, q] + of_memory[j, 4, i] * s[r + i, q] + term_s[j, r + i, q]
+                    )  # fmt: skip
             if springs:
                 new_springs = np.zeros((r, p))
                 for q in range(p):
@@ -93,7 +107,7 @@ def tangent_steps(operators, rows, tables, opening_tables, parameter_terms, stat
                     gathered(rows, j, s_s, s, q, line)
                     for i in range(r):
                         new_springs[i, q] = line[i] + term_s[j, i, q]
-                s[:] = new_springs
+                s[:r] = new_springs
         for f in range(scaled):
             new[f] = updates[f, fields] * y
             for g in range(scaled):

@@ -26,7 +26,7 @@ from arlequin.sensitivity.windows import Checkpoint, Finder, windows
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Adjoints of the equations of b steps: of the b- and the c-equation (b, d), (b, m), of y on the imposed dofs
-    (b, p), of F₁ (b, d), or (0, d), of E, s₁ and w (b, r)."""
+    (b, p), of F₁ (b, d), or (0, d), of E (b, r), s₁ (b, r + m) and w (b, r)."""
 
     motion: Array
     constraints: Array
@@ -50,9 +50,9 @@ class Adjoint:
         self.model, self.equations, self.operators = equations.model, equations, operators
         assembly = equations.model.bulk
         none = np.zeros(assembly.laws.row_count)
-        # adjoints of the fields (f, d), springs, depth and opening (r,) at the end of the remaining steps
+        # adjoints of the fields (f, d), springs (r + m,), depth and opening (r,) at the end of the remaining steps
         fields = np.zeros((equations.form.fields, assembly.dof_count))
-        self.state = (fields, *(none.copy() for _ in range(3)))
+        self.state = (fields, np.zeros(operators.internal), none, none.copy())
         self.delays: dict[tuple[int, int], float] = {}
         self.passed: list[tuple[Event, float]] = []
 
@@ -114,7 +114,7 @@ class Adjoint:
 
         count, d, r, form = len(linear.block), self.operators.count, self.operators.rows, self.equations.form
         forces = np.zeros((count if form.carries else 0, d))
-        out = (np.zeros((count, d)), *(np.zeros((count, r)) for _ in range(3)), forces)
+        out = (np.zeros((count, d)), *(np.zeros((count, n)) for n in (r, self.operators.internal, r)), forces)
         tables = linear.tables
         source_arrays = (
             np.ascontiguousarray(sources.u[1:]), np.ascontiguousarray(sources.v[1:]), sources.impulse,
@@ -127,6 +127,7 @@ class Adjoint:
                 (form.updates, *self.operators.dense), linear.rows_of_points, tuple(array[at] for array in tables.each),
                 (tables.by_depth[at], tables.by_opening[at]), tuple(array[at] for array in source_arrays), self.state,
                 tuple(array[at] for array in out), linear.contact.laws.has_elastic_stick,
+                (linear.memory_rows, tables.memory[at]),
             )  # fmt: skip
 
         def finish() -> Multipliers:
@@ -156,16 +157,18 @@ class Adjoint:
         bulk = np.zeros((count if form.carries else 0, self.operators.count))
         out = Multipliers(
             np.zeros((count, self.operators.count)), np.zeros((count, m)), np.zeros((count, dofs.size)), bulk,
-            *(np.zeros((count, r)) for _ in range(3)),
+            *(np.zeros((count, n)) for n in (r, self.operators.internal, r)),
         )  # fmt: skip
+        memory_rows = linear.memory_rows
 
         def pass_steps(at: slice) -> None:
-            x, s, depth, opening = self.state
+            x, internal, depth, opening = self.state
+            s, memory = internal[:r], internal[r:]
             for j in range(at.stop - 1, at.start - 1, -1):
                 at_j = tables.of_step(j)
                 x[0] += sources.u[j + 1]
                 x[1] += sources.v[j + 1]
-                s += sources.springs[j + 1]
+                internal += sources.springs[j + 1]
                 depth += sources.depth[j]
                 wear = opening + depth
                 impulse = sources.impulse[j] + _scattered(rows, at_j.worn_by_impulse, wear)
@@ -185,12 +188,15 @@ class Adjoint:
                 )
                 impulse += _scattered(rows, at_j.spring_by_impulse, s)
                 by_rows = _scattered(rows, at_j.spring_by_y, s) + _scattered(rows, at_j.worn_by_y, wear)
+                rows_l, of_memory = _scattered(rows, at_j.spring_by_lead, s), at_j.memory
+                for table, target in zip(of_memory[1:4], (by_rows, rows_u, rows_l), strict=True):
+                    np.add.at(target, memory_rows, table * memory)
                 y = updates[:scaled, -1] @ x[:scaled] + basis.transposed(by_rows)
                 predictor = condensed.predict(y, np.zeros(m), y_imposed)
                 solution = self._solve_impulses_transposed(
                     rows, at_j.by_impulse, at_j.by_y, impulse + form.impulse * predictor.contact
                 )
-                out.worn[j], out.springs[j], out.contact[j] = wear, s, -solution
+                out.worn[j], out.springs[j], out.contact[j] = wear, internal, -solution
                 reaction = _scattered(rows, at_j.by_y, -solution)
                 motion, multipliers = condensed.correct(predictor, reaction)
                 y = y + basis.transposed(reaction)
@@ -206,12 +212,13 @@ class Adjoint:
                     rates -= form.velocity * (assembly.viscous @ motion)
                 before[1] += basis.transposed(rows_v) + rates
                 if form.carries:
-                    rows_l = _scattered(rows, at_j.spring_by_lead, s) + _scattered(rows, at_j.by_lead, -solution)
+                    rows_l += _scattered(rows, at_j.by_lead, -solution)
                     before[2] += basis.transposed(rows_l) - form.lead * stiff
                     before[3] += form.on_force * motion
                 before[:, dofs] += equations.imposed_by_state * out.imposed[j]
                 x[:] = before
                 s[:] = _scattered(rows, at_j.spring_by_spring, s) + _scattered(rows, at_j.by_spring, -solution)
+                memory[:] = of_memory[4] * memory - of_memory[0] * solution[memory_rows]
                 depth += sources.depth_before[j] - at_j.by_depth * solution
                 opening[:] = sources.opening_before[j] - at_j.by_opening * solution
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.springs import SpringBranch
+from arlequin.multilevel.laws.base import BilateralLaw
 from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.sensitivity.differences import difference
@@ -49,7 +49,8 @@ _SAME = 1e-14  # change of a traction by the first step, relative to it, that is
 class PointMotion(NamedTuple):
     """Motion of k points in b steps: impulses P, N·s, rows of displacements and velocities at both ends, spring
     tractions at the start, Pa, all (b, k, 3) with the normal first and 0 where a point has fewer rows; worn depth and
-    its opening (b, k), m, as of `WearState`."""
+    its opening (b, k), m, as of `WearState`; internal variables of springs at the start (b, k, n), 0 where a point has
+    fewer."""
 
     impulse: Any
     u1: Any
@@ -59,6 +60,7 @@ class PointMotion(NamedTuple):
     spring: Any
     depth: Any
     opening: Any
+    memory: Any
 
 
 class Statuses(NamedTuple):
@@ -81,22 +83,26 @@ class Statuses(NamedTuple):
 
 
 class PointValues(NamedTuple):
-    """Residuals (b, k, 3), spring tractions at the end (b, k, 3), Pa, and depth worn off in the step (b, k), m."""
+    """Residuals (b, k, 3), spring tractions at the end (b, k, 3), Pa, depth worn off in the step (b, k), m, and
+    internal variables of springs at the end (b, k, n)."""
 
     residual: Any
     spring: Any
     worn: Any
+    memory: Any
 
 
 class PointBlocks(NamedTuple):
     """Derivatives in b steps and k points: residual, spring (b, k, 6, 3, 3): of the residuals and the springs at the
     end by P, u₁, v₁, u₀, v₀, s₀; worn (b, k, 2, 3): of the depth worn off by P and the path of the step; by_wear
-    (b, k, 2): of the normal residual by depth and opening."""
+    (b, k, 2): of the normal residual by depth and opening; memory (4, b, k, n): of the normal residual by the internal
+    variables of springs at the start, and of those at the end by g₀, g₁ and themselves."""
 
     residual: Array
     spring: Array
     worn: Array
     by_wear: Array
+    memory: Array
 
 
 class PointData(NamedTuple):
@@ -191,6 +197,28 @@ class ContactEquations:
         if not rows.shape[1]:
             return np.zeros((len(rows), *at.shape))
         return np.where(at >= 0, rows[:, np.maximum(at, 0)], 0.0)
+
+    def spread_memory(self, variables: Array) -> Array:
+        """Internal variables (b, m) of springs as (b, k, n)."""
+        laws = self.laws
+        out = np.zeros((len(variables), laws.count, laws.memories), dtype=variables.dtype)
+        out[:, laws.memory_points, laws.memory_slots] = variables
+        return out
+
+    def gather_memory(self, values: Any) -> Any:
+        """Values (…, k, n) of the internal variables as (…, m)."""
+        return values[..., self.laws.memory_points, self.laws.memory_slots]
+
+    def memories(self, motion: PointMotion, start: Array) -> Array:
+        """Internal variables (b + 1, m) of springs at the ends of the steps, from those at the start (m,)."""
+        laws, (g0, g1, *_) = self.laws, self.ends(motion)
+        if not laws.memory:
+            return np.zeros((len(g1) + 1, 0))
+        history = laws.start_history(g0[0])
+        history[laws.memory_rows, 1] = start
+        histories = laws.histories(history, g1, self._duration, self.form.theta)
+        assert histories is not None
+        return np.concatenate([start[None], histories[:, laws.memory_rows, 1]])
 
     def springs(self, motion: PointMotion, start: Array) -> Array:
         """Spring tractions (b + 1, k, 3), Pa, at the ends of the steps, from those at the start (k, 3)."""
@@ -319,7 +347,7 @@ class ContactEquations:
                 )
             if data.wear.any():
                 worn_depth[:] = self._worn(motion)
-        return PointValues(residual, spring, worn_depth)
+        return PointValues(residual, spring, worn_depth, self._memory_after(motion))
 
     def unsolved(self, motion: PointMotion, statuses: Statuses, delassus: Array) -> float:
         """The largest residual relative to the terms of its equation: impulses, rates or gaps; delassus (r,): its
@@ -343,7 +371,8 @@ class ContactEquations:
         from arlequin.sensitivity._contact_kernels import V0, V1, contact_blocks
 
         laws, data, (b, k) = self.laws, self.data, motion.depth.shape
-        out = PointBlocks(*map(np.zeros, ((b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2))))
+        shapes = (b, k, 6, 3, 3), (b, k, 6, 3, 3), (b, k, 2, 3), (b, k, 2), (4, *motion.memory.shape)
+        out = PointBlocks(*map(np.zeros, shapes))
         by_start, by_end = self._slopes(motion)
         slip, _ = self._slip_rates(motion, statuses.on_mean)
         fixed = np.zeros(slip.shape, dtype=bool) if statuses.direction is None else ~np.isnan(statuses.direction)
@@ -363,8 +392,10 @@ class ContactEquations:
             self._return_radius(limit, start_size, statuses.outside),
         )  # fmt: skip
         arrays: Any = map(np.ascontiguousarray, (by_start, by_end, *constants, *points))
-        arguments: Any = self.step, self.weight, self._reflected, *arrays, *out
+        arguments: Any = self.step, self.weight, self._reflected, *arrays, *out[:4]
         contact_blocks(*arguments)
+        if laws.memory:
+            self._add_memory_blocks(motion, statuses, out.memory)
         if fixed.any():  # prescribed directions do not depend on the slip rate
             independent = np.zeros((b, k, 3), dtype=bool)
             independent[..., 1:] = fixed
@@ -378,8 +409,54 @@ class ContactEquations:
             zeros = np.zeros(motion.depth.shape)
             return zeros, zeros
         g0, g1, *_ = self.ends(motion)
-        _, slopes = self._law_values(g0, g1)
-        return np.imag(self._parts(g0 + 1j * EPS, g1 + 0j).sum(axis=0)) / EPS, slopes.sum(axis=0)
+        by_each = [
+            np.imag(self._parts(start, end, motion.memory).sum(axis=0)) / EPS
+            for start, end in ((g0 + 1j * EPS, g1 + 0j), (g0 + 0j, g1 + 1j * EPS))
+        ]
+        return by_each[0], by_each[1]
+
+    def _add_memory_blocks(self, motion: PointMotion, statuses: Statuses, out: Array) -> None:
+        """Write the derivatives `PointBlocks.memory`."""
+        g0, g1, *_ = self.ends(motion)
+        for i, (start, end) in enumerate(((g0 + 1j * EPS, g1 + 0j), (g0 + 0j, g1 + 1j * EPS)), 1):
+            out[i] = np.imag(self._of_memory(start, end, motion.memory)[1]) / EPS
+        factor = np.where(statuses.active, self.data.compliance / (self.step * self.data.area), 1.0)
+        for n in range(self.laws.memories):
+            memory = motion.memory.astype(complex)
+            memory[..., n] += 1j * EPS
+            parts, after = self._of_memory(g0, g1, memory)
+            out[0, ..., n] = -factor * self.step * self.data.area * np.imag(parts.sum(axis=0)) / EPS
+            out[3, ..., n] = np.imag(after[..., n]) / EPS
+
+    def _memory_after(self, motion: PointMotion) -> Any:
+        """Internal variables of springs at the end (b, k, n)."""
+        if not self.laws.memory:
+            return motion.memory
+        g0, g1, *_ = self.ends(motion)
+        return self._of_memory(g0, g1, motion.memory)[1]
+
+    def _of_memory(self, g0: Any, g1: Any, memory: Any) -> tuple[Any, Any]:
+        """Stored and dissipated mean tractions (2, b, k), Pa, of the laws with internal variables, and these variables
+        at the end (b, k, n)."""
+        laws, points = self.laws, self.laws.memory_points
+        start, end, before = (np.ascontiguousarray(field, dtype=complex) for field in (
+            g0[:, points], g1[:, points], self.gather_memory(memory)
+        ))  # fmt: skip
+        out = np.zeros((3, *start.shape), dtype=complex)
+        for law, rows, _ in laws.memory:
+            at, values = np.searchsorted(laws.memory_rows, rows), np.zeros((3, len(start), rows.size), dtype=complex)
+            constants = np.ascontiguousarray(self.data.coefficients[rows], dtype=complex)
+            law.path_kernel()(
+                constants, *(np.ascontiguousarray(field[:, at]) for field in (start, end, before)), self.form.theta,
+                values,
+            )  # fmt: skip
+            out[:, :, at] = values
+        complex_numbers = [np.iscomplexobj(field) for field in (g0, g1, memory, self.data.coefficients)]
+        out = out if any(complex_numbers) else out.real
+        tractions = np.zeros((2, *np.shape(g1)), dtype=out.dtype)
+        at_points: Any = (..., points)
+        np.add.at(tractions, at_points, out[:2])
+        return tractions, self.spread_memory(out[2])
 
     def along(
         self, motion: PointMotion, data_change: PointData, motion_change: PointMotion | None, statuses: Statuses
@@ -466,7 +543,7 @@ class ContactEquations:
     def normal_parts(self, motion: PointMotion) -> Any:
         """Normal impulses (b, 3, k), N·s, of the laws: stored, dissipated, multiplier."""
         g0, g1, *_ = self.ends(motion)
-        stored, dissipated = self.step * self.data.area * self._parts(g0, g1)
+        stored, dissipated = self.step * self.data.area * self._parts(g0, g1, motion.memory)
         return np.stack([stored, dissipated, motion.impulse[..., 0] - stored - dissipated], axis=1)
 
     def _normal(self, motion: PointMotion, parting: NDArray[np.bool_]) -> tuple[Any, Any]:
@@ -502,13 +579,19 @@ class ContactEquations:
         """Share of a parting rate ⟨ġ₀⟩₊ to which a point is reflected."""
         return 0.0 if self.form.staggered else 1.0
 
-    def _parts(self, g0: Any, g1: Any) -> Any:
+    def _parts(self, g0: Any, g1: Any, memory: Any) -> Any:
         """Stored and dissipated mean tractions of the regular laws (2, b, k), Pa."""
-        if not self.laws.has_regular:
+        if not self.laws.memory:
+            return self._parts_without_memory(g0, g1)
+        return self._parts_without_memory(g0, g1) + self._of_memory(g0, g1, memory)[0]
+
+    def _parts_without_memory(self, g0: Any, g1: Any) -> Any:
+        """Those of the laws that have no internal variable."""
+        if not self._plain.has_regular:
             return np.zeros((2, *np.shape(g0)), dtype=np.result_type(g0, g1))
         start, end = np.real(g0), np.real(g1)
         tractions, slopes = self._law_values(start, end)
-        change = np.imag(self.data.coefficients)
+        change = np.imag(self._plain_coefficients)
         if not (np.iscomplexobj(g0) or np.iscomplexobj(g1) or change.any()):
             return tractions
         out = tractions + 1j * slopes * np.imag(g1)
@@ -520,13 +603,13 @@ class ContactEquations:
             short_step = _short(tractions, guess, kink_distance)
             short_step = np.where(np.isfinite(short_step), np.maximum(short_step, 1e-15 * np.abs(start)), 0.0)
             by_both = difference(lambda by: self._law_values(start + by, end + by)[0], short_step)
-            if self.form.staggered and self._bilateral.any():
+            if self.form.staggered and self.laws.bilateral.any():
                 instant = self._law_values(start, start, theta=1.0)[1]
-                by_both = np.where(self._bilateral, instant, by_both)
+                by_both = np.where(self.laws.bilateral, instant, by_both)
             out = out + 1j * (by_both - slopes) * np.imag(g0)
         if change.any():
             change = change / EPS
-            sizes = np.abs(np.real(self.data.coefficients))
+            sizes = np.abs(np.real(self._plain_coefficients))
             shares = np.divide(np.abs(change), sizes, out=np.zeros_like(change), where=sizes > 0.0)
             first = _FIRST_STEP / (shares.max() or 1.0)
             steps = np.full_like(start, first)
@@ -542,12 +625,15 @@ class ContactEquations:
             out = out + 1j * EPS * by_constants
         return out
 
-    @cached_property
-    def _bilateral(self) -> NDArray[np.bool_]:
-        """Points (k,) of springs with a law."""
-        return np.array(
-            [any(isinstance(law, SpringBranch) for law in point) for point in self.laws.regular], dtype=bool
-        )
+    @property
+    def _plain(self) -> PointLaws:
+        """The laws without an internal variable."""
+        return self.laws.without_memory if self.laws.memory else self.laws
+
+    @property
+    def _plain_coefficients(self) -> Any:
+        """Their coefficients (l, m)."""
+        return np.delete(self.data.coefficients, self.laws.memory_rows, axis=0)
 
     def _to_top(self, start: Array, end: Array) -> Array:
         """Distance (b, k), m, of the gaps from those at which laws begin to act, where their derivatives have kinks."""
@@ -569,8 +655,8 @@ class ContactEquations:
         (b, k) times `change` added to the coefficients; theta: of another scheme."""
         from arlequin.sensitivity._law_kernels import mean_tractions
 
-        laws, out = self.laws, np.empty((2, 2, *start.shape))
-        constants = np.ascontiguousarray(self.data.coefficients.real)
+        laws, out = self._plain, np.empty((2, 2, *start.shape))
+        constants = np.ascontiguousarray(self._plain_coefficients.real)
         kernels, kind = laws.kernels
         mean_tractions(
             laws.rows, kernels, kind, constants, np.ascontiguousarray(start), np.ascontiguousarray(end),
@@ -684,7 +770,7 @@ class ContactEquations:
 def varied(motion: PointMotion) -> Iterator[tuple[str, Any, PointMotion]]:
     """The motion with an imaginary part in each of its inputs in turn, with the name and the index of the input."""
     for name, field in motion._asdict().items():
-        for at in [(..., a) for a in range(3)] if field.ndim == 3 else [(...,)]:
+        for at in [(..., a) for a in range(field.shape[2])] if field.ndim == 3 else [(...,)]:
             perturbed = field.astype(complex)
             perturbed[at] += 1j * EPS
             yield name, at, motion._replace(**{name: perturbed})
@@ -706,7 +792,7 @@ def _short(values: Array, slopes: Array, smooth_length: Array) -> Array:
 
 def _kinks_of(law: Any) -> tuple[float, ...]:
     """Gaps, m, at which the slope of a regular law jumps."""
-    return law.kinks if isinstance(law, SpringBranch) else (_top_of(law),)
+    return law.kinks if isinstance(law, BilateralLaw) else (_top_of(law),)
 
 
 @lru_cache(maxsize=4096)

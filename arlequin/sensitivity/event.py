@@ -12,8 +12,9 @@ from arlequin.sensitivity.response_series import Sources
 
 
 class StepState(NamedTuple):
-    """A state between two steps: fields (f, d), spring tractions (r,), Pa, worn depth and its opening (k,), m. Of
-    derivatives by p parameters (f, d, p) and (r, p), depth and opening in the normal rows."""
+    """A state between two steps: fields (f, d), spring tractions, Pa, and internal variables of springs (r + m,), worn
+    depth and its opening (k,), m. Of derivatives by p parameters (f, d, p), (r + m, p) and (r, p), depth and opening in
+    the normal rows."""
 
     fields: Any
     springs: Any

@@ -326,7 +326,9 @@ class _Shifts:
             changes = (impulse_change, ends.end_displacement, ends.end_velocity, rows[0], rows[1])
             pairs = zip(run_motion[:5], changes, strict=True)
             shifted: Any = (field[i : i + 1] + contact.spread(change[None]) for field, change in pairs)
-            inputs: Any = (*shifted, contact.spread(state.springs[None]), state.depth[None], state.opening[None])
+            memory = contact.spread_memory(state.springs[None, operators.rows :])
+            friction_springs = contact.spread(state.springs[None])
+            inputs: Any = (*shifted, friction_springs, state.depth[None], state.opening[None], memory)
             return PointMotion(*inputs)
 
         for _ in range(_PASSES):  # slip in space, layers and springs are not linear
@@ -355,7 +357,8 @@ class _Shifts:
             motion,
             statuses,
         )
-        return StepState(end, values.spring[0, point, axis], state.depth + worn, worn), solved
+        springs = np.concatenate([values.spring[0, point, axis], contact.gather_memory(values.memory[0])])
+        return StepState(end, springs, state.depth + worn, worn), solved
 
     # events
 
@@ -543,7 +546,7 @@ class _Shifts:
         limit in step j, N·s; delay: see `_late`."""
         laws, run = self.contact.laws, self.run(j, 1)
         rows = slice(laws.first[point] + 1, laws.first[point + 1])
-        shortfall = np.zeros(self.operators.rows)  # of the spring from the limit, Pa, against its traction
+        shortfall = np.zeros(self.operators.internal)  # of the spring from the limit, Pa, against its traction
         shortfall[rows] = (
             self._against(j, point)[: rows.stop - rows.start] * margin / (self.contact.step * laws.area[point])
         )
@@ -556,7 +559,7 @@ class _Shifts:
         return self._event(j, order, [point], 1, state_loss, (run.steps, terms), None, (shift,))
 
     def _slider_moved(self, step: LinearSteps, point: int, shortfall: Array) -> LinearSteps:
-        """A step whose slider moves on by the shortfall (r,), Pa, of its spring from the limit."""
+        """A step whose slider moves on by the shortfall (r + m,), Pa, of its spring from the limit."""
         start = step.motion.spring - self.contact.spread(shortfall[None]) / self.contact.gains[point]
         dissipates = step.statuses.dissipates.copy()
         dissipates[0, point] = True
@@ -578,7 +581,7 @@ class _Shifts:
         these factors, is the delay."""
         operators, equations = self.operators, self.linear.equations
         old, terms = margins
-        sources = Sources.zeros(1, operators.count, operators.rows)
+        sources = Sources.zeros(1, operators.count, operators.rows, operators.internal)
         by_parameter = np.zeros(len(self.derivatives))
         for quantity, point, factor in terms:
             series, weight = _series(old, quantity, point), np.array([factor])

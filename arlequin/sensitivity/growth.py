@@ -69,7 +69,7 @@ class Growth:
         fields = np.zeros((self._equations.form.fields, masses.size, 1))
         fields[1] = operators.solve(forces[None])[0].T
         zeros = np.zeros((operators.rows, 1))
-        return StateTangent(fields, zeros, zeros, zeros)
+        return StateTangent(fields, np.zeros((operators.internal, 1)), zeros, zeros)
 
     def _value(self) -> float:
         squares = np.concatenate([np.zeros(0), *self._squares])

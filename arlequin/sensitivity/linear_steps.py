@@ -23,6 +23,8 @@ _ROUND_OFF = 1e-12  # of displacements, of which steps are differences
 class RowTables:
     """Derivatives of the equations E of contact, of the spring tractions s₁ and of the wear w of b steps, by rows: each
     (b, r, 3), by the three rows of the point; by the lead, 0 without it. Wear stands in the normal row of each point.
+    memory (b, 5, m): of the equation of the normal row of each internal variable of springs by this variable, and of
+    the variable at the end by y, u₀ and the lead of this row and by itself.
     """
 
     by_impulse: Array
@@ -42,6 +44,7 @@ class RowTables:
     worn_by_v: Array
     by_depth: Array
     by_opening: Array
+    memory: Array
 
     @property
     def each(self) -> tuple[Array, ...]:
@@ -55,8 +58,8 @@ class RowTables:
 
 @dataclass(frozen=True, eq=False)
 class TangentBlock:
-    """Derivatives in the steps of a block: u, v (b + 1, d, p), φ (b, m, p), P (b, r, p), springs (b + 1, r, p), depth
-    (b + 1, r, p) and opening (b + 1, r, p) after each step."""
+    """Derivatives in the steps of a block: u, v (b + 1, d, p), φ (b, m, p), P (b, r, p), springs (b + 1, r + m, p),
+    depth (b + 1, r, p) and opening (b + 1, r, p) after each step."""
 
     u: Array
     v: Array
@@ -77,7 +80,8 @@ class TangentBlock:
 
 @dataclass(frozen=True, eq=False)
 class LinearSteps:
-    """Solved steps of a block, with the motion and the statuses of their contact points."""
+    """Solved steps of a block, with the motion and the statuses of their contact points; springs (b + 1, r + m): spring
+    tractions, Pa, and internal variables of springs at the ends."""
 
     equations: BulkEquations
     contact: ContactEquations
@@ -89,15 +93,17 @@ class LinearSteps:
 
     @classmethod
     def of(cls, equations: BulkEquations, block: Block, spring: Array, delassus: Array) -> "LinearSteps":
-        """spring (r,): tractions at the start, Pa; delassus (r,): diagonal. UserError where the steps do not solve the
-        equations that are derived."""
+        """spring (r + m,): tractions, Pa, and internal variables of springs at the start; delassus (r,): diagonal.
+        UserError where the steps do not solve the equations that are derived."""
         contact = ContactEquations.of(equations.model, equations.form)
-        motion = motion_of(contact, equations.model, block, np.zeros((len(block) + 1, spring.size)))
-        at = contact.rows
-        point_springs = contact.springs(motion, contact.spread(spring[None])[0])
         springs = np.zeros((len(block) + 1, spring.size))
+        motion = motion_of(contact, equations.model, block, springs)
+        at, rows = contact.rows, contact.laws.row_count
+        point_springs = contact.springs(motion, contact.spread(spring[None])[0])
         springs[:, at[at >= 0]] = point_springs[:, at >= 0]
-        motion = motion._replace(spring=point_springs[:-1])
+        springs[:, rows:] = contact.memories(motion, spring[rows:])
+        memory = contact.spread_memory(springs[:-1, rows:])
+        motion = motion._replace(spring=point_springs[:-1], memory=memory)
         statuses = contact.statuses(motion, block.status, delassus)
         return cls(equations, contact, block, motion, statuses, springs, delassus)
 
@@ -134,22 +140,35 @@ class LinearSteps:
             s_p, step * s_u1 + s_v1 / weight, s_u0 + s_u1, s_v0 - ratio * s_v1, s_s,
             lead * e_u1, lead * s_u1, on_normal(blocks.worn[:, :, 0]), path_by_y * worn, path_by_v * worn,
             on_normal(blocks.by_wear[..., 0]), on_normal(blocks.by_wear[..., 1]),
+            self._memory_table(blocks.memory),
         )  # fmt: skip
         return RowTables(*map(np.ascontiguousarray, arrays))
 
+    def _memory_table(self, blocks: Array) -> Array:
+        """`RowTables.memory`, from `PointBlocks.memory`."""
+        form, (residual, by_start, by_end, by_itself) = self.equations.form, self.contact.gather_memory(blocks)
+        lead = form.step**2 if form.carries else 0.0
+        return np.stack([residual, form.step * by_end, by_start + by_end, lead * by_end, by_itself], axis=1)
+
+    @property
+    def memory_rows(self) -> NDArray[np.int64]:
+        """Normal row (m,) of each internal variable of springs."""
+        return self.contact.laws.rows_of_memory
+
     def by_parameter(self, derivative: ModelDerivative) -> tuple[Array, Array, Array]:
-        """∂E/∂p (b, r), ∂s₁/∂p (b, r) and ∂w/∂p (b, r) at this motion and these statuses."""
+        """∂E/∂p (b, r), ∂s₁/∂p (b, r + m) and ∂w/∂p (b, r) at this motion and these statuses."""
         count, (point, axis) = len(self.block), self.points_and_axes
         if not derivative.changes_contact or not point.size:
             zeros = np.zeros((count, point.size))
-            return zeros, zeros, zeros
+            return zeros, np.zeros((count, self.springs.shape[1])), zeros
 
         data, motion = self.point_changes(derivative)
-        derivatives = _packed(self.contact.along(self.motion, data, motion, self.statuses))
+        along = self.contact.along(self.motion, data, motion, self.statuses)
+        derivatives = _packed(along)
         residual, spring = derivatives[..., :3][:, point, axis], derivatives[..., 3:6][:, point, axis]
         worn = np.zeros_like(residual)
         worn[:, self.contact.laws.first[:-1]] = derivatives[..., 6]
-        return residual, spring, worn
+        return residual, np.concatenate([spring, self.contact.gather_memory(along.memory)], axis=1), worn
 
     def point_changes(self, derivative: ModelDerivative) -> tuple[PointData, PointMotion | None]:
         """Derivatives by the parameter of the constants of the points, and of their motion where the basis depends on
@@ -160,7 +179,8 @@ class LinearSteps:
             return data, None
         u, v = (self.contact.spread(applied(basis, field)) for field in (self.block.u, self.block.v))
         zeros, no_wear = np.zeros_like(self.motion.impulse), np.zeros_like(self.motion.depth)
-        return data, PointMotion(zeros, u[1:], v[1:], u[:-1], v[:-1], zeros, no_wear, no_wear)
+        no_memory = np.zeros_like(self.motion.memory)
+        return data, PointMotion(zeros, u[1:], v[1:], u[:-1], v[:-1], zeros, no_wear, no_wear, no_memory)
 
     def point_tangents(
         self, derivative: ModelDerivative, tangents: TangentBlock, i: int
@@ -175,6 +195,7 @@ class LinearSteps:
         motion = PointMotion(
             self.contact.spread(impulse), point_u[1:], point_v[1:], point_u[:-1], point_v[:-1], point_springs[:-1],
             depth[:-1, first], opening[:-1, first],
+            self.contact.spread_memory(springs[:-1, self.contact.laws.row_count :]),
         )  # fmt: skip
         data, row_change = self.point_changes(derivative)
         if row_change is not None:
@@ -231,21 +252,22 @@ class LinearSteps:
 
 
 def start_springs(model: StudyModel) -> Array:
-    """Spring tractions (r,) of friction at t = 0, Pa."""
-    laws, contact = model.assembly.laws, model.assembly.contact
-    if not laws.has_elastic_stick:
-        return np.zeros(laws.row_count)
-    kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
-    return laws.spring_traction(model.first.history, kinematics.tangents)
+    """Spring tractions of friction, Pa, and internal variables of springs at t = 0 (r + m,)."""
+    laws, contact, history = model.assembly.laws, model.assembly.contact, model.first.history
+    tractions = np.zeros(laws.row_count)
+    if laws.has_elastic_stick:
+        kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
+        tractions = laws.spring_traction(history, kinematics.tangents)
+    return np.concatenate([tractions, history[laws.memory_rows, 1]])
 
 
 def motion_of(contact: ContactEquations, model: StudyModel, block: Block, springs: Array) -> PointMotion:
-    """The motion of the contact points of solved steps; springs (b + 1, r), Pa."""
+    """The motion of the contact points of solved steps; springs (b + 1, r + m), see `LinearSteps`."""
     basis = model.assembly.contact.basis
     u, v = (contact.spread(applied(basis, field)) for field in (block.u, block.v))
     return PointMotion(
         contact.spread(block.impulse), u[1:], v[1:], u[:-1], v[:-1], contact.spread(springs[:-1]), block.depth,
-        block.opening,
+        block.opening, contact.spread_memory(springs[:-1, contact.laws.row_count :]),
     )  # fmt: skip
 
 

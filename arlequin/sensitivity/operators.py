@@ -19,6 +19,7 @@ class StepOperators:
         assembly = equations.model.bulk
         self.basis = assembly.contact.basis
         self.count, self.rows = assembly.dof_count, self.basis.shape[0]
+        self.internal = self.rows + assembly.laws.memory_rows.size  # spring tractions and internal variables of springs
         self.multipliers, self.imposed = assembly.constraints.shape[0], assembly.imposed_dofs
         self.compliance = equations.condensed.compliance
 

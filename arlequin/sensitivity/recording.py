@@ -14,6 +14,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.results.variables import Key
@@ -51,12 +52,12 @@ class RecordedSteps:
 
     def batch_of(self, block: Block, springs: Array, normal: Array) -> tuple[StepBatch, "PreviousStep"]:
         """The recorded batch of the next block, in the coordinates of the assembly, and the energies and forces of its
-        last step; springs (b + 1, r), Pa; normal (b, 3, k): normal impulses of the laws, stored, dissipated and of
-        multipliers, N·s."""
+        last step; springs (b + 1, r + m), see `LinearSteps`; normal (b, 3, k): normal impulses of the laws, stored,
+        dissipated and of multipliers, N·s."""
         if self._equations.form.static:
-            return recorded_load_steps(self._equations, block, springs, self.previous)
+            return recorded_load_steps(self._equations, block, springs, normal, self.previous)
         if self._equations.form.staggered:
-            return recorded_central_differences(self._equations, block, normal, self.previous)
+            return recorded_central_differences(self._equations, block, springs, normal, self.previous)
         return recorded_dynamics(self._equations, block, springs, normal, self.previous)
 
     def add(self, batch: StepBatch, last: "PreviousStep") -> None:
@@ -118,10 +119,11 @@ def recorded_dynamics(
     solved = SolvedSteps(
         u=u[1:], v=v[1:], gaps=kinematics.gaps(applied(contact.basis, u[1:])), multipliers=block.multipliers,
         impulse=block.impulse, normal=normal, status=block.status, iterations=zeros, residual=np.zeros(len(block)),
-        newton=zeros, springs=(springs[:-1], springs[1:]) if assembly.laws.has_elastic_stick else None,
+        newton=zeros, springs=_friction_springs(assembly.laws, springs),
     )  # fmt: skip
     strain = 0.5 * np.vecdot(u, ends.internal)
-    energies = StepEnergies(0.5 * np.vecdot(v[1:], ends.momentum[1:]), strain, previous.asperity)
+    histories = _histories(assembly.laws, springs)
+    energies = StepEnergies(0.5 * np.vecdot(v[1:], ends.momentum[1:]), strain, previous.asperity, histories=histories)
     rows = WorkPaths.mean(applied(contact.basis, paths.du), applied(contact.basis, paths.path))
     scheme = block.n + 1, step, form.theta
     batch = audited(assembly, solved, bulk, energies, kinematics, rows, assembly.laws.gap_rows, scheme)
@@ -132,7 +134,7 @@ def recorded_dynamics(
 
 
 def recorded_load_steps(
-    equations: BulkEquations, block: Block, springs: Array, previous: PreviousStep
+    equations: BulkEquations, block: Block, springs: Array, normal: Array, previous: PreviousStep
 ) -> tuple[StepBatch, PreviousStep]:
     """See `RecordedSteps.batch_of`: works by the trapezoidal rule of the forces at both ends, as in `Static`."""
     model, assembly, contact = equations.model, equations.model.bulk, equations.model.bulk.contact
@@ -147,10 +149,10 @@ def recorded_load_steps(
     kinematics = _kinematics(contact, block)
     mean = _trapezoid(np.concatenate([previous.contact[None], block.impulse]))
     zeros, rows = np.zeros((len(block), laws.count)), applied(contact.basis, du)
-    normal_impulses = NormalImpulseSplit(mean, mean[:, kinematics.first], zeros, zeros)
-    spring_ends, loss = None, None
-    if laws.has_elastic_stick:
-        spring_ends = springs[:-1], springs[1:]
+    lost = np.where(laws.with_memory, normal[:, 1], 0.0)  # by the path of the step, see `StaticStepper`
+    normal_impulses = NormalImpulseSplit(mean, mean[:, kinematics.first], lost, zeros)
+    spring_ends, loss = _friction_springs(laws, springs), None
+    if spring_ends is not None:
         loss = ElasticStick(laws, *spring_ends, gain(laws, 1.0, np.inf)).loss(mean, rows, 1.0, 0.5)
     count = np.zeros(len(block), dtype=np.int64)
     solved = SolvedSteps(
@@ -158,7 +160,8 @@ def recorded_load_steps(
         multipliers=block.multipliers, impulse=block.impulse, normal=np.stack([zeros] * 3, axis=1), status=block.status,
         iterations=count, residual=np.zeros(len(block)), newton=count, springs=spring_ends,
     )  # fmt: skip
-    energies = StepEnergies(np.zeros(len(block)), 0.5 * np.vecdot(block.u, internal), previous.asperity)
+    strain, histories = 0.5 * np.vecdot(block.u, internal), _histories(laws, springs)
+    energies = StepEnergies(np.zeros(len(block)), strain, previous.asperity, histories=histories)
     batch = audited(
         assembly, solved, bulk, energies, kinematics, WorkPaths.mean(rows, rows), laws.gap_rows,
         (block.n + 1, 1.0, 1.0),
@@ -170,7 +173,7 @@ def recorded_load_steps(
 
 
 def recorded_central_differences(
-    equations: BulkEquations, block: Block, normal: Array, previous: PreviousStep
+    equations: BulkEquations, block: Block, springs: Array, normal: Array, previous: PreviousStep
 ) -> tuple[StepBatch, PreviousStep]:
     """See `RecordedSteps.batch_of`: with the velocities v̄ₙ = v_{n−½} + ½ Δt aₙ, and works as in `CentralStepper`."""
     model, step = equations.model, equations.step
@@ -178,7 +181,10 @@ def recorded_central_differences(
     u, half, laws, ends = block.u, block.v, assembly.laws, equations.ends(block)
     kinematics = _kinematics(contact, block)
     gaps = kinematics.gaps(applied(contact.basis, u[1:]))
-    stored = laws.area * laws.pressure(gaps)
+    stored, histories = laws.area * laws.pressure(gaps), _histories(laws, springs)
+    by_path = np.where(laws.with_memory, normal[:, 1], 0.0)
+    if histories is not None:
+        stored += laws.area * laws.memory_pressure(histories)
     external = model.loads(block.n, len(block))
     rows = np.zeros_like(block.impulse)
     rows[:, kinematics.first] = stored
@@ -200,20 +206,33 @@ def recorded_central_differences(
         status=block.status, iterations=zeros, residual=np.zeros(len(block)), newton=zeros,
     )  # fmt: skip
     normal_impulses = NormalImpulseSplit(
-        block.impulse, 0.5 * (normal[:, 0] + step * stored), normal[:, 1], normal[:, 2]
+        block.impulse, 0.5 * (normal[:, 0] - by_path + step * stored), normal[:, 1], normal[:, 2]
     )
     energies = StepEnergies(
         0.5 * np.vecdot(half[1:], ends.momentum[1:] + step * force),
         0.5 * np.vecdot(u, ends.internal),
         previous.asperity,
+        histories=histories,
     )
+    row_paths = paths.on(kinematics).with_potential(laws.rows_of_memory)
     batch = audited(
-        assembly, solved, bulk, energies, kinematics, paths.on(kinematics), laws.gap_rows, (block.n + 1, step, 0.0),
+        assembly, solved, bulk, energies, kinematics, row_paths, laws.gap_rows, (block.n + 1, step, 0.0),
         acting=(normal_impulses, None),
     )  # fmt: skip
     batch.work["external_work"] += np.vecdot(reactions, centred_path)
     batch = replace(_with_wear(contact, block, batch), reactions=step * reactions[:, assembly.imposed_dofs])
     return batch, replace(previous, asperity=float(batch.works[-1, 2]))
+
+
+def _friction_springs(laws: PointLaws, springs: Array) -> tuple[Array, Array] | None:
+    """Spring tractions (b, r) of friction at both ends of steps, of `LinearSteps.springs`; None without."""
+    ends = springs[:, : laws.row_count]
+    return (ends[:-1], ends[1:]) if laws.has_elastic_stick else None
+
+
+def _histories(laws: PointLaws, springs: Array) -> Array | None:
+    """Histories (b, l, h) of the laws with a memory at the ends of steps; None without."""
+    return laws.histories_of_memory(springs[1:, laws.row_count :]) if laws.memory else None
 
 
 def _accelerations(equations: BulkEquations, block: Block, force: Array) -> Array:

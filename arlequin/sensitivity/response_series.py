@@ -23,7 +23,7 @@ from arlequin.system.assembly import Assembly
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Derivatives of a number by the motion of b steps: u, v (b + 1, d), P (b, r), springs (b + 1, r), depth (b, r)
+    """Derivatives of a number by the motion of b steps: u, v (b + 1, d), P (b, r), springs (b + 1, r + m), depth (b, r)
     after each step; u and v of the rows, depth and opening at the start of each step (b, r)."""
 
     u: Array
@@ -37,9 +37,9 @@ class Sources:
     opening_before: Array
 
     @classmethod
-    def zeros(cls, steps: int, dofs: int, rows: int) -> "Sources":
-        """Sources without any derivative."""
-        dof_ends, row_ends = (np.zeros((steps + 1, n)) for n in (dofs, rows))
+    def zeros(cls, steps: int, dofs: int, rows: int, internal: int) -> "Sources":
+        """Sources without any derivative; internal: spring tractions and internal variables of springs, r + m."""
+        dof_ends, row_ends = (np.zeros((steps + 1, n)) for n in (dofs, internal))
         return cls(
             dof_ends, dof_ends.copy(), np.zeros((steps, rows)), row_ends, *(np.zeros((steps, rows)) for _ in range(5))
         )
@@ -308,7 +308,9 @@ class PointSeries:
         out.v[1:] += applied(basis, rows(slopes.v1))
         out.rows_u[:] += rows(slopes.u0)
         out.rows_v[:] += rows(slopes.v0)
-        out.springs[:-1] += rows(slopes.spring)
+        count = out.impulse.shape[1]
+        out.springs[:-1, :count] += rows(slopes.spring)
+        out.springs[:-1, count:] += contact.gather_memory(slopes.memory)
         out.depth_before[:, first] += slopes.depth
         out.opening_before[:, first] += slopes.opening
 
@@ -338,7 +340,9 @@ class LawEnergySeries:
 
     def _of(self, model: StudyModel) -> Array:
         """The energy (b,) by the laws of a model at these gaps and springs."""
-        return np.asarray(model.assembly.laws.stored_energy(self._gaps, self.linear.springs[1:]))
+        laws, springs = model.assembly.laws, self.linear.springs[1:]
+        history = laws.histories_of_memory(springs[:, laws.row_count :])
+        return np.asarray(laws.stored_energy(self._gaps, springs[:, : laws.row_count], history))
 
     def _by_gaps(self, weights: Array) -> Array:
         """Derivatives (b, k) by the gaps, in closed form, as the energy has kinks at the heights of the laws."""
@@ -359,6 +363,10 @@ class LawEnergySeries:
             at, points = laws.elastic_stick_rows, laws.elastic_stick_points
             flexibility = laws.area[points] / laws.tangential_stiffness[points]
             out.springs[1:, at] += weights[:, None] * flexibility * linear.springs[1:, at]
+        if laws.memory:
+            variables = linear.springs[1:, laws.row_count :]
+            slopes = laws.memory_slopes(laws.histories_of_memory(variables))
+            out.springs[1:, laws.row_count :] += weights[:, None] * slopes
 
     def by_parameter(self, weights: Array, derivative: ModelDerivative) -> float:
         if not derivative.changes_contact:

@@ -216,7 +216,8 @@ class BlockResponse:
     def sources(self, weights: Array) -> Sources:
         """Σ weights · derivatives of the series by the motion."""
         assembly = self.linear.equations.model.assembly
-        out = Sources.zeros(len(self.linear.block), assembly.dof_count, assembly.laws.row_count)
+        sizes = assembly.dof_count, assembly.laws.row_count, self.linear.springs.shape[1]
+        out = Sources.zeros(len(self.linear.block), *sizes)
         self._series.add_sources(weights, out)
         return out
 

@@ -59,7 +59,6 @@ def _check_equations(assembly: Assembly) -> None:
         raise UserError("gradients need linear parts: a part has finite strains or rotations")
     if not assembly.contact.fixed:
         raise UserError("gradients need contact with fixed normals and partners (planes, point to point)")
-    assembly.contact.refuse_memory("which gradients do not take: take an elastic law")
     if not is_derived(assembly.laws):
         raise UserError(
             "gradients need a coefficient of friction that is constant, or one of the slip rate and the pressure alone:"

@@ -24,7 +24,7 @@ _VALUES = 1 << 22  # values of a field of the derivatives in a block of `by_star
 @dataclass(frozen=True, eq=False)
 class StateTangent:
     """Derivatives of the state at the end of a step by p parameters: its fields (f, d, p), see `step_equations`, spring
-    tractions, depth and opening in the normal rows (r, p)."""
+    tractions and internal variables of springs (r + m, p), depth and opening in the normal rows (r, p)."""
 
     fields: Array
     springs: Array
@@ -50,7 +50,7 @@ class Tangent:
         """The derivatives of the state at t = 0."""
         fields = np.ascontiguousarray(np.stack([derivative.start for derivative in self.derivatives], axis=-1))
         zeros = np.zeros((self.operators.rows, len(self.derivatives)))
-        return StateTangent(fields, zeros, zeros, zeros)
+        return StateTangent(fields, np.zeros((self.operators.internal, len(self.derivatives))), zeros, zeros)
 
     def steps(
         self, linear: LinearSteps, tangent: StateTangent, events: Sequence[Event] = ()
@@ -66,7 +66,7 @@ class Tangent:
         p, r, d, m = len(self.derivatives), self.operators.rows, self.operators.count, self.operators.multipliers
         out = (
             np.empty((count, d, p)), np.empty((count, d, p)), np.zeros((count, m, p)),
-            *(np.empty((count, r, p)) for _ in range(3)),
+            *(np.empty((count, size, p)) for size in (r, self.operators.internal, r)),
         )  # fmt: skip
         # with constraints and averaged forces the multipliers enter the steps
         small = d <= DENSE and not (m and self.equations.form.carries)
@@ -142,6 +142,7 @@ class Tangent:
                 tuple(array[at] for array in tables.each), (tables.by_depth[at], tables.by_opening[at]),
                 (y[at], *(array[at] for array in by_contact), bulk[at]), state,
                 tuple(array[at] for array in (*out[:2], *out[3:])), linear.contact.laws.has_elastic_stick,
+                (linear.memory_rows, tables.memory[at]),
             )  # fmt: skip
 
         return pass_steps
@@ -153,6 +154,7 @@ class Tangent:
         equations, assembly, rows = self.equations, self.model.bulk, linear.rows_of_points
         condensed, form, tables = equations.condensed, equations.form, linear.tables
         basis, bulk = assembly.contact.basis, _bulk(rhs, self.operators.count)
+        r, memory_rows = self.operators.rows, linear.memory_rows
         b_terms, c_terms, imposed_terms = (
             np.stack([getattr(by_parameter, name) for by_parameter in rhs], axis=-1) for name in ("b", "c", "imposed")
         )
@@ -168,21 +170,27 @@ class Tangent:
                 at_j = tables.of_step(j)
                 contact_rhs = (
                     _gathered(rows, at_j.by_y, predictor.contact) + _gathered(rows, at_j.by_u, rows_u)
-                    + _gathered(rows, at_j.by_v, rows_v) + _gathered(rows, at_j.by_spring, s) + by_contact[0][j]
+                    + _gathered(rows, at_j.by_v, rows_v) + _gathered(rows, at_j.by_spring, s[:r]) + by_contact[0][j]
                     + at_j.by_depth[:, None] * depth + at_j.by_opening[:, None] * opening
                 )  # fmt: skip
                 rows_lead = np.asarray(basis @ x[2]) if form.carries else np.zeros_like(rows_u)
                 contact_rhs += _gathered(rows, at_j.by_lead, rows_lead)
+                of_memory = at_j.memory[..., None]
+                np.add.at(contact_rhs, memory_rows, of_memory[0] * s[r:])
                 impulse = impulses_of(
                     rows, at_j.by_impulse, at_j.by_y, self.operators.compliance, form.impulse, contact_rhs
                 )
                 y, multipliers = condensed.correct(predictor, form.impulse * impulse)
+                memory = of_memory[4] * s[r:] + by_contact[1][j, r:]
+                for table, field in zip(of_memory[1:4], (basis @ y, rows_u, rows_lead), strict=True):
+                    memory += table * np.asarray(field)[memory_rows]
                 s = (
                     _gathered(rows, at_j.spring_by_impulse, impulse) + _gathered(rows, at_j.spring_by_y, basis @ y)
                     + _gathered(rows, at_j.spring_by_u, rows_u) + _gathered(rows, at_j.spring_by_v, rows_v)
-                    + _gathered(rows, at_j.spring_by_spring, s)
-                    + _gathered(rows, at_j.spring_by_lead, rows_lead) + by_contact[1][j]
+                    + _gathered(rows, at_j.spring_by_spring, s[:r])
+                    + _gathered(rows, at_j.spring_by_lead, rows_lead) + by_contact[1][j, :r]
                 )  # fmt: skip
+                s = np.concatenate([s, memory])
                 after = equations.fields_after(x, y)
                 if form.carries:
                     after[3] += bulk[j]
@@ -262,8 +270,8 @@ def _gathered(rows: Indices, table: Array, field: Array) -> Array:
 def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, springs: Array) -> tuple[Array, Array]:
     """Derivatives of the state after solved steps of a small system by p directions of the state before them.
 
-    fields (f, d, p): of the fields of the state (see `step_equations`), springs (r, p): of the tractions of the springs
-    of friction, both at the start; those at the end are returned.
+    fields (f, d, p): of the fields of the state (see `step_equations`), springs (r + m, p): of the tractions of the
+    springs of friction and the internal variables of springs, both at the start; those at the end are returned.
     """
     from arlequin.sensitivity._tangent_kernels import tangent_steps
 
@@ -276,13 +284,14 @@ def by_start(linear: LinearSteps, operators: StepOperators, fields: Array, sprin
         b = at.stop - at.start
         parameter_terms = (
             np.zeros((b, d, p)),
-            *(np.zeros((b, r, p)) for _ in range(3)),
+            *(np.zeros((b, size, p)) for size in (r, operators.internal, r)),
             np.zeros((b if f > 2 else 0, d, p)),
         )
-        out = np.empty((b, d, p)), np.empty((b, d, p)), *(np.empty((b, r, p)) for _ in range(3))
+        sizes = d, d, r, operators.internal, r
+        out = tuple(np.empty((b, size, p)) for size in sizes)
         tangent_steps(
             (linear.equations.form.updates, *operators.dense), linear.rows_of_points,
             tuple(table[at] for table in tables.each), (tables.by_depth[at], tables.by_opening[at]), parameter_terms,
-            state, out, linear.contact.laws.has_elastic_stick,
+            state, out, linear.contact.laws.has_elastic_stick, (linear.memory_rows, tables.memory[at]),
         )  # fmt: skip
     return state[0], state[1]

@@ -30,7 +30,8 @@ class StepBatch:
     last event located in each step, NaN if none. memory: internal variables at the end of the last step, in an ensemble
     by member. worn (b, k), m: depths of wear; None without wear or at the start. friction_state (b, k): first internal
     variables of the friction laws; None without. spring_traction (b, k, a), Pa: of elastic stick, on the slave, at the
-    ends; None without. momenta (b, component) of each part, kg m/s: if present, u and v (1, d) are those of the last
+    ends; None without. hysteretic (b, m), N: forces of springs by their internal variables, at the ends; None without.
+    momenta (b, component) of each part, kg m/s: if present, u and v (1, d) are those of the last
     step only, and constraint_rates (b, m), m/s, are C v at the ends of all steps. reactions (b, p), N·s: impulses of
     the imposed motions on their dofs; None at the start and for schemes without. levels, indicators (b, l): active
     levels in the steps, and the indicators that selected them; None without levels.
@@ -52,6 +53,7 @@ class StepBatch:
     worn: Array | None = None
     friction_state: Array | None = None
     spring_traction: Array | None = None
+    hysteretic: Array | None = None
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
     reactions: Array | None = None
@@ -139,6 +141,7 @@ class StepBatch:
             spring_traction=np.array([[_springs(assembly, history) for history in state.history]])
             if assembly.laws.has_elastic_stick
             else None,
+            hysteretic=_hysteretic(assembly, state.history),
         )
 
     def end_state(
@@ -167,13 +170,14 @@ class StepBatch:
         )
 
     def with_friction(self, assembly: Assembly, history: Array) -> "StepBatch":
-        """The single step with spring tractions and internal variables of friction from the history (l, h) at its
-        end."""
+        """The single step with spring tractions, internal variables of friction and of springs from the history (l, h)
+        at its end."""
         laws = assembly.laws
         return replace(
             self,
             friction_state=laws.friction_state(history)[None] if laws.state_dependent else None,
             spring_traction=_springs(assembly, history)[None] if laws.has_elastic_stick else None,
+            hysteretic=_hysteretic(assembly, history),
         )
 
     def numbered(self, n: int) -> "StepBatch":
@@ -220,6 +224,11 @@ class StepBatch:
 def _springs(assembly: Assembly, history: Array) -> Array:
     """Tractions (k, a) of elastic stick, Pa, from a history (l, h)."""
     return assembly.laws.spring_vectors(history, assembly.contact.reference[0].normals.shape[1])
+
+
+def _hysteretic(assembly: Assembly, history: Array) -> Array | None:
+    """Forces (1, …, m), N, of springs by the internal variables of histories (…, l, h); None without."""
+    return assembly.laws.memory_forces(history)[None] if assembly.laws.memory else None
 
 
 def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:

@@ -34,14 +34,13 @@ class ContactStart:
     def of(cls, contact: Contact, u: Array, frame: ResultFrame | None) -> "ContactStart":
         """The contact at u (d,); frame: of a former result, whose interfaces are matched by name."""
         basis_displacement = contact.basis_product(u)
-        if frame is not None:
-            contact.refuse_memory("whose state is not in the result of from_result")
         worn = None if frame is None else _worn(contact, frame)
         kinematics = contact.kinematics(basis_displacement, worn=worn)
         gaps = kinematics.gaps(basis_displacement, 1.0)
         history, forces = contact.laws.start_history(gaps), np.zeros(contact.laws.row_count)
         if frame is not None and contact.count:
             _carry(contact, kinematics, frame, history, forces)
+            _carry_memory(contact, frame, history)
         return cls(contact, kinematics, gaps, history, worn, forces)
 
     @cached_property
@@ -57,12 +56,13 @@ class ContactStart:
         """Forces (r,), N, of the layers and of the springs of friction."""
         laws = self.contact.laws
         friction_forces = np.repeat(laws.area, np.diff(laws.first)) * self.springs
-        return self.kinematics.normal(laws.area * laws.pressure(self.gaps)) + friction_forces
+        pressure = laws.pressure(self.gaps) + laws.memory_pressure(self.history)
+        return self.kinematics.normal(laws.area * pressure) + friction_forces
 
     @property
     def energy(self) -> float:
-        """Energy stored in layers and springs of friction, J."""
-        return float(self.contact.laws.stored_energy(self.gaps, self.springs))
+        """Energy stored in layers, springs with a law and springs of friction, J."""
+        return float(self.contact.laws.stored_energy(self.gaps, self.springs, self.history))
 
 
 def start_sums(contact: Contact, frame: ResultFrame) -> dict[str, tuple[Array, Array]]:
@@ -130,3 +130,17 @@ def _carry(contact: Contact, kinematics: ContactKinematics, frame: ResultFrame, 
     forces[tangential] = laws.area[point_of_row] * traction[tangential]
     for _, points, last_frame in former_points(contact, frame):
         forces[laws.first[points]] = laws.area[points] * last_frame["pressure"]
+
+
+def _carry_memory(contact: Contact, frame: ResultFrame, history: Array) -> None:
+    """Write the internal variables of springs of the frame to a history; springs that it does not have start anew."""
+    laws = contact.laws
+    forces, points = laws.memory_forces(history), laws.memory_points
+    for item, (a, b) in zip(contact.springs, pairwise(contact.start[len(contact.interfaces) :]), strict=True):
+        at = (a <= points) & (points < b)
+        if at.any() and frame.takes_spring(item.spring):
+            forces[at] = frame.spring_memory(item.spring.name, int(np.count_nonzero(at)))
+    try:
+        laws.store_memory_forces(history, forces)
+    except UserError as error:
+        raise UserError(f"from_result: {error.message}: give the spring the law that it had") from None

@@ -9,6 +9,7 @@ import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part, PathDependent, Surface
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -27,6 +28,8 @@ _INTERFACE = (
     "friction_variable",
 )  # fmt: skip
 
+_SPRING = ("hysteretic_force",)
+
 
 @checked_call
 class ResultFrame:
@@ -34,7 +37,8 @@ class ResultFrame:
 
     result: of `simulate` or `open`; frame: its number, −1 is the last one. Displacements and velocities of the nodes,
     rotations of beams and rigid bodies, internal variables of inelastic parts (of results with
-    `Record(point_memory=True)`), springs of friction, variables of friction laws, slip and wear of the interfaces.
+    `Record(point_memory=True)`), springs of friction, variables of friction laws, slip and wear of the interfaces,
+    internal variables of springs whose law has a memory, by the name of the spring.
 
     parts: the names of the parts to take, by default all; the others start anew, and so do the interfaces between
     them. As a mapping, new name → name in the result: a patch may start from the field of the part that it lies in.
@@ -73,6 +77,12 @@ class ResultFrame:
         self.parts = {name: recorded[former] for name, former in self.names.items()}
         touching = {} if groups["interface"] is None else groups["interface"].children
         self.interfaces = {name: self._read(node, _INTERFACE, result) for name, node in touching.items()}
+        springs = result.children.get("spring")
+        self.springs = (
+            {}
+            if springs is None
+            else {name: self._read(node, _SPRING, result) for name, node in springs.children.items()}
+        )
         self.energy = self._energy(result)
 
     @classmethod
@@ -175,6 +185,21 @@ class ResultFrame:
         """Whether the state of an interface is taken: it has its name, and all of its parts are."""
         surfaces = (side for side in (interface.slave, interface.master) if isinstance(side, Surface))
         return interface.name in self.interfaces and all(side.part.name in self.parts for side in surfaces)
+
+    def takes_spring(self, spring: Spring) -> bool:
+        """Whether the state of a spring is taken: the result has it, and all of its parts are taken."""
+        ends = (spring.first, spring.second)
+        return spring.name in self.springs and all(end is None or end.part.name in self.parts for end in ends)
+
+    def spring_memory(self, name: str, count: int) -> Array:
+        """Forces (count,), N, by the internal variables of a spring; UserError where it had others."""
+        forces = self.springs[name].get("hysteretic_force", np.zeros(0))
+        if forces.size != count:
+            raise UserError(
+                f"from_result: spring '{name}' has {count} internal variables here and {forces.size} there: give it "
+                "the law and the nodes that it had, or another name, by which it starts unloaded"
+            )
+        return forces
 
     def points(self, name: str, positions: Array, areas: Array) -> Mapping[str, Array]:
         """The variables of an interface at contact points of these positions (k, a) and areas (k,), m², by name.

@@ -6,7 +6,7 @@ Angles φ₁ (motor), φ₂ (load), twist θ = φ₁ − φ₂:
 
 Between the events |θ| = b the system is linear: z(t + s) = e^(As) z(t) for z = (φ₁, φ₂, φ̇₁, φ̇₂, sin 2πft, cos 2πft, 1),
 with one A for each of the three states of the play. The events are located on this closed form by Brent's method, to
-1e-13 of a scan interval.
+1e-13 of a scan interval. With the dampers late by s seconds, D φ̇(t − s) ≈ D φ̇ − s D φ̈, the inertia is M − s D.
 
 Source: M. Tiller, Modelica by Example (2014), section Backlash: parameters and equations without a torque.
 """
@@ -35,7 +35,8 @@ class BacklashMotion:
 @dataclass(frozen=True)
 class BacklashRig:
     """Inertias J₁, J₂, kg·m²; shaft k₁, N·m/rad, d₁, N·m·s/rad; load to the ground k₂, d₂; half the play b, rad, and
-    the stiffness k_b beyond it; initial rate of the motor, rad/s; torque T, N·m, at the frequency f, Hz."""
+    the stiffness k_b beyond it; initial rate of the motor, rad/s; torque T, N·m, at the frequency f, Hz; delay of the
+    dampers, s, to first order."""
 
     motor: float
     load: float
@@ -48,6 +49,7 @@ class BacklashRig:
     rate: float
     torque: float
     frequency: float
+    delay: float = 0.0
 
     def matrix(self, side: int) -> Array:
         """A (7, 7): side −1, 0, 1 of the play."""
@@ -55,11 +57,12 @@ class BacklashRig:
         k, d = self.shaft + abs(side) * self.stop, self.shaft_damping
         shaft = np.array([k, -k, d, -d, 0.0, 0.0, -side * self.stop * self.play])  # τ
         a[0, 2] = a[1, 3] = 1.0
-        a[2] = -shaft / self.motor
-        a[2, 4] += self.torque / self.motor
-        a[3] = shaft / self.load
-        a[3, 1] -= self.ground / self.load
-        a[3, 3] -= self.ground_damping / self.load
+        moments = np.stack([-shaft, shaft])
+        moments[0, 4] += self.torque
+        moments[1, 1] -= self.ground
+        moments[1, 3] -= self.ground_damping
+        inertia = np.diag([self.motor, self.load]) + self.delay * moments[:, 2:4]
+        a[2:4] = np.linalg.solve(inertia, moments)
         a[4, 5], a[5, 4] = omega, -omega
         return a
 

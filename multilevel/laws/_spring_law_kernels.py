@@ -5,7 +5,7 @@ dissipated part of −f̄, with their derivatives by the elongation at the end o
 """
 
 import numpy as np
-from numba import float64, int64, types
+from numba import complex128, float64, int64, types
 
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._search_kernels import knots_passed
@@ -97,25 +97,56 @@ def cubic_spring(coefficients, history, gap, step, theta, trial):
     return stored, stored_slope, 0.0, 0.0
 
 
+@njit(cache=True)
+def jenkins_path(stiffness, limit, before, width):
+    """Mean force on a straight path, its part that is lost, and the force of the slider at the end; numbers are real or
+    complex, for derivatives by a complex step."""
+    after, mean, lost = before + stiffness * width, before + 0.5 * stiffness * width, 0.0 * before
+    if abs(after.real) > limit.real:  # slides in a part of the step, at ±F
+        after = limit if width.real > 0.0 else -limit
+        elastic = (after - before) / (stiffness * width)  # share of the path
+        if elastic.real < 0.0:
+            elastic = 0.0 * elastic
+        mean = after - 0.5 * (after - before) * elastic
+        lost = after * (1.0 - elastic)
+    return mean, lost, after
+
+
 @njit(REGULAR, cache=True)
 def jenkins(coefficients, history, gap, step, theta, trial):
     """Spring K in series with a slider of the limit F, coefficients K, F; history: e, force of the slider."""
     stiffness, limit = coefficients[:2]
     before, width = history[1], gap - history[0]
-    trial[0] = gap
-    after = before + stiffness * width
-    mean, slope, end_stiffness = before + 0.5 * stiffness * width, 0.5 * stiffness, stiffness
-    lost, lost_slope = 0.0, 0.0
-    if abs(after) > limit:  # slides in a part of the step, at ±F
-        after = limit if width > 0.0 else -limit
-        elastic = min(max((after - before) / (stiffness * width), 0.0), 1.0)  # share of the path
-        mean = after - 0.5 * (after - before) * elastic
-        slope = 0.5 * (after - before) * elastic / width
-        lost, lost_slope = after * (1.0 - elastic), after * elastic / width
-        end_stiffness = 0.0
-    trial[1] = after
+    mean, lost, after = jenkins_path(stiffness, limit, before, width)
+    trial[0], trial[1] = gap, after
+    slope, end_stiffness, lost_slope = 0.5 * stiffness, stiffness, 0.0
+    if abs(before + stiffness * width) > limit:
+        elastic = min(max((after - before) / (stiffness * width), 0.0), 1.0)
+        slope, lost_slope, end_stiffness = 0.5 * (after - before) * elastic / width, after * elastic / width, 0.0
     total, total_slope = _weighted(theta, mean, slope, before, after, end_stiffness)
     return total + lost, total_slope + lost_slope, -lost, -lost_slope
+
+
+_C2, _C3 = complex128[:, ::1], complex128[:, :, ::1]
+_PATHS = types.void(_C2, _C2, _C2, _C2, float64, _C3)
+
+
+@njit(complex128(float64, complex128, complex128, complex128), cache=True)
+def _mean_of_scheme(theta, mean, before, after):
+    """Mean force of the θ-scheme; see `_weighted`."""
+    share, edge = (2.0 * theta - 1.0, after) if theta >= 0.5 else (1.0 - 2.0 * theta, before)
+    return (1.0 - share) * mean + share * edge
+
+
+@njit(_PATHS, cache=True)
+def jenkins_paths(constants, start, end, before, theta, out):
+    """The kernel `jenkins` of n laws in b steps, in complex numbers: constants (n, c), elongations at both ends and
+    internal variables at the start (b, n); out (3, b, n): stored and dissipated part, internal variable at the end."""
+    for i in range(start.shape[0]):
+        for k in range(start.shape[1]):
+            mean, lost, after = jenkins_path(constants[k, 0], constants[k, 1], before[i, k], end[i, k] - start[i, k])
+            out[0, i, k] = lost - _mean_of_scheme(theta, mean, before[i, k], after)
+            out[1, i, k], out[2, i, k] = -lost, after
 
 
 @njit(float64(float64, float64, float64, float64, float64), cache=True)
@@ -141,6 +172,16 @@ def middle_variable(start, width, beta, gamma, exponent):
     return z
 
 
+@njit(cache=True)
+def bouc_wen_rate(beta, gamma, exponent, width, z):
+    """Δz/Δe at the middle z of a step, real or complex; at rest the mean of both directions of loading."""
+    sign = 0.0 if width.real == 0.0 else (1.0 if width.real > 0.0 else -1.0)
+    if z.real == 0.0:
+        return 1.0 + 0.0 * z
+    side = 1.0 if z.real > 0.0 else -1.0
+    return 1.0 - (side * z) ** exponent * (gamma + beta * sign * side)
+
+
 @njit(REGULAR, cache=True)
 def bouc_wen(coefficients, history, gap, step, theta, trial):
     """f = α k e + (1 − α) k z; coefficients: α k, (1 − α) k, β, γ, n; history: e, z."""
@@ -150,12 +191,8 @@ def bouc_wen(coefficients, history, gap, step, theta, trial):
     if not np.isfinite(width):
         return np.nan, np.nan, 0.0, 0.0
     z = before if width == 0.0 else middle_variable(before, width, beta, gamma, exponent)
-    # of the loading direction; at rest the mean of both
-    sign = 0.0 if width == 0.0 else (1.0 if width > 0.0 else -1.0)
-    side = 1.0 if z > 0.0 else (-1.0 if z < 0.0 else 0.0)
-    power = abs(z) ** exponent
-    rate = 1.0 - power * (gamma + beta * sign * side)  # Δz/Δe
-    rate_slope = 0.0 if z == 0.0 else -exponent * power / abs(z) * (gamma * side + beta * sign)
+    rate = bouc_wen_rate(beta, gamma, exponent, width, z)
+    rate_slope = 0.0 if z == 0.0 else exponent * (rate - 1.0) / z
     on_end = rate / (2.0 - width * rate_slope)  # dz/de₁
     after = 2.0 * z - before
     trial[1] = after
@@ -165,3 +202,26 @@ def bouc_wen(coefficients, history, gap, step, theta, trial):
     ends = elastic * start + hysteretic * before, elastic * gap + hysteretic * after
     total, total_slope = _weighted(theta, mean, slope, ends[0], ends[1], elastic + 2.0 * hysteretic * on_end)
     return total + lost, total_slope + lost_slope, -lost, -lost_slope
+
+
+@njit(_PATHS, cache=True)
+def bouc_wen_paths(constants, start, end, before, theta, out):
+    """The kernel `bouc_wen` of n laws in b steps, in complex numbers; see `jenkins_paths`."""
+    for i in range(start.shape[0]):
+        for k in range(start.shape[1]):
+            elastic, hysteretic, beta, gamma, exponent = constants[k, :5]
+            width, first = end[i, k] - start[i, k], before[i, k]
+            z = first
+            if width.real != 0.0:
+                z = 0.0 * first + middle_variable(first.real, width.real, beta.real, gamma.real, exponent.real)
+            # a step of Newton's method from the real root has the imaginary part of the root
+            rate = bouc_wen_rate(beta, gamma, exponent, width, z)
+            rate_slope = 0.0 * z if z.real == 0.0 else exponent * (rate - 1.0) / z
+            step = (2.0 * (z - first) - width * rate) / (2.0 - width * rate_slope)
+            z -= complex(0.0, step.imag)
+            rate = bouc_wen_rate(beta, gamma, exponent, width, z)
+            after, lost = 2.0 * z - first, hysteretic * z * (1.0 - rate)
+            mean = 0.5 * elastic * (start[i, k] + end[i, k]) + hysteretic * z
+            ends = elastic * start[i, k] + hysteretic * first, elastic * end[i, k] + hysteretic * after
+            out[0, i, k] = lost - _mean_of_scheme(theta, mean, ends[0], ends[1])
+            out[1, i, k], out[2, i, k] = -lost, after

@@ -42,6 +42,46 @@ class RegularLaw(Protocol):
 
 
 @runtime_checkable
+class BilateralLaw(RegularLaw, Protocol):
+    """A regular law that acts on both sides of its gap, as those of springs do, of a path of gaps that it may remember.
+
+    Entry 1 of the history of a law with a memory is its internal variable.
+    """
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Gaps (n,), m, at which the stiffness jumps."""
+
+    @property
+    def variable(self) -> bool:
+        """Whether the law has an internal variable."""
+
+    def at_rest(self) -> float:
+        """Stiffness −dp/dg at g = 0, Pa/m."""
+
+    def path_kernel(self) -> Any:
+        """The kernel in complex numbers, of n laws with a memory in b steps, for derivatives by a complex step:
+
+            kernel(constants, start, end, before, theta, out)
+
+        constants (n, c); gaps at both ends and internal variables at the start (b, n); out (3, b, n): stored and
+        dissipated mean traction, internal variable at the end.
+        """
+
+    def stored(self, history: Array) -> Any:
+        """Energy stored in the internal variables (…,), J/m², of histories (…, h)."""
+
+    def stored_slope(self, history: Array) -> Any:
+        """Derivative (…,) of this energy by the internal variables."""
+
+    def internal_force(self, history: Array) -> Any:
+        """Part of the traction −p (…,), Pa, by the internal variables of histories (…, h)."""
+
+    def internal_variable(self, force: Array) -> Any:
+        """Internal variables (…,) with these parts (…,) of the traction; UserError where the law cannot reach them."""
+
+
+@runtime_checkable
 class SetValuedLaw(Protocol):
     """A multiplier λ ≥ 0 complementary to the gap g or to the gap rate ġ.
 

@@ -41,6 +41,8 @@ from arlequin.models.errors import UserError
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
+_ROUND_OFF = 1e-9  # of a force, by which it may be beyond its limit
+
 
 class SpringBranch(ABC):
     """One of the branches of a spring that act in parallel, as a `RegularLaw` of the elongation (the gap of its row).
@@ -64,6 +66,10 @@ class SpringBranch(ABC):
     def kernel(self) -> Any:
         """Compiled mean tractions over a step, see `arlequin.multilevel.laws.signature`."""
 
+    def path_kernel(self) -> Any:
+        """The same kernel in complex numbers, of many steps at once, of a branch with memory; see `BilateralLaw`."""
+        raise NotImplementedError
+
     @abstractmethod
     def force(self, elongation: Array) -> Array:
         """Force f (k,), N, at the elongations (k,), m; of a branch with memory the first one, from rest."""
@@ -76,7 +82,6 @@ class SpringBranch(ABC):
     def stiffness_bound(self) -> float:
         """Largest df/de, N/m: limits explicit steps."""
 
-    @property
     def at_rest(self) -> float:
         """Stiffness df/de at e = 0, N/m: the mean of both sides at a kink."""
         short = 1e-6 * min((abs(kink) for kink in self.kinks if kink != 0.0), default=1.0)
@@ -86,6 +91,18 @@ class SpringBranch(ABC):
     def stored(self, history: Array) -> Any:
         """Energy stored in the internal variables (…,), J, of histories (…, h)."""
         return np.zeros(history.shape[:-1])
+
+    def internal_force(self, history: Array) -> Any:
+        """Part of the force (…,), N, by the internal variables of histories (…, h)."""
+        return np.zeros(history.shape[:-1])
+
+    def stored_slope(self, history: Array) -> Any:
+        """Derivative (…,) of the stored energy by the internal variables of histories (…, h)."""
+        return np.zeros(history.shape[:-1])
+
+    def internal_variable(self, force: Array) -> Any:
+        """Internal variables (…,) that give these forces (…,), N; UserError where they are beyond the law's limit."""
+        return np.zeros(np.shape(force))
 
     def pressure(self, gap: Array) -> Array:
         """The traction −f at the elongations (k,); of a branch with memory that of its start, unloaded there."""
@@ -293,7 +310,6 @@ class Cubic(Elastic):
 
         return cubic_spring
 
-    @property
     def at_rest(self) -> float:
         return self.stiffness
 
@@ -327,10 +343,18 @@ class Jenkins(SpringBranch):
     def coefficients(self) -> Array:
         return np.array([self.stiffness, self.limit])
 
+    def at_rest(self) -> float:
+        return self.stiffness
+
     def kernel(self) -> Any:
         from arlequin.multilevel.laws._spring_law_kernels import jenkins
 
         return jenkins
+
+    def path_kernel(self) -> Any:
+        from arlequin.multilevel.laws._spring_law_kernels import jenkins_paths
+
+        return jenkins_paths
 
     def stiffness_bound(self) -> float:
         return self.stiffness
@@ -347,6 +371,18 @@ class Jenkins(SpringBranch):
     def stored(self, history: Array) -> Array:
         """ψ = s²/(2K), J, of histories (…, h)."""
         return history[..., 1] ** 2 / (2.0 * self.stiffness)
+
+    def internal_force(self, history: Array) -> Array:
+        """The force s of the slider, N."""
+        return history[..., 1]
+
+    def stored_slope(self, history: Array) -> Array:
+        """s/K, m."""
+        return history[..., 1] / self.stiffness
+
+    def internal_variable(self, force: Array) -> Array:
+        """s = f."""
+        return _within(force, self.limit)
 
 
 @checked_call
@@ -431,6 +467,9 @@ class BoucWen(SpringBranch, SpringLaw):
         total = self.beta + self.gamma
         return float(total ** (-1.0 / self.exponent)) if total > 0.0 else float("inf")
 
+    def at_rest(self) -> float:
+        return self.stiffness
+
     def coefficients(self) -> Array:
         elastic = self.ratio * self.stiffness
         return np.array([elastic, self.stiffness - elastic, self.beta, self.gamma, self.exponent])
@@ -439,6 +478,11 @@ class BoucWen(SpringBranch, SpringLaw):
         from arlequin.multilevel.laws._spring_law_kernels import bouc_wen
 
         return bouc_wen
+
+    def path_kernel(self) -> Any:
+        from arlequin.multilevel.laws._spring_law_kernels import bouc_wen_paths
+
+        return bouc_wen_paths
 
     def stiffness_bound(self) -> float:
         """Largest df/de: on unloading z returns faster than e where γ < β, at most by 1 + (β − γ)/(β + γ)."""
@@ -470,3 +514,24 @@ class BoucWen(SpringBranch, SpringLaw):
     def stored(self, history: Array) -> Array:
         """(1 − α) k z²/2, J, of histories (…, h)."""
         return 0.5 * (1.0 - self.ratio) * self.stiffness * history[..., 1] ** 2
+
+    def internal_force(self, history: Array) -> Array:
+        """(1 − α) k z, N, of histories (…, h)."""
+        return (1.0 - self.ratio) * self.stiffness * history[..., 1]
+
+    def stored_slope(self, history: Array) -> Array:
+        """(1 − α) k z, N."""
+        return self.internal_force(history)
+
+    def internal_variable(self, force: Array) -> Array:
+        """z = f/((1 − α) k)."""
+        hysteretic = (1.0 - self.ratio) * self.stiffness
+        return _within(force, hysteretic * self.limit) / hysteretic
+
+
+def _within(force: Array, limit: float) -> Array:
+    """The forces; UserError where one is beyond the limit, N."""
+    largest = float(np.abs(force).max(initial=0.0))
+    if largest > limit * (1.0 + _ROUND_OFF):
+        raise UserError(f"the internal force {largest:g} N of a law with a memory is beyond its limit, {limit:g} N")
+    return np.clip(force, -limit, limit)

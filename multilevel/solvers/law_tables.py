@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from arlequin.models.checks import finite_array, within
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
+from arlequin.multilevel.laws.base import BilateralLaw, NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import VARIABLES, CompiledFriction, FrictionLaw, SlidingState, VariableFriction
-from arlequin.multilevel.laws.springs import SpringBranch
 from arlequin.multilevel.solvers.problem import STICKS, LawTable
 
 _Table = tuple[Any, ...]
@@ -119,7 +118,7 @@ class PointLaws:
     def viscous(self) -> bool:
         """Whether the loss of a regular law depends on the rate: not that of springs with a memory."""
         laws = (law for point in self.regular for law in point)
-        return any(law.damped and not isinstance(law, SpringBranch) for law in laws)
+        return any(law.damped and not isinstance(law, BilateralLaw) for law in laws)
 
     def start_history(self, gap: Array) -> Array:
         """Initial history (l, h) at the gaps (k,)."""
@@ -426,23 +425,106 @@ class PointLaws:
         return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
     @cached_property
-    def memory(self) -> list[tuple[SpringBranch, NDArray[np.int64], Array]]:
-        """The branches of springs whose force has a memory, the rows (n,) of their histories, and areas (n,)."""
-        groups: dict[SpringBranch, list[int]] = {}
+    def memory(self) -> list[tuple[BilateralLaw, NDArray[np.int64], Array]]:
+        """The laws with an internal variable, the rows (n,) of their histories, and areas (n,)."""
+        groups: dict[BilateralLaw, list[int]] = {}
         for row, law in enumerate(law for point in self.regular for law in point):
-            if isinstance(law, SpringBranch) and law.variable:
+            if isinstance(law, BilateralLaw) and law.variable:
                 groups.setdefault(law, []).append(row)
         area = np.repeat(self.area, np.diff(self.rows))
         return [(law, np.array(rows), area[rows]) for law, rows in groups.items()]
 
+    @cached_property
+    def memory_rows(self) -> NDArray[np.int64]:
+        """Rows (m,) of the histories of the laws with an internal variable, in their order."""
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *(rows for _, rows, _ in self.memory)]))
+
+    @cached_property
+    def memory_points(self) -> NDArray[np.int64]:
+        """Points (m,) of the laws with an internal variable."""
+        return np.asarray(np.searchsorted(self.rows, self.memory_rows, side="right") - 1)
+
+    @cached_property
+    def rows_of_memory(self) -> NDArray[np.int64]:
+        """Row (m,) of the contact problem of each law with an internal variable: the normal one of its point."""
+        return np.ascontiguousarray(self.first[self.memory_points])
+
+    @cached_property
+    def with_memory(self) -> NDArray[np.bool_]:
+        """Points (k,) with a law that has an internal variable."""
+        out = np.zeros(self.count, dtype=bool)
+        out[self.memory_points] = True
+        return out
+
+    @cached_property
+    def memory_slots(self) -> NDArray[np.int64]:
+        """Number (m,) of each law with an internal variable among those of its point."""
+        points = self.memory_points
+        return np.asarray(np.arange(points.size) - np.searchsorted(points, points))
+
+    @property
+    def memories(self) -> int:
+        """Largest number of internal variables of a point."""
+        return int(self.memory_slots.max(initial=-1)) + 1
+
+    @cached_property
+    def without_memory(self) -> "PointLaws":
+        """The laws without those that have an internal variable."""
+        regular = tuple(
+            tuple(law for law in point if not (isinstance(law, BilateralLaw) and law.variable))
+            for point in self.regular
+        )
+        rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
+        coefficients = np.delete(self.coefficients, self.memory_rows, axis=0)
+        return replace(self, regular=regular, rows=rows, coefficients=np.ascontiguousarray(coefficients))
+
+    def memory_slopes(self, history: Array) -> Array:
+        """Derivatives (…, m) of the stored energy, J, by the internal variables of histories (…, l, h)."""
+        out = np.zeros((*history.shape[:-2], self.memory_rows.size))
+        for law, rows, area in self.memory:
+            out[..., np.searchsorted(self.memory_rows, rows)] = area * law.stored_slope(history[..., rows, :])
+        return out
+
+    def histories_of_memory(self, variables: Array) -> Array:
+        """Histories (…, l, h) with internal variables (…, m), all else 0."""
+        from arlequin.multilevel.laws.signature import HISTORY
+
+        out = np.zeros((*variables.shape[:-1], int(self.rows[-1]), HISTORY))
+        out[..., self.memory_rows, 1] = variables
+        return out
+
+    @cached_property
+    def bilateral(self) -> NDArray[np.bool_]:
+        """Points (k,) whose laws act on both sides of the gap."""
+        return np.array([any(isinstance(law, BilateralLaw) for law in point) for point in self.regular], dtype=bool)
+
     def stiffness_at_rest(self) -> Array:
-        """Stiffness (k,), N/m, of the laws of springs at e = 0; 0 at other points."""
-        each = [sum(law.at_rest for law in point if isinstance(law, SpringBranch)) for point in self.regular]
+        """Stiffness (k,), N/m, of the laws that act on both sides, at e = 0; 0 at other points."""
+        each = [sum(law.at_rest() for law in point if isinstance(law, BilateralLaw)) for point in self.regular]
         return self.area * np.array(each, dtype=float)
 
     def memory_energy(self, history: Array) -> Any:
-        """Energy stored in the internal variables of springs, J, of histories (…, l, h)."""
+        """Energy stored in the internal variables, J, of histories (…, l, h)."""
         return sum((np.vecdot(law.stored(history[..., rows, :]), area) for law, rows, area in self.memory), 0.0)
+
+    def memory_forces(self, history: Array) -> Array:
+        """Forces (…, m), N, by the internal variables, in tension, of histories (…, l, h)."""
+        out = np.zeros((*history.shape[:-2], self.memory_rows.size))
+        for law, rows, area in self.memory:
+            out[..., np.searchsorted(self.memory_rows, rows)] = area * law.internal_force(history[..., rows, :])
+        return out
+
+    def store_memory_forces(self, history: Array, forces: Array) -> None:
+        """Write the internal variables with these forces (m,), N, to a history (l, h)."""
+        for law, rows, area in self.memory:
+            history[rows, 1] = law.internal_variable(forces[np.searchsorted(self.memory_rows, rows)] / area)
+
+    def memory_pressure(self, history: Array) -> Array:
+        """Part of the pressures (…, k), Pa, by the internal variables of histories (…, l, h)."""
+        out = np.zeros((*history.shape[:-2], self.count))
+        at: Any = (..., self.memory_points)
+        np.subtract.at(out, at, self.memory_forces(history))
+        return out / self.area
 
     def histories(self, history: Array, gaps: Array, step: float, theta: float) -> Array | None:
         """Histories (b, …, l, h) at the ends of steps to gaps (b, …, k) from that at the start (…, l, h); None where no

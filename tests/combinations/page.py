@@ -21,7 +21,10 @@ TITLES = {
     "ensemble": ("Ensembles", "Each member moves as it does alone, to 1e-13."),
     "gradient": ("Gradients", "Tangents agree with differences of runs, to 1e-6."),
     "adjoint": ("Gradients by the adjoint", "Adjoints agree with the tangents, to 1e-12."),
-    "periodic motion": ("Periodic motions", "The amplitudes are those of the transient after 30 periods, to 1e-6."),
+    "periodic motion": (
+        "Periodic motions",
+        "The amplitudes are those of the transient after 30 periods (150 with a memory), to 1e-6.",
+    ),
     "levels": (
         "Levels",
         "A switch to an equal model changes nothing, to 1e-9; to 1e-3 where averages of a scheme, or its forces on "
