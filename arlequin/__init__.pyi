@@ -1,5 +1,6 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import flow as flow
 from arlequin import levels as levels
 from arlequin import plots as plots
 from arlequin import results as results
@@ -7,6 +8,8 @@ from arlequin import rough as rough
 from arlequin import springs as springs
 from arlequin import weights as weights
 from arlequin import zones as zones
+from arlequin.frequency.critical_velocity import critical_velocity as critical_velocity
+from arlequin.frequency.quadratic_modes import complex_modes as complex_modes
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning
 from arlequin.junctions.beam_solid import BeamJunction as BeamJunction
