@@ -16,7 +16,7 @@ from arlequin.system.contact_kinematics import ContactKinematics
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
-    "impact", "scheme", "absorbed", "junction", "switch",
+    "impact", "scheme", "absorbed", "junction", "switch", "flow",
 )  # fmt: skip
 _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 
@@ -271,6 +271,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         "absorbed": assembly.absorption is not None,
         "junction": assembly.constraints.shape[0] > 0,
         "switch": False,  # of runs with levels
+        "flow": assembly.flow is not None,
     }
     return tuple(kind for kind in KINDS if present[kind])
 
