@@ -67,6 +67,7 @@ from arlequin.multilevel.laws.penalty import ImpactElement as ImpactElement
 from arlequin.multilevel.laws.penalty import Penalty as Penalty
 from arlequin.multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
 from arlequin.multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
+from arlequin.multilevel.laws.squeeze_film import SqueezeFilm as SqueezeFilm
 from arlequin.multilevel.laws.unilateral import Unilateral as Unilateral
 from arlequin.multilevel.laws.wear import Archard as Archard
 from arlequin.multilevel.obstacles.base import RigidPlane as RigidPlane

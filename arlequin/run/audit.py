@@ -10,7 +10,7 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 # dissipated energies, monotonic up to round-off
-GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
+GROWING = ("friction", "wear", "asperity_damping", "film", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # round-off of works, relative to the largest energy
 _SCHEME = 1e-9  # the same for `scheme` of conserving schemes: accuracy of contact forces
 # of positions, relative to the extent of surfaces, and of rates, relative to their summands

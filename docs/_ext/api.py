@@ -191,6 +191,7 @@ GROUPS = (
             "VelocityPenalty",
             "PerturbedLagrangian",
             "ImpactElement",
+            "SqueezeFilm",
             "Coulomb",
             "StaticDynamic",
             "Stribeck",
